@@ -1,6 +1,6 @@
-// An AEU, autonomous execution unit: the sole owner of its partitions, and one loop turn over the
-// data commands that have come for them. No thread of its own: AeuThread steps it, tests step many
-// of them by hand. Step never blocks. Paper: ERIS 3.1, Figure 3.
+// An AEU, autonomous execution unit: the sole owner of its partitions. Step runs one loop turn over
+// the data commands that have arrived for them. It has no thread of its own: AeuThread steps it,
+// and tests step many of them by hand. Step never blocks. Paper: ERIS 3.1, Figure 3.
 #ifndef ERIS_AEU_AEU_H_
 #define ERIS_AEU_AEU_H_
 
@@ -35,44 +35,44 @@
 
 namespace eris::aeu {
 
-// Work that an AEU does when a turn has found nothing else: bounded by the deadline it is given.
+// Work for turns that have found nothing else; it must end at the given deadline.
 class IdleWork {
  public:
   virtual ~IdleWork() = default;
-  // True when there is more to do. Must not block.
+  // True if there is more to do. Must not block.
   virtual bool Run(uint64_t deadline_ns) = 0;
 };
 
-// What bounds a turn:
+// The limit of each part of a turn:
 //
-//   commands            blocks of `ingress_bytes`, one half of the incoming buffer; of byte strings
+//   commands            blocks of `ingress_bytes`, one half of the incoming buffer; for byte strings
 //                       and tables as many blocks as copy `copied_bytes`
 //   appends of rows     a command has 4096 rows or 1 MiB (storage/table/rows/append_pieces.h)
-//   scans, joins        `scan_ns`, looked at after each run of rows or versions, or some blocks
+//   scans, joins        `scan_ns`, checked after each run of rows or versions, or some blocks
 //   steps of transfers  a link is O(depth); a chunk storage::ChunkLimit, from max_pause_us
-//   what follows them   a WorkPace for each object and kind of work, in turns without a step
+//   work after steps    a WorkPace for each object and kind of work, in turns without a step
 //   old rows, segments  the same; and half of max_pause_us for all objects together
 //   memory from others  LocalCache::Collect's bound for each object; the same for all together
 //   drops               no row and no version is touched
 //   snapshots' limits   O(snapshots): 1024
 //
-// What one block of commands may copy is bounded by the lengths of its keys' values alone: erases
-// of long byte strings under a snapshot copy each of them, and their turn may be long.
+// Only the lengths of its values limit what one block of commands copies: erases of long byte
+// strings under a snapshot copy each of them, and such a turn may be long.
 struct StepBudget {
-  // One turn's slice of scans, joins and table scans together.
+  // Time of one turn for scans, joins and table scans together.
   uint64_t scan_ns = 100'000;
-  uint64_t idle_ns = 200'000;  // idle work
-  // Of blocks from outside that one turn executes; at least one block.
+  uint64_t idle_ns = 200'000;  // time of idle work
+  // Bytes of blocks from the ingress that one turn executes; at least one block.
   size_t ingress_bytes = 1 << 20;
-  // Of byte strings and of rows of tables that one turn copies in and out, before it leaves further
-  // blocks to the next.
+  // Bytes of byte strings and table rows that one turn copies in and out before it leaves further
+  // blocks to the next turn.
   uint64_t copied_bytes = 1 << 20;
 };
 
 class Aeu final : private TransferHost {
  public:
-  // `directory` holds this AEU's own endpoint at index `id`, and outlives it. Of `port` the sizes
-  // count.
+  // `directory` has this AEU's own endpoint at index `id`, and outlives it. Only the sizes of
+  // `port` are used.
   Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port);
   ~Aeu();
   Aeu(const Aeu&) = delete;
@@ -80,17 +80,17 @@ class Aeu final : private TransferHost {
 
   AeuId id() const { return id_; }
 
-  // One loop turn: take in the memory that others have freed, take the incoming buffer and the
-  // ingress, group, execute each group as one batch, advance scans and joins, acknowledge, do idle
-  // work if there was nothing else, copy outgoing buffers over. One thread at a time. True when it
-  // found anything to do.
+  // One loop turn: take in memory that others have freed, take the incoming buffer and the ingress,
+  // group the commands, execute each group as one batch, advance scans and joins, acknowledge, do
+  // idle work if there was nothing else, send the outgoing buffers. One thread at a time. True if
+  // it found anything to do.
   bool Step(const StepBudget& budget);
-  // Whether Step would find something: to be asked between Waker::PrepareToSleep and Sleep.
+  // Whether Step would find work: call it between Waker::PrepareToSleep and Sleep.
   bool HasWork() const;
 
-  // The owner's thread, before it steps. Not owned; nullptr: none.
+  // Called by the owner's thread before it steps. Not owned; nullptr: none.
   void SetIdleWork(IdleWork* work) { idle_work_ = work; }
-  // In place of the clocks that background work is paced by.
+  // Replaces the clocks that pace background work.
   void SetWorkClock(WorkClock clock) {
     work_clock_ = clock;
     transfers_.SetWorkClock(clock);
@@ -110,10 +110,11 @@ class Aeu final : private TransferHost {
  private:
   friend struct AeuTestPeer;  // tests move ranges between AEUs by hand
 
-  // Cuts all sources of commands, and then reads the epoch: what comes later is the next turn's.
-  // True: there is something.
+  // Cuts all sources of commands, and then reads the epoch: commands that come later belong to the
+  // next turn.
+  // True: there are commands.
   bool TakeCommands(const StepBudget& budget);
-  // After the cut, before anything is executed; once a turn.
+  // After the cut, before any command is executed; once per turn.
   void ReadSnapshots();
   ObjectSlot* SlotOf(uint32_t slot, ObjectId object) override;
   void SettleVersions(OwnedRange& owned) override;
@@ -121,32 +122,33 @@ class Aeu final : private TransferHost {
   void RangesChanged(ObjectSlot& slot) override;
   LoadBoard& load_board() override { return loads_; }
   void MemoryFreed(ObjectSlot& slot) override;
-  // Gives up what the limits of memory and age do not allow. The age also where no old rows are
-  // kept: a scan at that snapshot shall end.
+  // Gives up snapshots beyond the limits of memory and age. The age limit applies even if no old
+  // rows are kept: a scan at such a snapshot must end.
   void EnforceSnapshotLimits(uint64_t now_ns);
 
-  // Background work on all ranges, some in each turn: where it goes on, and how many slots are
-  // still to be looked at since somebody wanted it.
+  // A round of background work over all ranges, a few per turn: where it continues, and how many
+  // slots must still be visited since the last request.
   struct Round {
     uint32_t slot = 0;
     size_t range = 0;
     size_t slots_left = 0;
   };
-  // A slot that it stands within comes once more at the end, for the ranges before.
+  // If the round is in the middle of a slot, that slot is visited again at the end, for the ranges
+  // before.
   void Want(Round& round) const { round.slots_left = slots_.size() + (round.range > 0); }
-  // Of slots_[round.slot]; nullptr: each has been looked at.
+  // The next range of slots_[round.slot]; nullptr: all have been visited.
   OwnedRange* NextOf(Round& round);
-  // Whether background work that began then has taken half of what a turn may spend: with many
-  // objects each of which has little to do, their number is what bounds a round.
+  // Whether background work that began at that time has used half of what a turn may spend: with
+  // many objects that each have little work, this limits a round.
   bool ShareIsSpent(uint64_t began_ns) const;
-  // Frees old rows that no snapshot needs: a piece of one range, or as many ranges as have nothing
-  // to free and fit the turn's share.
+  // Frees old rows that no snapshot needs: a piece of one range, or of several ranges if they have
+  // nothing to free, within the turn's share.
   void FreeVersions(uint32_t records_max);
-  // The same of background work of partitions that have been written to.
+  // The same for the background work of partitions that were written to.
   void Maintain(uint32_t rows_max);
-  // Groups a run of records; what cannot be grouped is executed at once.
+  // Groups a run of records; executes immediately those that cannot be grouped.
   void Execute(std::span<const std::byte> records);
-  // False: no memory, and the command is answered so.
+  // False: no memory, and the command has been answered accordingly.
   bool TryGroup(const routing::CommandHeader* command);
   void RunGroups();
   void RunGroup(const CommandGroup& group);
@@ -162,19 +164,19 @@ class Aeu final : private TransferHost {
   uint32_t SendOn(ObjectSlot& slot, const OtherKeys& keys);
   void RunControl(const routing::CommandHeader* command);
   void Install(const routing::CommandHeader* command);
-  // False: no memory. Throws std::bad_alloc, with no range added either.
+  // False: no memory. Throws std::bad_alloc; then no range has been added either.
   bool TryInstall(const routing::CommandHeader* command, const routing::InstallSegment& install);
   void Drop(const routing::CommandHeader* command);
-  // Whatever it has of the command's object.
+  // Removes all that it has of the command's object.
   void RemoveSlot(const routing::CommandHeader* command);
   void AppendRows(const routing::CommandHeader* command);
   ObjectSlot* SlotOf(const routing::CommandHeader* command) {
     return SlotOf(command->slot, command->object);
   }
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
-  // A bounded piece out of the bins of all objects.
+  // Takes a bounded number of blocks out of the bins of all objects.
   bool CollectMemory();
-  // Of one object that has shrunk, in a turn without other work.
+  // Trims one object that has shrunk, in a turn without other work.
   void TrimMemory();
 
   // Immutable after construction.
@@ -190,33 +192,33 @@ class Aeu final : private TransferHost {
   // Owned by the AEU thread.
   base::ThreadRole thread_;
   routing::Port port_;
-  // Blocks from the ingress, oldest first: those of this turn, then those for the next ones.
+  // Blocks from the ingress, oldest first: those of this turn, then those for later turns.
   routing::Block* blocks_ = nullptr;
   routing::Block* blocks_end_ = nullptr;  // the last one
   CommandGroups groups_;
   BatchBuilder builder_;
-  std::vector<const routing::CommandHeader*> runnable_;  // scratch: of one group
+  std::vector<const routing::CommandHeader*> runnable_;  // scratch: the commands of one group
   Acknowledgements acknowledgements_;
   ScanRunner scans_;
   JoinRunner joins_;
   TableScanRunner table_scans_;
-  Runners runners_;  // the three
+  Runners runners_;  // all three kinds
   TransferRunner transfers_;
-  std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: none here
+  std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: not here
   IdleWork* idle_work_ = nullptr;
   WorkClock work_clock_ = NowNs;
   bool idle_work_left_ = false;
-  uint32_t byte_objects_ = 0;  // slots whose values are byte strings
-  bool copies_bytes_ = false;  // a command for one of them is in groups_
-  uint64_t bytes_copied_ = 0;  // of byte strings, in this turn
-  // What this turn knows of snapshots, and of when.
+  uint32_t byte_objects_ = 0;  // number of slots whose values are byte strings
+  bool copies_bytes_ = false;  // groups_ has a command for one of them
+  uint64_t bytes_copied_ = 0;  // bytes of byte strings, in this turn
+  // This turn's view of snapshots, and when it was read.
   storage::SnapshotView snapshots_;
   routing::SnapshotRegistry::Mark snapshots_mark_;
   uint64_t ages_checked_ns_ = 0;
-  uint64_t version_bytes_ = 0;  // of all ranges, as settled
+  uint64_t version_bytes_ = 0;  // of all ranges, as last reported
   Round free_versions_;
   Round maintain_;
-  size_t collect_slot_ = 0;  // that CollectMemory looked at last
+  size_t collect_slot_ = 0;  // slot of the last CollectMemory
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;
 

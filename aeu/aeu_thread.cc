@@ -8,7 +8,7 @@
 namespace eris::aeu {
 namespace {
 
-// Where the system has refused, this thread runs anywhere.
+// If the system has refused, this thread runs anywhere.
 bool PinnedToOneCpu() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
@@ -45,9 +45,9 @@ void AeuThread::Stop() {
 }
 
 void AeuThread::Run() {
-  // Turns are short, but come one behind the other while there is work in the background: who waits
-  // for this cpu is not to wait for a slice of the usual few milliseconds. A refusal changes
-  // nothing else.
+  // Turns are short, but background work makes one follow the other: another thread that waits for
+  // this cpu must not wait for the usual slice of a few milliseconds. A refusal changes nothing
+  // else.
   (void)topology::SetTimeSlice(topology::kTimeSliceNsMin);
   routing::TurnDoor& door = endpoint_.door;
   door.Enter();
@@ -59,8 +59,8 @@ void AeuThread::Run() {
       continue;
     }
     if (aeu_->HasWork()) {
-      // Something is there that this turn could not move: a full buffer elsewhere, or a writer in
-      // the middle of its copy. Whoever it is may need this core.
+      // There is work that this turn could not move: another AEU's buffer is full, or a writer is
+      // in the middle of its copy. Its thread may need this core.
       sched_yield();
       continue;
     }
@@ -78,7 +78,7 @@ void AeuThread::Run() {
       continue;
     }
     aeu_->counters().parks.Add(1);
-    // Who comes before the door is open wakes this thread.
+    // A sender that comes before the door is open wakes this thread.
     door.Leave();
     endpoint_.waker.Sleep();
     door.Enter();

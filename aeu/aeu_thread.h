@@ -1,5 +1,5 @@
-// The thread that steps one AEU: spins briefly when there is nothing to do, then sleeps until a
-// sender wakes it, or runs its turn (routing/turn_door.h). An idle AEU uses no processor time.
+// The thread that steps one AEU. Without work it spins briefly and then sleeps, until a sender
+// wakes it or runs its turn (routing/turn_door.h). An idle AEU uses no processor time.
 #ifndef ERIS_AEU_AEU_THREAD_H_
 #define ERIS_AEU_AEU_THREAD_H_
 
@@ -19,41 +19,41 @@ namespace eris::aeu {
 
 struct AeuThreadOptions {
   int32_t cpu = -1;                               // operating-system number; -1: not pinned
-  std::optional<topology::NumaNode> numa_node{};  // where its stack lies; nullopt: anywhere
-  uint64_t spin_ns = 20'000;  // 0 where AEUs share cores: spinning would take them from each other
+  std::optional<topology::NumaNode> numa_node{};  // where its stack is placed; nullopt: anywhere
+  // 0 if AEUs share cores: they would take them from each other by spinning
+  uint64_t spin_ns = 20'000;
   StepBudget budget;
 };
 
 class AeuThread final : public routing::TurnRunner {
  public:
-  // Calls `make` on the new thread, so that what the Aeu takes from malloc is first touched there,
-  // and steps what it returns. Blocks until that is there; what `make` throws is thrown here, and
-  // no thread is left. The Aeu and its endpoint outlive the thread.
+  // Calls `make` on the new thread, so that the Aeu's malloc memory is first touched there, and
+  // steps the result. Blocks until `make` returns; if it throws, the exception is rethrown here,
+  // and no thread is left. The Aeu and its endpoint outlive the thread.
   AeuThread(const std::function<Aeu*()>& make, routing::AeuEndpoint& endpoint,
             const AeuThreadOptions& options);
-  // Steps an Aeu that is there.
+  // Steps an existing Aeu.
   AeuThread(Aeu& aeu, routing::AeuEndpoint& endpoint, const AeuThreadOptions& options);
   ~AeuThread();  // as Stop
 
-  // Ends after the turn under way; commands that come later stay where they are. Blocks.
-  // Idempotent.
+  // Ends after the current turn; later commands stay in the buffers. Blocks. Idempotent.
   void Stop();
   // Whether the system has pinned the thread.
   const absl::Status& binding_status() const { return thread_.binding_status(); }
 
  private:
   void Run();
-  bool RunTurn() noexcept override;  // by whoever is inside the door
+  bool RunTurn() noexcept override;  // called by the thread that is inside the door
 
-  Aeu* aeu_ = nullptr;  // the thread's own, once it runs
+  Aeu* aeu_ = nullptr;  // owned by the thread once it runs
   routing::AeuEndpoint& endpoint_;
   const AeuThreadOptions options_;
-  // Written by the thread before it counts `made_` down, read by the constructor after it.
+  // The thread writes it before it counts `made_` down; the constructor reads it after that.
   std::exception_ptr not_made_;
   std::latch made_{1};
   // Shared: written by Stop, read by the thread (seq_cst, so that a sleeper sees it: see Waker).
   std::atomic<bool> stop_{false};
-  topology::PinnedThread thread_;  // last: it uses all of the above
+  topology::PinnedThread thread_;  // last: it uses everything above
 };
 
 }  // namespace eris::aeu

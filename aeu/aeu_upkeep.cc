@@ -1,6 +1,6 @@
-// What an AEU's turns do in the background, beside commands, scans and transfers: old rows that no
-// snapshot needs are freed, segments compacted, memory collected and given back. Each turn does a
-// bounded piece, and goes on where the last one stopped.
+// Background work of an AEU's turns, in addition to commands, scans and transfers: frees old rows
+// that no snapshot needs, compacts segments, collects and returns memory. Each turn does a bounded
+// piece, and the next one continues.
 #include <algorithm>
 
 #include "aeu/aeu.h"
@@ -10,15 +10,15 @@ namespace eris::aeu {
 void Aeu::EnforceSnapshotLimits(uint64_t now_ns) {
   bool given_up = version_bytes_ > 0 && registry_.GiveUpForMemory(snapshots_);
   const uint64_t age_ns = registry_.age_ns_max();
-  // The registry is looked through now and then only.
+  // The registry is searched only now and then.
   if (!snapshots_.active.empty() && now_ns - ages_checked_ns_ > age_ns / 16) {
     ages_checked_ns_ = now_ns;
     given_up |= now_ns > age_ns && registry_.AbortBegunBefore(now_ns - age_ns);
   }
-  // What has begun since the cut does no harm in the view: rows are kept for it too early.
+  // Snapshots begun since the cut are harmless in the view: rows are only kept for them too early.
   if (!given_up) return;
   registry_.Read(snapshots_mark_, snapshots_);
-  // Others keep rows for it, too, and may sleep. Rare.
+  // Other AEUs keep rows for it too, and may be asleep. Rare.
   for (uint32_t i = 0; i < directory_.size(); ++i) {
     if (AeuId{i} != id_) directory_[AeuId{i}].waker.Wake();
   }
@@ -78,7 +78,7 @@ void Aeu::FreeVersions(uint32_t records_max) {
     SettleVersions(*owned);
     slot.cache().EndTurn();
     pace.Learn(records, work_clock_() - began_ns, !more);
-    if (slot.copies_bytes()) Want(maintain_);  // segments may be worth compacting now
+    if (slot.copies_bytes()) Want(maintain_);  // segments may be worth compacting
     if (more) --free_versions_.range;
     const bool enough = static_cast<int64_t>(bytes_before - version_bytes_) >= bytes_max;
     if (more || enough || ShareIsSpent(turn_began_ns)) return;
@@ -97,7 +97,7 @@ bool Aeu::CollectMemory() {
     collect_again_ |= slot->cache().CollectsMore();
     trim_worthwhile_ |= slot->cache().TrimWorthwhile();
     if (i + 1 < slots_.size() && ShareIsSpent(turn_began_ns)) {
-      collect_again_ = true;  // from the next one on
+      collect_again_ = true;  // starting with the next object
       break;
     }
   }

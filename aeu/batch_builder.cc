@@ -16,8 +16,8 @@ bool AllOwned(const storage::Range& range, std::span<const uint64_t> keys) {
   return routing::AllInside(keys, range.lo.head, last);
 }
 
-// The command lies in the sender's cache: what the partition reads next comes while the keys are
-// looked at.
+// The command is in the sender's cache: fetch what the partition reads next while the keys are
+// checked.
 void PrefetchPositions(const routing::KeyedSegment& segment, uint32_t count) {
   for (uint32_t i = 0; i < count; i += base::kCacheLineBytes / sizeof(uint32_t)) {
     __builtin_prefetch(segment.positions + i);
@@ -37,7 +37,7 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
   for (const routing::CommandHeader* command : commands) {
     const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
     PrefetchPositions(segment, command->count);
-    // Mostly all keys lie in the range that the first one lies in.
+    // Usually all keys are in the range of the first one.
     const OwnedRange* first = command->count == 0 ? nullptr : slot.Find(segment.keys[0]);
     if (first != nullptr && slot.history().Knows(command->table_version) &&
         AllOwned(first->partition->range(), {segment.keys, command->count})) {
@@ -55,7 +55,7 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
            .columns_out = command->context->columns_out});
       continue;
     }
-    // Sized for the whole group before the first copy: the parts point into these.
+    // Reserve room for the whole group before the first copy, because the parts point into these.
     const auto grow = [&](auto& column) {
       if (column.size() >= keys_total) return;
       ERIS_DCHECK(used_ == 0);
@@ -65,7 +65,7 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
     grow(keys_);
     grow(values_);
     grow(positions_);
-    // All of the group's commands have these, or none.
+    // All commands of the group have these columns, or none has.
     if (segment.expected != nullptr) grow(expected_);
     if (segment.seconds != nullptr) grow(seconds_);
     Sort(slot, command);
@@ -76,7 +76,7 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
   const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
   const uint32_t ranges = static_cast<uint32_t>(slot.ranges().size());
   range_of_.resize(command->count);
-  // The last two count the keys that are not executed here: those refused, those sent on.
+  // The last two entries count keys that are not executed here: refused ones and forwarded ones.
   next_.assign(ranges + 2, 0);
   for (uint32_t i = 0; i < command->count; ++i) {
     const uint64_t key = segment.keys[i];

@@ -1,6 +1,6 @@
-// Makes one batch per owned range out of a group of commands. A command whose keys all lie in one
-// range is used where it stands, without a copy; otherwise its keys are sorted by range, and those
-// that this AEU may not execute are set apart: they are sent on or refused. Owned by the AEU.
+// Makes one batch per owned range out of a group of commands. A command whose keys are all in one
+// range is used in place, without a copy. Otherwise its keys are sorted by range. Keys that this
+// AEU may not execute are separated: they are forwarded or refused. Owned by the AEU.
 // Paper: ERIS 3.3.2 (an AEU compares each incoming data command against its bounds).
 #ifndef ERIS_AEU_BATCH_BUILDER_H_
 #define ERIS_AEU_BATCH_BUILDER_H_
@@ -17,13 +17,13 @@
 namespace eris::aeu {
 
 // Keys of one command that are not executed here. Those under the slot's stub (object_slot.h) are
-// sent on, the others go back to who has sent them: either the AEU does not own them, or it has
-// taken them in by a newer table than the command's.
+// forwarded. The others go back to their sender: the AEU does not own them, or it took them in by a
+// newer table than the command's.
 struct OtherKeys {
   const routing::CommandHeader* command = nullptr;
   bool send_on = false;
   std::span<const uint64_t> keys;
-  std::span<const uint64_t> values;    // as the command has them
+  std::span<const uint64_t> values;    // if the command has them
   std::span<const uint64_t> expected;  // likewise
   std::span<const uint64_t> seconds;   // likewise
   std::span<const uint32_t> positions;
@@ -31,17 +31,17 @@ struct OtherKeys {
 
 class BatchBuilder {
  public:
-  // `commands` are of one object (that of `slot`) and one type, with `keys_total` keys in all. The
-  // results borrow from them and from the builder, until the next Build. Throws std::bad_alloc, and
-  // can be asked again then.
+  // `commands` are for one object (that of `slot`) and of one type, with `keys_total` keys in all.
+  // The results borrow from them and from the builder, until the next Build. Throws std::bad_alloc;
+  // it may then be called again.
   void Build(ObjectSlot& slot, std::span<const routing::CommandHeader* const> commands,
              uint64_t keys_total);
 
   // By index of slot.ranges().
   std::span<const storage::BatchPart> PartsOf(size_t range) const { return parts_[range]; }
-  // Those ranges that have any.
+  // The ranges that have parts.
   std::span<const uint32_t> ranges() const { return with_parts_; }
-  // In the order of the commands; up to two of one.
+  // In the order of the commands; up to two per command.
   std::span<const OtherKeys> others() const { return others_; }
 
  private:
@@ -61,8 +61,8 @@ class BatchBuilder {
   std::vector<uint64_t> seconds_;   // likewise
   std::vector<uint32_t> positions_;
   size_t used_ = 0;
-  std::vector<uint32_t> range_of_;  // scratch: of each key of one command
-  std::vector<uint32_t> next_;      // scratch: where each range's next key goes
+  std::vector<uint32_t> range_of_;  // scratch: for each key of one command
+  std::vector<uint32_t> next_;      // scratch: position of each range's next key
 };
 
 }  // namespace eris::aeu

@@ -6,7 +6,8 @@ namespace eris::aeu {
 
 void CommandGroups::Add(const routing::CommandHeader* command) {
   ERIS_DCHECK(!full());
-  // A turn sees few distinct (object, operation) pairs, mostly the last one again: from the back.
+  // A turn has few distinct (object, operation) pairs, usually the last one again: search from the
+  // end.
   for (uint32_t i = used_; i-- > 0;) {
     CommandGroup& group = groups_[i];
     if (group.slot != command->slot) continue;
@@ -16,7 +17,7 @@ void CommandGroups::Add(const routing::CommandHeader* command) {
       ++commands_;
       return;
     }
-    // Another operation of the same Port, or of one that shares its lane, has come before.
+    // Another operation of the same Port, or of one with the same lane, comes before it.
     if (group.lanes.test(command->lane)) break;
   }
   if (used_ == groups_.size()) groups_.emplace_back();

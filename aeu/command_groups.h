@@ -1,7 +1,7 @@
 // The first stage of a turn: keyed commands are grouped by data object and operation, so that each
-// group runs as one batch. Commands of one Port keep their order: none joins a group that runs
-// before another one of its Port and object. Bounded; no allocation once it has grown to its bound.
-// Owned by one AEU. Paper: ERIS 3.1 (command grouping).
+// group runs as one batch. Commands of one Port keep their order: a command joins no group that
+// runs before an earlier command of its Port and object. Bounded; no allocation once it has grown
+// to its bound. Owned by one AEU. Paper: ERIS 3.1 (command grouping).
 #ifndef ERIS_AEU_COMMAND_GROUPS_H_
 #define ERIS_AEU_COMMAND_GROUPS_H_
 
@@ -13,7 +13,7 @@
 
 namespace eris::aeu {
 
-// Commands that one round of groups holds; a turn with more runs several rounds.
+// Commands in one round of groups; a turn with more runs several rounds.
 inline constexpr uint32_t kGroupedCommandsMax = 1024;
 
 struct CommandGroup {
@@ -36,7 +36,8 @@ class CommandGroups {
   void Clear();
 
  private:
-  std::vector<CommandGroup> groups_;  // the first used_ hold commands; the others keep their room
+  // the first used_ have commands; the others only keep their memory
+  std::vector<CommandGroup> groups_;
   uint32_t used_ = 0;
   uint32_t commands_ = 0;
 };

@@ -1,6 +1,6 @@
-// How an AEU learns that another one has freed blocks of its memory: a flag, and a wake-up where it
-// sleeps. Paper: locality-aware scheduling in Bobox, 5.1 (the owner looks into its bins every once
-// in a while; here when it is told, at the begin of a turn).
+// Tells an AEU that another one has freed blocks of its memory: a flag, and a wake-up if it sleeps.
+// Paper: locality-aware scheduling in Bobox, 5.1 (there the owner checks its bins periodically;
+// here it checks them when notified, at the beginning of a turn).
 #ifndef ERIS_AEU_RECOLLECTION_H_
 #define ERIS_AEU_RECOLLECTION_H_
 
@@ -19,16 +19,18 @@ class BasicRecollection final : public memory::RecollectionListener {
 
   // Any AEU's thread.
   void BinFilled() override {
-    // seq_cst: release for the bin (pairs with Take), and in one order with the owner's
-    // announcement that it sleeps (Waker). An exchange, since a plain store would end the release
-    // sequence of an earlier one: the owner would see the flag, and not that one's bin filled.
+    // seq_cst: release for the bin (pairs with Take), and in one total order with the owner's
+    // announcement that it sleeps (Waker). An exchange, because a plain store would end the release
+    // sequence of an earlier one: the owner would see the flag, but not the bin filled by the
+    // earlier thread.
     filled_.exchange(true, std::memory_order_seq_cst);
     waker_.Wake();
   }
-  // The owner. True: some bin has something; asked before the bins are emptied, so that what comes
-  // meanwhile sets the flag anew.
+  // For the owner. True: some bin has blocks. Called before the bins are emptied, so that blocks
+  // arriving meanwhile set the flag again.
   bool Take() {
-    // relaxed: the common case, nothing. What is set later is found by the next turn, or by Waits.
+    // relaxed: nothing, in the common case. A flag set later is found by the next turn, or by
+    // Waits.
     if (!filled_.load(std::memory_order_relaxed)) return false;
     return filled_.exchange(false, std::memory_order_acquire);  // pairs with BinFilled
   }

@@ -1,5 +1,5 @@
-// Places inside an AEU's turn at which a test build (ERIS_TURN_POINTS) lets others move, so that
-// the order of the turn's own steps is tested. No other build has a word of them.
+// Points inside an AEU's turn at which a test build (ERIS_TURN_POINTS) lets other threads act, to
+// test the order of the turn's own steps. Other builds do not contain them.
 #ifndef ERIS_AEU_TURN_POINTS_H_
 #define ERIS_AEU_TURN_POINTS_H_
 
@@ -12,10 +12,10 @@ class Aeu;
 
 enum class TurnPoint : uint8_t {
   kBeforeCut,        // of the sources of commands
-  kBeforeEpoch,      // before the epoch is loaded, wherever the turn does it
-  kBeforeRegistry,   // the epoch is loaded, the held snapshots are read next
+  kBeforeEpoch,      // before every load of the epoch in the turn
+  kBeforeRegistry,   // the epoch has been loaded, the held snapshots are read next
   kSnapshotsRead,    // or nothing has changed since the last turn
-  kCommandsExecuted  // the turn acknowledges them next, and then scans go on
+  kCommandsExecuted  // the turn acknowledges them next; then scans continue
 };
 
 inline void (*at_turn_point)(Aeu& aeu, TurnPoint point) = nullptr;

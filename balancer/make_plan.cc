@@ -35,7 +35,7 @@ std::vector<PlannedTransfer> BySize(const LoadSample& sample, const PlanWorld& w
   return transfers;
 }
 
-// By rows in place of the load.
+// The rows instead of the load.
 LoadSample OfSizes(const LoadSample& sample) {
   LoadSample sizes = sample;
   sizes.window_ns = 0;

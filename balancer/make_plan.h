@@ -1,6 +1,6 @@
-// From a sample of the load to the transfers that would even it out: target partitioning, then what
-// has to move, as little as possible, by link rather than copy and near rather than far. Pure
-// functions; they move nothing. Paper: ERIS 3.3, Figures 6 and 7.
+// Computes from a sample of the load the transfers that would even it out: first the target
+// partitioning, then the moves. It moves as little as possible, prefers links to copies, and near
+// AEUs to far ones. Pure functions; they move nothing. Paper: ERIS 3.3, Figures 6 and 7.
 #ifndef ERIS_BALANCER_MAKE_PLAN_H_
 #define ERIS_BALANCER_MAKE_PLAN_H_
 
@@ -16,15 +16,15 @@
 
 namespace eris::balancer {
 
-// All three: REQUIRES: world.numa_nodes has every AEU, the sample's owners among them; the sample
+// All three: REQUIRES: world.numa_nodes has every AEU, including the sample's owners; the sample
 // has a partition. Loads of the result are in time per time (1: an AEU that does nothing else), or
-// as the sample's weights are when it does not know its window.
+// in the unit of the sample's weights if its window is unknown.
 
-// What a cycle does. The load of an AEU is the sum over its partitions; each AEU of the world is to
-// get its share, also those that own nothing.
+// The plan of a cycle. The load of an AEU is the sum over its partitions; each AEU of the world
+// gets its share, even one that owns nothing.
 BalancePlan MakePlan(std::string object, const LoadSample& sample, BalanceAlgorithm algorithm,
                      uint32_t window, const PlanWorld& world);
-// As Engine::Presplit and Engine::MoveRange; their InvalidArgument and FailedPrecondition.
+// As Engine::Presplit and Engine::MoveRange, with their InvalidArgument and FailedPrecondition.
 absl::StatusOr<BalancePlan> PlanPresplit(std::string object, const LoadSample& sample,
                                          const KeyRange& range, uint32_t parts,
                                          const PlanWorld& world);

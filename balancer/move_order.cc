@@ -53,7 +53,7 @@ void MoveOrder::Remove(Owner& owner, Position lo, Position hi) {
 }
 
 bool MoveOrder::KeepsOnePiece(const Owner& owner, Position lo, Position hi) const {
-  // What it gives of the range must stand at the two ends of it.
+  // The parts that it gives must be at the two ends of the range.
   int kept = 0;
   for (auto give = owner.gives.lower_bound(lo); give != owner.gives.end() && give->first < hi;
        ++give) {
@@ -69,7 +69,7 @@ bool MoveOrder::Possible(size_t move) const {
   const Owner& from = Of(m.from);
   const auto at = std::prev(from.ranges.upper_bound(m.lo));
   if (at->first != m.lo && at->second != m.hi) return false;
-  // What the target has is not to enclose anything that it has yet to give.
+  // The target's range must not enclose a part that the target still has to give.
   const Owner& to = Of(m.to);
   Position lo = m.lo;
   Position hi = m.hi;

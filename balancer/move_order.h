@@ -1,5 +1,5 @@
-// Who owns what while moves are made one after the other: tells which of them can be next, and
-// which had better wait. A helper of transfer_plan.h.
+// The owners of ranges while moves are made one after another: tells which moves can be next, and
+// which should wait. A helper of transfer_plan.h.
 #ifndef ERIS_BALANCER_MOVE_ORDER_H_
 #define ERIS_BALANCER_MOVE_ORDER_H_
 
@@ -19,12 +19,13 @@ class MoveOrder {
   MoveOrder(const Partitioning& current, const std::vector<RangeMove>& moves, Position end,
             bool cuts_inside);
 
-  // The kind of the object allows it now.
+  // Whether the object's kind allows it now.
   bool Possible(size_t move) const;
-  // And neither does its source run empty too early, nor its target fall to pieces.
+  // Whether, in addition, its source does not become empty too early, and its target stays in one
+  // piece.
   bool Pleasant(size_t move) const;
   void Make(size_t move);
-  // Moves still to be made in which either of this one's AEUs takes part.
+  // Remaining moves that share an AEU with this one.
   std::vector<size_t> Touched(size_t move) const;
 
  private:
@@ -32,12 +33,12 @@ class MoveOrder {
     std::map<Position, Position> ranges{};  // from -> to, neighbours joined
     std::map<Position, size_t> gives{};     // by lo: moves to come
     std::map<Position, size_t> takes{};
-    bool keeps_some = false;  // of what it has before all moves
+    bool keeps_some = false;  // of its ranges before all moves
   };
   const Owner& Of(AeuId aeu) const { return owners_.at(aeu); }
   static void Add(Owner& owner, Position lo, Position hi);
   static void Remove(Owner& owner, Position lo, Position hi);
-  // Whether what it keeps of [lo, hi) is in one piece.
+  // Whether the part of [lo, hi) that it keeps is one piece.
   bool KeepsOnePiece(const Owner& owner, Position lo, Position hi) const;
 
   const std::vector<RangeMove>& moves_;

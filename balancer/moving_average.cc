@@ -15,7 +15,7 @@ std::vector<uint64_t> MovingAverages(absl::Span<const uint64_t> loads, uint32_t 
   for (size_t i = 0; i < loads.size(); ++i) {
     const size_t first = i - std::min<size_t>(i, k);
     const size_t end = std::min<size_t>(loads.size(), i + k + 1);
-    // Fractions of an average count, too.
+    // Keep fractions of an average.
     result.push_back(static_cast<uint64_t>(((below[end] - below[first]) << 15) / (end - first)));
   }
   return result;

@@ -9,15 +9,15 @@
 
 namespace eris::balancer {
 
-// The partitioning that the sample was taken under.
+// The partitioning when the sample was taken.
 Partitioning CurrentPartitioning(const LoadSample& sample);
 
 // As PlaceBoundaries, with equal shares for the AEUs of `places`; starts strictly ascending, the
 // first one kept. A single hot key cannot be divided: it fills one partition, and the others share
-// the rest. The current partitioning when there is no load. REQUIRES: a sample as load_sample.h
-// describes it, with a partition; as PlaceBoundaries.
+// the rest. The current partitioning if there is no load. REQUIRES: a sample as in load_sample.h,
+// with a partition; as PlaceBoundaries.
 Partitioning OneShot(const LoadSample& sample, const Places& places);
-// Among those that own a range.
+// Only among AEUs that own a range.
 Partitioning OneShot(const LoadSample& sample);
 
 }  // namespace eris::balancer

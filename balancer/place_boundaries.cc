@@ -15,10 +15,9 @@ Position EndOf(const Places& places, size_t i, Position end) {
   return i + 1 < places.starts.size() ? places.starts[i + 1] : end;
 }
 
-// Shares of places: those of their AEUs, divided as the load is now.
+// Shares of places: those of their AEUs, divided by the current load.
 std::vector<uint64_t> PlaceShares(const AeuOrder& order, absl::Span<const uint64_t> shares) {
-  // Scaled so that a small part of one is a whole number, and that they sum up to what Divide
-  // allows.
+  // Scaled so that a small fraction of one is an integer, and their sum is what Divide allows.
   Position sum = 0;
   for (const uint64_t share : shares) sum += share;
   int left = 0;
@@ -40,7 +39,7 @@ std::vector<uint64_t> PlaceShares(const AeuOrder& order, absl::Span<const uint64
   for (size_t aeu = 0; aeu < shares.size(); ++aeu) {
     result[order.main_places[aeu]] = static_cast<uint64_t>(scaled(shares[aeu])) - given[aeu];
   }
-  // Equal shares become ones: the division is then as exact as it can be.
+  // Equal shares become ones: then the division is exact.
   uint64_t common = 0;
   for (const uint64_t share : result) common = std::gcd(common, share);
   if (common > 1) {
@@ -49,8 +48,8 @@ std::vector<uint64_t> PlaceShares(const AeuOrder& order, absl::Span<const uint64
   return result;
 }
 
-// Boundaries that fall on one key (a hot one) are pulled apart, so that every range keeps a key.
-// There is room: there are as many keys as ranges.
+// Boundaries on the same (hot) key are moved apart, so that every range keeps a key. There are as
+// many keys as ranges, so there is room.
 void MakeStrictlyAscending(std::vector<Position>& starts, Position end) {
   for (size_t i = 1; i < starts.size(); ++i) {
     starts[i] = std::max(starts[i], starts[i - 1] + 1);
@@ -61,7 +60,7 @@ void MakeStrictlyAscending(std::vector<Position>& starts, Position end) {
   }
 }
 
-// Larger means less equal, as the sum of the loads is the same.
+// Larger means less equal, because the sum of the loads is the same.
 Position SumOfSquares(const LoadCurve& curve, const Places& places) {
   std::map<AeuId, Position> loads;
   for (size_t i = 0; i < places.starts.size(); ++i) {
@@ -83,7 +82,7 @@ Partitioning ToPartitioning(const Places& places, Position end) {
   return result;
 }
 
-// An AEU that has a place, near one that has none.
+// An AEU with a place, near one without a place.
 std::optional<AeuId> NeighbourOf(AeuId aeu, const PlanWorld& world,
                                  const std::map<NumaNodeId, std::vector<AeuId>>& placed) {
   const std::vector<AeuId>* candidates = nullptr;
@@ -116,7 +115,7 @@ Places WithEveryAeu(const LoadSample& sample, const PlanWorld& world) {
   const Position end = last ? Position{last->head} : kEndOfKeys;
   std::vector<uint64_t> loads;  // by place
   std::vector<bool> owns(world.aeu_count());
-  std::map<AeuId, size_t> main;  // by load, else by width: the widest range of each
+  std::map<AeuId, size_t> main;  // by load, else by width: the widest range of each AEU
   std::vector<double> weights;
   for (size_t i = 0; i < places.starts.size(); ++i) {
     double load = 0;
@@ -142,7 +141,7 @@ Places WithEveryAeu(const LoadSample& sample, const PlanWorld& world) {
     return places;
   }
 
-  // By place: who comes right before it, and right after it, ascending.
+  // By place: the AEUs to insert directly before it and directly after it, ascending.
   std::map<size_t, std::vector<AeuId>> before;
   std::map<size_t, std::vector<AeuId>> after;
   for (uint32_t i = 0; i < owns.size(); ++i) {
@@ -159,7 +158,7 @@ Places WithEveryAeu(const LoadSample& sample, const PlanWorld& world) {
     }
   };
   for (size_t i = 0; i < places.starts.size(); ++i) {
-    // The very first range keeps its beginning: nothing comes before it but empty places.
+    // The very first range keeps its beginning: only empty places come before it.
     if (const auto found = before.find(i); found != before.end()) {
       insert(found->second, places.starts[i]);
     }

@@ -1,5 +1,5 @@
-// Where boundaries have to be so that every AEU gets its share of the load: what all balancing
-// algorithms on key ranges have in common. Pure functions. Paper: ERIS 3.3.1, Figure 6.
+// Places boundaries so that every AEU gets its share of the load: the common part of all balancing
+// algorithms on key ranges. Pure functions. Paper: ERIS 3.3.1, Figure 6.
 #ifndef ERIS_BALANCER_PLACE_BOUNDARIES_H_
 #define ERIS_BALANCER_PLACE_BOUNDARIES_H_
 
@@ -21,13 +21,13 @@ struct Places {
   std::vector<AeuId> owners;
 };
 Places PlacesOf(const LoadSample& sample);
-// With a place for each AEU of `world` that has no range: beside that of the next AEU of its
-// NumaNode, or else of the nearest one that has AEUs with ranges. Without places where the key
-// space has too few keys for all.
+// Adds a place for each AEU of `world` that has no range: next to that of the next AEU of its
+// NumaNode, or else of the nearest NumaNode that has AEUs with ranges. Adds none if the key space
+// has too few keys for all.
 Places WithEveryAeu(const LoadSample& sample, const PlanWorld& world);
 
-// The loads of the AEUs that have places, in the order of their main places: that with the most
-// load, of equal ones the widest.
+// The loads of the AEUs that have places, ordered by their main places: the place with the most
+// load, or among equal ones the widest.
 struct AeuOrder {
   std::vector<AeuId> aeus{};
   std::vector<uint64_t> loads{};         // by place in `aeus`
@@ -37,13 +37,13 @@ struct AeuOrder {
 };
 AeuOrder OrderAeus(const LoadCurve& curve, const Places& places);
 
-// The partitioning in which AEU order.aeus[i] has the part shares[i] of the load, of all shares
-// together. What an AEU has several ranges of is divided over them as its load is now; ranges that
-// get nothing are left out, unless they are all that the AEU has: each AEU of `places` that owns
-// anything keeps a key at least. A boundary is placed inside a sub-range by linear interpolation;
-// where nobody accesses the keys around it, it stays as near as can be to where it is. `places` as
-// they are when the loads would not become more equal (by the sum of their squares). REQUIRES: a
-// load; 1 to 65536 places; as many keys as places; shares below 2^63, not all 0.
+// The partitioning in which AEU order.aeus[i] has the fraction shares[i] of the load, relative to
+// the sum of all shares. An AEU with several ranges divides its part by their current load. Ranges
+// that get nothing are removed, unless the AEU has no other: each AEU of `places` that owns a range
+// keeps at least one key. A boundary inside a sub-range is placed by linear interpolation; if the
+// keys around it are not accessed, it stays as near as possible to its current place. Returns
+// `places` unchanged if the loads would not become more equal (by the sum of their squares).
+// REQUIRES: a load; 1 to 65536 places; as many keys as places; shares below 2^63, not all 0.
 Partitioning PlaceBoundaries(const LoadCurve& curve, const Places& places, const AeuOrder& order,
                              absl::Span<const uint64_t> shares);
 

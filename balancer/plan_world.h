@@ -1,4 +1,4 @@
-// Where the AEUs are, and what the kind of the object that is planned for allows. Plain data.
+// The locations of the AEUs, and the moves that the kind of the planned object allows. Plain data.
 #ifndef ERIS_BALANCER_PLAN_WORLD_H_
 #define ERIS_BALANCER_PLAN_WORLD_H_
 
@@ -13,8 +13,8 @@ namespace eris::balancer {
 
 struct PlanWorld {
   std::vector<NumaNodeId> numa_nodes{};  // by AeuId
-  // distances[a][b] from NumaNode of AEU a to that of AEU b, as the topology has them; empty: all
-  // alike.
+  // distances[a][b] from the NumaNode of AEU a to that of AEU b, as in the topology; empty: all
+  // equal.
   std::vector<std::vector<uint32_t>> distances{};
   bool is_index = true;     // it may move by the kinds that are for indexes only, too
   bool cuts_inside = true;  // a range may be taken out of the middle of another; else from its ends
@@ -35,7 +35,7 @@ struct PlanWorld {
     }
     return best;
   }
-  // 0 inside a NumaNode, else as the topology has it.
+  // 0 inside a NumaNode, else as in the topology.
   uint32_t Distance(AeuId a, AeuId b) const {
     if (SameNumaNode(a, b)) return 0;
     return distances.empty() ? 1 : distances[a.value][b.value];

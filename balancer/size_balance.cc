@@ -13,14 +13,14 @@ namespace {
 
 struct Part {
   AeuId aeu;
-  uint64_t rows;  // too many, or too few
+  uint64_t rows;  // surplus, or deficit
 };
 struct Side {
   std::vector<Part> parts{};
   size_t next = 0;
 };
 
-// Until one of them has nothing left.
+// Until one side has nothing left.
 void Match(Side& givers, Side& takers, std::vector<RowMove>& moves) {
   while (givers.next < givers.parts.size() && takers.next < takers.parts.size()) {
     Part& from = givers.parts[givers.next];
@@ -41,7 +41,7 @@ std::vector<RowMove> SizeBalance(absl::Span<const uint64_t> rows, const PlanWorl
   std::vector<RowMove> moves;
   if (rows.empty()) return moves;
   const uint64_t sum = std::accumulate(rows.begin(), rows.end(), uint64_t{0});
-  // Whoever has the most keeps one of the rows that are left over.
+  // The AEUs with the most rows keep one each of the rows that cannot be divided.
   std::vector<uint32_t> by_rows(rows.size());
   std::iota(by_rows.begin(), by_rows.end(), 0u);
   std::stable_sort(by_rows.begin(), by_rows.end(),

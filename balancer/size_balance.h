@@ -1,5 +1,5 @@
-// Balancing by rows alone, for heap tables: a scan asks all AEUs that have a part, and ends with
-// the one that has the most. A pure function; it moves nothing. Paper: ERIS 3.3 (scenario 1).
+// Balancing only by rows, for heap tables: a scan runs on all AEUs that have a part, and ends with
+// the AEU that has the most. A pure function; it moves nothing. Paper: ERIS 3.3 (scenario 1).
 #ifndef ERIS_BALANCER_SIZE_BALANCE_H_
 #define ERIS_BALANCER_SIZE_BALANCE_H_
 
@@ -19,8 +19,8 @@ struct RowMove {
   friend bool operator==(const RowMove&, const RowMove&) = default;
 };
 
-// Who gives how many rows to whom, so that no two AEUs differ by more than a row and as few rows
-// move as can be: inside a NumaNode first, then between the nearest. `rows` by AeuId.
+// Which AEU gives how many rows to which, so that no two AEUs differ by more than a row and as few
+// rows as possible move: inside a NumaNode first, then between the nearest ones. `rows` by AeuId.
 // O(n log n + NumaNodes squared).
 std::vector<RowMove> SizeBalance(absl::Span<const uint64_t> rows, const PlanWorld& world);
 

@@ -57,7 +57,7 @@ std::vector<RangeMove> OrderMoves(const Partitioning& current, std::vector<Range
   });
   MoveOrder state(current, moves, end, world.cuts_inside);
   std::vector<RangeMove> ordered;
-  std::set<size_t> next;     // worth a look
+  std::set<size_t> next;     // candidates
   std::set<size_t> waiting;  // until one of their AEUs has made a move
   for (size_t i = 0; i < moves.size(); ++i) next.insert(i);
   const auto make = [&](size_t move) {
@@ -77,7 +77,7 @@ std::vector<RangeMove> OrderMoves(const Partitioning& current, std::vector<Range
         waiting.insert(move);
       }
     }
-    // Nothing pleasant is left: the first that is possible, and then it may go on.
+    // No preferred move is left: make the first possible one, and then continue.
     const auto possible = std::find_if(waiting.begin(), waiting.end(),
                                        [&](size_t move) { return state.Possible(move); });
     if (possible == waiting.end()) return ordered;

@@ -10,13 +10,13 @@
 namespace eris::balancer {
 namespace {
 
-// The busiest AEU spends less than this part of its time on the object: nobody would notice.
+// If the busiest AEU spends less than this part of its time on the object, no client would notice.
 constexpr double kBusyMin = 0.005;
 constexpr uint32_t kLastingPeriods = 2;
 constexpr double kFarBeyond = 1.5;
-// That much of the square of the imbalance has to be curable.
+// At least this part of the square of the imbalance must be curable.
 constexpr double kGainMin = 0.05;
-// So many standard deviations are exceeded once in a million times.
+// This many standard deviations are exceeded once in a million times.
 constexpr double kTail = 4.75;
 
 bool IsIdle(const LoadSample& sample, const BalancePlan& plan, const PlanWorld& world) {
@@ -33,9 +33,8 @@ bool IsIdle(const LoadSample& sample, const BalancePlan& plan, const PlanWorld& 
   return sample.window_ns == 0 || busiest < kBusyMin;
 }
 
-// The standard deviation, and what the busiest AEU has above the mean: among many AEUs a single
-// busy one hardly shows in the first, but it is what everybody waits for. Of two AEUs they are the
-// same.
+// The standard deviation, and the excess of the busiest AEU over the mean: among many AEUs a single
+// busy one hardly shows in the first, but all clients wait for it. For two AEUs they are the same.
 class Measure {
  public:
   Measure(const BalancePlan& plan, double accesses)
@@ -58,14 +57,14 @@ class Measure {
     return deviation_ * deviation_ > limit * limit + chance_squared_ ||
            excess_ * excess_ > limit * limit + excess_chance_squared_;
   }
-  // How much better, squared, another partitioning may look by chance alone: a part that scatters
-  // by itself, and one in proportion to how unequal the loads are; half as much again since it is
-  // the best of many.
+  // How much better, squared, another partitioning may seem only by chance: a part that scatters by
+  // itself, and a part proportional to the inequality of the loads; times one and a half, because
+  // it is the best of many.
   double GainByChance() const { return chance_squared_ + 3 * kTail * deviation_ * scatter_; }
 
  private:
-  // Of the largest of up to some hundred normal deviates, once in a million times; and from how
-  // many accesses on theirs are normal enough.
+  // kExcessTail: exceeded by the largest of up to some hundred normal deviates once in a million
+  // times. kAccessesPerAeuMin: with this many accesses they are normal enough.
   static constexpr double kExcessTail = 5.6;
   static constexpr double kAccessesPerAeuMin = 32;
 
@@ -76,8 +75,8 @@ class Measure {
   double excess_chance_squared_ = 0;
 };
 
-// What can be reached, in however many steps: by how far the plan goes itself, a gentle algorithm
-// would never seem to be worth it.
+// What can be reached in any number of steps: measured by a single plan, a gentle algorithm would
+// never seem worthwhile.
 double BestImbalance(const LoadSample& sample, const BalancePlan& plan, const PlanWorld& world) {
   if (plan.algorithm != BalanceAlgorithm::kMovingAverage) return plan.imbalance_after;
   return MakePlan({}, sample, BalanceAlgorithm::kOneShot, 0, world).imbalance_after;
@@ -105,8 +104,9 @@ const char* TriggerText(TriggerVerdict verdict) {
 
 double ChanceSquared(double accesses, size_t aeus) {
   if (accesses <= 0 || aeus < 2) return 0;
-  // Times `accesses`, the squared imbalance of equal loads is distributed as chi square with one
-  // degree of freedom less than there are AEUs; its tail by Wilson's and Hilferty's cube.
+  // The squared imbalance of equal loads, times `accesses`, has a chi-square distribution with one
+  // degree of freedom less than there are AEUs; its tail is computed by the Wilson-Hilferty
+  // approximation.
   const auto degrees = static_cast<double>(aeus - 1);
   const double ninth = 2 / (9 * degrees);
   const double root = 1 - ninth + kTail * std::sqrt(ninth);

@@ -1,10 +1,10 @@
-// Whether a plan is worth making: the imbalance against the threshold, so that a balanced system
-// never moves anything. What counts is the standard deviation of the loads, or what the busiest AEU
-// has above their mean, whichever is larger. It has to be beyond what chance makes of equal loads,
-// to be made of load that lasts, to last itself, to be curable, and there has to be load at all.
-// Once it has moved something, an object is evened out to below half the threshold (hysteresis);
-// then the threshold counts again. Pure functions of their arguments. Paper: ERIS 3.3 (standard
-// deviation against a threshold).
+// Whether a plan is worth executing: compares the imbalance with the threshold, so that a balanced
+// system never moves anything. The imbalance is the standard deviation of the loads, or the excess
+// of the busiest AEU over their mean, whichever is larger. It must be beyond chance, consist of
+// lasting load, last itself and be curable, and there must be some load. Once ranges have moved, an
+// object is evened out to below half the threshold (hysteresis); then the full threshold applies
+// again. Pure functions of their arguments. Paper: ERIS 3.3 (standard deviation against a
+// threshold).
 #ifndef ERIS_BALANCER_TRIGGER_H_
 #define ERIS_BALANCER_TRIGGER_H_
 
@@ -17,29 +17,29 @@
 
 namespace eris::balancer {
 
-// Of an object, from period to period.
+// The state of an object, kept from period to period.
 struct TriggerState {
-  uint32_t periods_above = 0;  // one after the other
+  uint32_t periods_above = 0;  // consecutive
   bool evening_out = false;
 };
 
 enum class TriggerVerdict : uint8_t {
   kMove = 0,
-  kBalanced = 1,    // the imbalance is below the threshold, or chance
-  kIdle = 2,        // there is next to no load, or hardly a row
+  kBalanced = 1,    // the imbalance is below the threshold, or may be chance
+  kIdle = 2,        // there is nearly no load, or nearly no row
   kNotLasting = 3,  // above the threshold for the first period
   kNoGain = 4,      // no plan would make it much better
-  kMoving = 5,      // what the AEUs do unequally will be done by others in the next period
+  kMoving = 5,      // the AEUs' unequal load will move to others in the next period
 };
 const char* TriggerText(TriggerVerdict verdict);
 
-// What the imbalance of equal loads may well look like, squared, when they are made of so many
-// accesses: exceeded about once in a million times. 0 when `accesses` is 0 (loads are exact).
+// The squared imbalance that equal loads may show by chance when they consist of `accesses`
+// accesses: exceeded about once in a million times. 0 if `accesses` is 0 (loads are exact).
 double ChanceSquared(double accesses, size_t aeus);
 
-// Once a period and object, with the plan that a cycle would carry out. `state` is brought up to
-// date. Half as much again above the threshold is moved at once, less than that if it lasts for two
-// periods.
+// Call it once per period and object, with the plan that a cycle would execute. Updates `state`. An
+// imbalance half as large again as the threshold is acted on at once, a smaller one if it lasts for
+// two periods.
 TriggerVerdict Decide(const LoadSample& sample, const BalancePlan& plan, double threshold,
                       const PlanWorld& world, TriggerState& state);
 

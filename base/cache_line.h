@@ -8,8 +8,8 @@ namespace eris::base {
 
 inline constexpr std::size_t kCacheLineBytes = 64;
 
-// Words that different threads write stand this far apart: Intel's adjacent-line prefetcher pulls
-// lines in pairs, so 64 bytes would still bounce.
+// Words that different threads write are at least this far apart. Intel's adjacent-line prefetcher
+// pulls lines in pairs, so at 64 bytes the pair would still bounce.
 inline constexpr std::size_t kNoSharingBytes = 2 * kCacheLineBytes;
 
 // Rounds up to the next multiple of `alignment`, a power of two.

@@ -1,4 +1,4 @@
-// A figure that one thread counts and anyone reads.
+// A counter that one thread writes and any thread reads.
 #ifndef ERIS_BASE_COUNTER_H_
 #define ERIS_BASE_COUNTER_H_
 
@@ -7,8 +7,8 @@
 
 namespace eris::base {
 
-// One writer, so a load and a store do where a read-modify-write would cost a bus lock. relaxed: it
-// orders nothing.
+// There is only one writer, so a load and a store are enough; a read-modify-write would lock the
+// bus. relaxed: it orders nothing.
 class Counter {
  public:
   void Add(uint64_t amount) {

@@ -12,8 +12,8 @@
 
 namespace eris::base {
 
-// Sleeps while `word` holds `expected`, until woken, `timeout_ns` has passed (negative: without
-// bound) or for no reason at all: the caller checks its condition again.
+// Sleeps while `word` holds `expected`. Returns when woken, after `timeout_ns` (negative: no
+// limit), or spuriously: the caller must check its condition again.
 inline void FutexWait(std::atomic<uint32_t>& word, uint32_t expected, int64_t timeout_ns) {
   timespec timeout{};
   if (timeout_ns >= 0) {

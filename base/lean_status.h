@@ -1,6 +1,5 @@
-// Statuses for places that must not throw: AEUs' turns, and callers that have just run out of
-// memory. The text of a status lies on the general heap; without memory for it there is the code
-// alone.
+// Statuses for places that must not throw: AEU turns, and callers that have just run out of memory.
+// A status keeps its text on the general heap; if that has no memory, the status has only its code.
 #ifndef ERIS_BASE_LEAN_STATUS_H_
 #define ERIS_BASE_LEAN_STATUS_H_
 
@@ -24,7 +23,7 @@ inline absl::Status NoMemory(
   return LeanStatus(absl::StatusCode::kResourceExhausted, text);
 }
 
-// What `call` returns, an absl::Status or StatusOr; ResourceExhausted where it has thrown
+// Returns what `call` returns (an absl::Status or StatusOr), or ResourceExhausted if `call` throws
 // std::bad_alloc.
 template <class Call>
 auto OrNoMemory(absl::string_view text, Call call) -> decltype(call()) {

@@ -1,6 +1,6 @@
-// What latch-free code does to memory that threads share, behind one name: the code is a template
-// over it, so that the interleaving explorer (tests/explore/) can run the very same lines with
-// memory of its own, where every access is a step and orders weaker than the machine's are shown.
+// The memory operations of latch-free code, behind one name. That code is a template over this
+// class, so the interleaving explorer (tests/explore/) runs the same lines with its own memory:
+// there every access is a step, and memory orders weaker than the machine's become visible.
 #ifndef ERIS_BASE_MEMORY_OPS_H_
 #define ERIS_BASE_MEMORY_OPS_H_
 
@@ -17,8 +17,8 @@ struct RealMemory {
   template <class T>
   using Atomic = std::atomic<T>;
 
-  // Plain memory that another thread reads or writes at another time: the explorer checks that the
-  // two are ordered.
+  // Plain memory that another thread accesses at a different time. The explorer checks that the two
+  // accesses are ordered.
   static void Copy(std::byte* to, const std::byte* from, size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
   }
@@ -30,7 +30,7 @@ struct RealMemory {
   }
   static void FutexWakeAll(Atomic<uint32_t>& word) noexcept { base::FutexWakeAll(word); }
 
-  // In a loop that waits for another thread.
+  // Called in a loop that waits for another thread.
   static void Pause() noexcept {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

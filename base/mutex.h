@@ -1,8 +1,7 @@
 // A mutex that clang's thread-safety analysis and g++'s thread sanitizer both understand:
-// std::mutex with Abseil's annotations and Abseil's names. absl::Mutex itself is not used, because
-// Debian's archives are not instrumented (every field behind it would be reported as a race) and
-// are built with its deadlock detection on. For the control plane only: the data path takes no
-// lock.
+// std::mutex with Abseil's annotations and names. absl::Mutex itself is not used: Debian's archives
+// are not instrumented, so TSan would report a race on every field that it guards, and they are
+// built with deadlock detection on. For the control plane only: the data path takes no lock.
 #ifndef ERIS_BASE_MUTEX_H_
 #define ERIS_BASE_MUTEX_H_
 
@@ -60,7 +59,7 @@ class CondVar {
     lock.release();
     return late;
   }
-  // As WaitWithDeadline, from now on.
+  // Like WaitWithDeadline, with the timeout counted from now.
   bool WaitWithTimeout(Mutex* mu, absl::Duration timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     return WaitWithDeadline(mu, absl::Now() + timeout);
   }

@@ -1,4 +1,4 @@
-"""What benchmark drivers share: a process that answers commands with JSON lines, and the figures of rounds."""
+"""Shared by benchmark drivers: a process that answers commands with JSON lines, and figures over rounds."""
 import datetime
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 
 
 class LabProcess:
-    """A program that takes a command a line and answers each with a JSON object a line."""
+    """A program that reads a command per line and answers each with a line of JSON."""
 
     def __init__(self, command, env, label):
         self.label = label

@@ -1,4 +1,4 @@
-// For benchmarks: the value of a call that must succeed. Where it does not, the program ends.
+// For benchmarks: the value of a call that must succeed. Otherwise the program ends.
 #ifndef ERIS_BENCH_MUST_H_
 #define ERIS_BENCH_MUST_H_
 

@@ -1,4 +1,4 @@
-"""What the benchmarks' pictures share: panels of bars and of lines in an SVG. Standard library only."""
+"""Shared by the benchmarks' figures: panels of bars and of lines in an SVG. Standard library only."""
 import math
 from xml.sax.saxutils import escape
 
@@ -27,8 +27,8 @@ def ticks(low, high):
 
 
 class Panel:
-    """Bars of one quantity; of two where each row has a second value (behind, pale). The rows whose name begins with
-    `eris` are ours, and red."""
+    """Bars of one quantity, or of two if each row has a second value (behind, pale). Rows whose names begin with
+        `eris` are ours, and red."""
 
     def __init__(self, title, rows, form, note="", height=PANEL_HEIGHT):
         self.title, self.rows, self.form, self.note, self.height = title, rows, form, note, height
@@ -60,9 +60,8 @@ class Panel:
 
 
 class LinePanel:
-    """Lines over a logarithmic axis, log-log; `lines` are {"name", "colour", "points": [(x, y, low, high)]} and reach
-    over the whole width where they have one point only and others have more. `name`: how a place on the x-axis is
-    written."""
+    """Lines with log-log axes; `lines` are {"name", "colour", "points": [(x, y, low, high)]}. A line with only one point
+        spans the whole width if others have more. `name`: formats a position on the x-axis."""
 
     height = PANEL_HEIGHT + 20
 
@@ -100,7 +99,7 @@ class LinePanel:
             out.append(f'<path d="M{path}" fill="none" stroke="{line["colour"]}" stroke-width="1.8" stroke-dasharray="{dashes}"/>')
             names.append([y(points[-1][1]) + 4, line])
         names.sort(key=lambda one: one[0])
-        for before, one in zip(names, names[1:]):  # names that would lie over each other move down
+        for before, one in zip(names, names[1:]):  # overlapping names move down
             one[0] = max(one[0], before[0] + 11)
         out += [text(end + 4, at, line["name"], more=f'font-size="10" fill="{line["colour"]}"') for at, line in names]
         return out

@@ -18,7 +18,7 @@ inline nlohmann::json Spread(const std::vector<double>& values) {
   return {{"median", MedianOf(values)}, {"min", *least}, {"max", *most}};
 }
 
-// What was measured, and where.
+// The build, the machine and the time of a measurement.
 inline nlohmann::json ReportOf(const char* build_type) {
   const char* const commit = std::getenv("ERIS_COMMIT");
   return {{"commit", commit == nullptr ? "unknown" : commit},
@@ -26,7 +26,7 @@ inline nlohmann::json ReportOf(const char* build_type) {
           {"cpu", CpuModel()}};
 }
 
-// To a file; "-": to standard output.
+// Writes to a file; "-": to standard output.
 inline void WriteReport(const std::string& path, const nlohmann::json& report) {
   std::FILE* const out = path == "-" ? stdout : std::fopen(path.c_str(), "w");
   const bool written = out != nullptr && std::fputs((report.dump(1) + "\n").c_str(), out) >= 0;

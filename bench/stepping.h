@@ -1,4 +1,4 @@
-// Steps the AEUs of an engine that has no threads. One thread.
+// Steps the AEUs of an engine without threads. One thread.
 #ifndef ERIS_BENCH_STEPPING_H_
 #define ERIS_BENCH_STEPPING_H_
 
@@ -12,8 +12,8 @@
 
 namespace eris::bench {
 
-// Runs `call`, which waits for AEUs, on a thread of its own. Meanwhile steps the AEUs in turn:
-// `step` runs one turn of an AEU, and returns whether it had work.
+// Runs `call`, which waits for AEUs, on a separate thread. Meanwhile steps the AEUs in turn: `step`
+// runs one turn of an AEU, and returns whether it had work.
 template <class Call, class Step>
 void Stepping(engine::EngineImpl& engine, Call call, Step step) {
   std::atomic<bool> done{false};

@@ -1,5 +1,5 @@
-// What the streams of batch_stream.h share: a bidirectional stream whose requests are answered in
-// the order they were sent. For the sources of this folder. Threads: as there.
+// Base of the streams in batch_stream.h: a bidirectional stream whose requests are answered in the
+// order they were sent. For the sources of this folder. Threads: as there.
 #ifndef ERIS_CLIENTS_ANSWERED_STREAM_H_
 #define ERIS_CLIENTS_ANSWERED_STREAM_H_
 
@@ -36,7 +36,7 @@ class AnsweredStream {
 
   AnsweredStream(std::unique_ptr<grpc::ClientContext> context, std::unique_ptr<Stream> stream,
                  const StreamOptions& options, OnAnswer on_answer);
-  // Cancels what is unanswered.
+  // Cancels unanswered requests.
   ~AnsweredStream();
 
   absl::Status AwaitRoom();
@@ -63,7 +63,7 @@ class AnsweredStream {
   uint64_t answered_ ABSL_GUARDED_BY(mu_) = 0;
   bool stalled_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status end_status_ ABSL_GUARDED_BY(mu_);  // when ended_
+  absl::Status end_status_ ABSL_GUARDED_BY(mu_);  // valid when ended_
 
   std::thread reader_;
 };
@@ -93,7 +93,7 @@ bool AnsweredStream<Request, Response>::AwaitInFlightBelow(size_t limit) {
     uint64_t answered;
   };
   while (!ended_ && unanswered_.size() >= limit) {
-    // Any answer is progress and starts the wait anew.
+    // Any answer is progress and restarts the wait.
     Wait wait{this, limit, answered_};
     const bool moved =
         mu_.AwaitWithTimeout(absl::Condition(
@@ -128,10 +128,10 @@ absl::Status AnsweredStream<Request, Response>::Send(const Request& request, Ans
   {
     absl::MutexLock lock(&mu_);
     if (ended_) return end_status_;
-    // Entered before the write: the answer may be faster than Write's return.
+    // Appended before the write, because the answer may come before Write returns.
     unanswered_.push_back(std::move(shape));
   }
-  // A write that fails means that the stream has ended; the reader then answers this request too.
+  // A failed write means that the stream has ended; the reader then answers this request too.
   (void)stream_->Write(request);
   return absl::OkStatus();
 }
@@ -162,10 +162,10 @@ void AnsweredStream<Request, Response>::ReadAnswers() {
     {
       absl::MutexLock lock(&mu_);
       if (unanswered_.empty()) {
-        context_->TryCancel();  // an answer that nobody asked for
+        context_->TryCancel();  // an answer without a request
         break;
       }
-      shape = &unanswered_.front();  // stays there when others come behind it
+      shape = &unanswered_.front();  // stays valid when others are appended
     }
     on_answer_(index++, *shape, ToAbslStatus(response.status().code(), response.status().message()),
                &response);
@@ -184,7 +184,7 @@ void AnsweredStream<Request, Response>::ReadAnswers() {
       status = absl::UnavailableError(absl::StrCat("the server ended the stream with ",
                                                    unanswered_.size(), " batches unanswered"));
     }
-    ended_ = true;  // from here Send enters nothing more
+    ended_ = true;  // from here on Send appends nothing more
     end_status_ = status;
     rest.swap(unanswered_);
   }

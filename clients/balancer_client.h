@@ -1,16 +1,16 @@
-// The load balancer of a server: what it does, what it is told, and ranges moved by hand
-// (include/eris/engine.h says what each call means).
+// The load balancer of a server: its state, its options, and moving ranges by hand (for the meaning
+// of each call see include/eris/engine.h).
 //
 //   BalancerClient balancer(*client);
 //   balancer.Set({.algorithm = BalanceAlgorithm::kMovingAverage, .window = 2});
 //   balancer.Presplit("orders", {.lo = 100, .hi = 200}, 4);
 //
-// Ranges are u64 as in Client; of a clustered table they are values of its first key column,
+// Ranges are u64 as in Client; for a clustered table they are values of its first key column,
 // encoded as keys of the nearest key type: an int32 or a decimal as ColumnType::kInt64.
 //
-// Threads: every call from any thread, also at once. Those that move block until the server has;
-// when ConnectOptions::timeout passes they end with DeadlineExceeded, and what has changed hands
-// stays where it is. Errors: as Client.
+// Threads: any thread may make each call, concurrently. Calls that move ranges block until the
+// server has moved them; when ConnectOptions::timeout passes they end with DeadlineExceeded, and
+// what has moved stays moved. Errors: as Client.
 #ifndef ERIS_CLIENTS_BALANCER_CLIENT_H_
 #define ERIS_CLIENTS_BALANCER_CLIENT_H_
 
@@ -27,7 +27,7 @@
 
 namespace eris::client {
 
-// What is not set stays as it is.
+// Options that are not set keep their values.
 struct BalancerChange {
   std::optional<bool> enabled{};
   std::optional<BalanceAlgorithm> algorithm{};
@@ -38,7 +38,7 @@ struct BalancerChange {
   std::optional<uint64_t> max_bytes_per_s{};
 };
 
-// `key_type` says what the bounds of the ranges are; kUint64 also where no range has one.
+// `key_type` is the type of the ranges' bounds; kUint64 also if no range has one.
 struct Transfer {
   TransferRecord record;
   ColumnType key_type = ColumnType::kUint64;
@@ -49,7 +49,7 @@ struct Plan {
 };
 struct Balance {
   BalancerStatus status;
-  std::vector<ColumnType> running_key_types{};  // of status.running
+  std::vector<ColumnType> running_key_types{};  // for status.running
 };
 
 class BalancerClient {
@@ -58,10 +58,10 @@ class BalancerClient {
   explicit BalancerClient(Client& client) : client_(client) {}
 
   absl::StatusOr<Balance> Status();
-  // The newest first. Of one object, or of all; at most `limit`, or 0: all that are kept.
+  // Newest first. For one object, or for all; at most `limit`, or 0: all that are kept.
   absl::StatusOr<std::vector<Transfer>> History(const std::string& object = {}, uint32_t limit = 0);
-  // Returns what is in force then. Errors: InvalidArgument (nothing set, a value outside its
-  // limits; nothing has changed).
+  // Returns the new options. Errors: InvalidArgument (nothing set, a value outside its limits; then
+  // nothing has changed).
   absl::StatusOr<BalancerOptions> Set(const BalancerChange& change);
   absl::Status Pause();
   absl::Status Resume();

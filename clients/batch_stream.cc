@@ -9,7 +9,7 @@
 namespace eris::client {
 namespace {
 
-// The stream that `open` opens; `take` makes a Result of a response.
+// Makes the stream that `open` opens; `take` converts a response to a Result.
 template <class Result, class Calls, class Open, class Take, class OnAnswer>
 Calls* NewCalls(const StreamOptions& options, const Open& open, Take take, OnAnswer on_answer) {
   auto context = std::make_unique<grpc::ClientContext>();
@@ -35,7 +35,7 @@ absl::Status SendFilled(Calls& calls, absl::StatusOr<AnswerShape> shape) {
 }  // namespace
 
 struct LookupStream::Calls {
-  v1::LookupRequest request;  // its memory is used again
+  v1::LookupRequest request;  // reused for all requests
   AnsweredStream<v1::LookupRequest, v1::LookupStreamResponse> stream;
 };
 
@@ -60,7 +60,7 @@ absl::Status LookupStream::AwaitRoom() { return calls_->stream.AwaitRoom(); }
 absl::Status LookupStream::Finish() { return calls_->stream.Finish(); }
 
 struct WriteStream::Calls {
-  v1::WriteRequest request;  // its memory is used again
+  v1::WriteRequest request;  // reused for all requests
   AnsweredStream<v1::WriteRequest, v1::WriteStreamResponse> stream;
 };
 

@@ -1,6 +1,5 @@
-// What a Client is inside: the stubs of its channel. For the sources of this folder, and for those
-// few callers that speak the protocol themselves; everybody else is spared gRPC's headers. Any
-// thread.
+// The inside of a Client: the stubs of its channel. For the sources of this folder, and for the few
+// callers that use the protocol directly; all others need not include gRPC's headers. Any thread.
 #ifndef ERIS_CLIENTS_CLIENT_STUBS_H_
 #define ERIS_CLIENTS_CLIENT_STUBS_H_
 
@@ -25,8 +24,8 @@ struct Client::Stubs {
   std::unique_ptr<v1::Admin::Stub> admin;
 };
 
-// One unary call, and what `take` makes of its answer: a Result, or a status and perhaps one.
-// Blocks until the answer or the end of the client's timeout. `stub` is of the client.
+// Makes one unary call. `take` converts its answer to a Result, or returns a status. Blocks until
+// the answer or the client's timeout. `stub` belongs to the client.
 template <class Result, class Stub, class Request, class Response, class Take>
 absl::StatusOr<Result> Call(const Client& client, const std::unique_ptr<Stub>& stub,
                             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -39,7 +38,7 @@ absl::StatusOr<Result> Call(const Client& client, const std::unique_ptr<Stub>& s
   if (!status.ok()) return ToAbslStatus(status);
   return take(response);
 }
-// A call whose answer says nothing more.
+// A call whose answer has no content.
 template <class Stub, class Request, class Response>
 absl::Status Call(const Client& client, const std::unique_ptr<Stub>& stub,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

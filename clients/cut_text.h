@@ -1,4 +1,4 @@
-// A piece of text that is not cut inside a character. Pure; any thread.
+// Cuts text, but never inside a character. Pure; any thread.
 #ifndef ERIS_CLIENTS_CUT_TEXT_H_
 #define ERIS_CLIENTS_CUT_TEXT_H_
 
@@ -8,7 +8,8 @@
 
 namespace eris::client {
 
-// The first characters of UTF-8 text that take at most `bytes_max` bytes; of other bytes as many.
+// The first characters of UTF-8 text that take at most `bytes_max` bytes; for other bytes exactly
+// that many.
 inline absl::string_view CutText(absl::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   constexpr size_t kCharacterBytesMax = 4;

@@ -13,7 +13,7 @@ static_assert(static_cast<int>(WriteMode::kAdd) == v1::WRITE_MODE_ADD);
 static_assert(static_cast<int>(WriteMode::kUpsert) == v1::WRITE_MODE_UPSERT);
 static_assert(static_cast<int>(WriteMode::kAppend) == v1::WRITE_MODE_APPEND);
 
-// Which columns of the schema a batch has.
+// The columns of the schema that a batch has.
 absl::Span<const uint32_t> ColumnsOf(const Schema& schema, WriteMode mode) {
   if (mode == WriteMode::kErase) return schema.key;
   return wire::AllColumns(schema);
@@ -41,7 +41,7 @@ absl::Status FillColumns(const ObjectInfo& object, absl::Span<const uint32_t> co
   return absl::OkStatus();
 }
 
-// The strings of an index. Of more no request can be sent, and none of its parts may wrap around.
+// Checks the strings of an index: a request cannot be sent with more, and no sum may wrap around.
 absl::Status CheckStrings(const ObjectInfo& object, const RowBatch& rows,
                           const RowBatch& expected) {
   if (object.kind != ObjectKind::kIndex) return absl::OkStatus();
@@ -57,7 +57,7 @@ absl::Status CheckStrings(const ObjectInfo& object, const RowBatch& rows,
                                                  " bytes together, these have ", bytes));
 }
 
-// The columns of keys, and of values unless there are none.
+// The columns of the keys, and of the values if there are any.
 std::vector<ColumnView> ViewsOf(const KeyColumns& keys, absl::Span<const uint64_t> values) {
   std::vector<ColumnView> views = {{.values = keys.first().data()}};
   if (keys.two_parts()) views.push_back({.values = keys.second().data()});
@@ -65,7 +65,7 @@ std::vector<ColumnView> ViewsOf(const KeyColumns& keys, absl::Span<const uint64_
   return views;
 }
 
-// Whether columns of u64 are what the object has there, and the spans are equally long.
+// Checks that the object has u64 columns there, and that the spans are equally long.
 absl::Status CheckNumbers(const ObjectInfo& object, absl::Span<const uint32_t> columns,
                           const KeyColumns& keys, absl::Span<const uint64_t> values = {},
                           absl::Span<const uint64_t> expected = {}) {
@@ -87,7 +87,7 @@ absl::Status CheckNumbers(const ObjectInfo& object, absl::Span<const uint32_t> c
   return absl::OkStatus();
 }
 
-// Empty `bits` with `empty_is_all` mean all set.
+// With `empty_is_all`, empty `bits` mean that all are set.
 absl::Status TakeBits(const char* what, uint64_t rows, bool empty_is_all, std::string& bits,
                       RowBits& out) {
   const size_t bytes = (rows + 7) / 8;
@@ -146,7 +146,7 @@ absl::StatusOr<AnswerShape> FillWrite(const ObjectInfo& object, WriteMode mode,
   absl::StatusOr<AnswerShape> shape(absl::in_place);
   shape->rows = rows.rows;
   shape->bits = mode == WriteMode::kAppend ? 0 : rows.rows;
-  if (mode < WriteMode::kUpsert) {  // the conditional ones
+  if (mode < WriteMode::kUpsert) {  // the conditional modes
     shape->columns = wire::TypesOf(object.schema, wire::ValueColumn(object.schema));
   }
   return shape;

@@ -16,27 +16,26 @@
 
 namespace eris::client {
 
-// What the answer to a request has to have.
+// The required content of the answer to a request.
 struct AnswerShape {
   uint64_t rows = 0;
-  uint64_t bits = 0;            // rows that have bits
+  uint64_t bits = 0;            // number of bits
   wire::ColumnTypes columns{};  // their types
 };
 
-// Errors: InvalidArgument (an object whose schema the caller has left out).
+// Errors: InvalidArgument (the caller has omitted the object's schema).
 absl::Status CheckSchema(const ObjectInfo& object);
 
-// Both replace `request`, whose memory is used again. Errors: InvalidArgument (a batch that has
-// other columns than the schema wants, a column of that name that the object has not),
-// FailedPrecondition (an object without a key).
+// Both replace `request`, whose memory is reused. Errors: InvalidArgument (a batch with other
+// columns than the schema, an unknown column name), FailedPrecondition (an object without a key).
 absl::StatusOr<AnswerShape> FillLookup(const ObjectInfo& object, const RowBatch& keys,
                                        const std::vector<std::string>& columns,
                                        uint64_t answer_bytes_max, v1::LookupRequest& request);
 absl::StatusOr<AnswerShape> FillWrite(const ObjectInfo& object, WriteMode mode,
                                       const RowBatch& rows, const RowBatch& expected,
                                       v1::WriteRequest& request);
-// The short forms. Errors: InvalidArgument also for columns of the object that are not u64, and
-// spans of unequal length.
+// The short forms. Errors: InvalidArgument also if columns of the object are not u64, or spans have
+// different lengths.
 absl::StatusOr<AnswerShape> FillLookup(const ObjectInfo& object, const KeyColumns& keys,
                                        v1::LookupRequest& request);
 absl::StatusOr<AnswerShape> FillWrite(const ObjectInfo& object, WriteMode mode,
@@ -44,7 +43,7 @@ absl::StatusOr<AnswerShape> FillWrite(const ObjectInfo& object, WriteMode mode,
                                       absl::Span<const uint64_t> expected,
                                       v1::WriteRequest& request);
 
-// Take what the answer holds. Errors: Internal (it does not have that shape).
+// Take the content of an answer. Errors: Internal (it does not have that shape).
 absl::StatusOr<LookupResult> TakeLookup(const AnswerShape& shape, v1::LookupResponse& response);
 absl::StatusOr<WriteResult> TakeWrite(const AnswerShape& shape, v1::WriteResponse& response);
 

@@ -23,8 +23,8 @@ namespace {
 // A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
 constexpr int kMessageBytesMax = 64 << 20;
 
-// Errors: InvalidArgument unless it is host:port or unix:path. gRPC would take 443 for a port that
-// is missing, and 34463 for 99999.
+// Errors: InvalidArgument unless it is host:port or unix:path. gRPC would use 443 for a missing
+// port, and 34463 for 99999.
 absl::Status CheckAddress(const std::string& server) {
   if (absl::StartsWith(server, "unix:")) return absl::OkStatus();
   const size_t colon = server.rfind(':');
@@ -48,7 +48,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& server, bool own_c
   return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// Waits for the connection, or the first attempt that fails. Errors: Unavailable.
+// Waits for the connection, or until the first attempt fails. Errors: Unavailable.
 absl::Status AwaitConnection(const std::shared_ptr<grpc::Channel>& channel,
                              const ConnectOptions& options, absl::Time deadline) {
   for (;;) {
@@ -61,7 +61,8 @@ absl::Status AwaitConnection(const std::shared_ptr<grpc::Channel>& channel,
                                                  ": is it an ERIS server?"));
     }
   }
-  // A state has no reason, a call that fails has one. It does not wait for the next attempt.
+  // A channel's state has no reason, but a failed call has one. It does not wait for the next
+  // attempt.
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(deadline));
   v1::GetObjectResponse response;
@@ -95,8 +96,8 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   const absl::Time deadline = absl::Now() + options.timeout;
   absl::Status status;
   std::shared_ptr<grpc::Channel> channel;
-  // A shared connection that has failed before rests for a while, although the server may be there
-  // by now: then a connection of its own decides.
+  // After a failure a shared connection waits before it tries again, although the server may be up
+  // already: so a separate connection decides.
   for (bool own = options.own_connection;; own = true) {
     channel = OpenChannel(options.server, own);
     status = AwaitConnection(channel, options, deadline);

@@ -8,17 +8,17 @@
 //   auto answer = (*client)->Lookup(*orders, keys);  // answer->found[i],
 //   answer->rows.Uint64s(0)[i]
 //
-// Every object has a schema. Calls on it take the ObjectInfo that Create, Get or List gave, of
-// which they use name, kind and schema, and columns of native values by the schema's types:
+// Every object has a schema. Calls take the ObjectInfo from Create, Get or List (they use its name,
+// kind and schema), and columns of native values of the schema's types:
 //   OwnedRows rows{.rows = 2, .columns = {NumberColumn<int64_t>(ids), StringColumn(names)}};
 //   (*client)->Write(*people, WriteMode::kUpsert, rows.view());
 // Bounds of ranges are u64, encoded as include/eris/key_encoding.h says.
 //
-// Threads: every call from any thread, also at once.
-// Errors: what the server says, with its code; InvalidArgument (columns that do not fit the schema,
-// a bound that the key type does not have: nothing was sent), Unavailable (no server, or it is
-// stopping), DeadlineExceeded (of a write: the outcome is unknown), Internal (an answer that breaks
-// the protocol).
+// Threads: any thread may make each call, concurrently.
+// Errors: those of the server, with its code; InvalidArgument (columns that do not fit the schema,
+// a bound outside the key type: nothing was sent), Unavailable (no server, or it is stopping),
+// DeadlineExceeded (the outcome of a write is unknown), Internal (an answer that violates the
+// protocol).
 #ifndef ERIS_CLIENTS_ERIS_CLIENT_H_
 #define ERIS_CLIENTS_ERIS_CLIENT_H_
 
@@ -45,19 +45,20 @@ struct ConnectOptions {
   std::string server = "127.0.0.1:7411";  // host:port, or unix:path
   // Longest wait for the connection, and for the answer to each call.
   absl::Duration timeout = absl::Seconds(30);
-  // A TCP connection of its own. Clients of one process to one server share one otherwise.
+  // Uses a separate TCP connection. Otherwise the clients of one process share one connection to a
+  // server.
   bool own_connection = false;
 };
 
 struct ServerInfo {
-  std::string version;  // "0.1.0 (commit 0123456789ab)"; empty: it does not say
-  // A request of more bytes gets RESOURCE_EXHAUSTED, and ends its stream.
+  std::string version;  // "0.1.0 (commit 0123456789ab)"; empty: unknown
+  // A request with more bytes gets RESOURCE_EXHAUSTED, and ends its stream.
   uint64_t receive_message_bytes_max = 0;
 };
 
 struct LookupResult {
-  // The columns asked for, as many rows as keys. Where nothing was found: unspecified, of a table
-  // null.
+  // The requested columns, as many rows as keys. A key that was not found is unspecified, in a
+  // table null.
   OwnedRows rows;
   RowBits found;
   RowBits executed;      // clear: the answer had no room for the row's strings; see `refusal`
@@ -67,80 +68,79 @@ struct LookupResult {
 struct WriteResult {
   uint64_t written = 0;  // rows stored, or erased
   uint64_t refused = 0;  // rows that changed nothing and can be sent again
-  // Of appends all three have no bits.
+  // For appends all three have no bits.
   RowBits existed;       // the key was there before
   RowBits applied;       // the row was written
   RowBits executed;      // clear: refused; see `refusal`
-  OwnedRows values;      // conditional modes: the value column, with what WriteMode says
-  absl::Status refusal;  // why some rows were refused; OK: none was
+  OwnedRows values;      // conditional modes: the value column, as WriteMode describes
+  absl::Status refusal;  // why some rows were refused; OK: none were
 };
 
 class Client {
  public:
-  // Blocks until it is connected or the first attempt has failed. It does not try again, so a
-  // server that is still starting counts as none. Errors: InvalidArgument (options.server),
-  // Unavailable (nobody listens, an unknown host, a server of another kind: at once; something that
-  // takes the connection and says nothing: after the timeout).
+  // Blocks until it is connected or the first attempt has failed. It does not retry, so a server
+  // that is still starting counts as absent. Errors: InvalidArgument (options.server), Unavailable
+  // (nothing listens, an unknown host, another kind of server: at once; a peer that accepts the
+  // connection but does not respond: after the timeout).
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);
   ~Client();
   // The same connection, with another timeout for the answer to each call.
   std::unique_ptr<Client> WithTimeout(absl::Duration timeout) const;
 
-  // Catalogue. Partition bounds of the results are those in force.
+  // Catalogue. Partition bounds of the results are the current ones.
   absl::StatusOr<ObjectInfo> Create(const std::string& name, const CreateOptions& options);
   absl::Status Drop(const std::string& name);
-  // As Engine::DropIfWritten. Errors: FailedPrecondition (others have written to it).
+  // As Engine::DropIfWritten. Errors: FailedPrecondition (other clients have written to it).
   absl::Status DropIfWritten(const std::string& name, ObjectId id, uint64_t rows);
   absl::StatusOr<ObjectInfo> Get(const std::string& name);
   absl::StatusOr<std::vector<ObjectInfo>> List();
 
-  // Looks up rows by their keys, in any order. `keys`: the key columns alone, in the key's order.
-  // `columns`: which are answered, by name; empty: all that are not of the key. `answer_bytes_max`
-  // asks for answers with less strings; 0: kBatchValueBytesMax. Keys whose strings find no room are
-  // not executed: LookupResult::refusal; ask for those again. Errors: FailedPrecondition (a heap
-  // table).
+  // Looks up rows by their keys, in any order. `keys`: only the key columns, in the key's order.
+  // `columns`: the columns to return, by name; empty: all outside the key. `answer_bytes_max`:
+  // limit for the strings of the answer; 0: kBatchValueBytesMax. Keys whose strings have no room
+  // are not executed: see LookupResult::refusal, and ask for them again. Errors: FailedPrecondition
+  // (a heap table).
   absl::StatusOr<LookupResult> Lookup(const ObjectInfo& object, const RowView& keys,
                                       const std::vector<std::string>& columns = {},
                                       uint64_t answer_bytes_max = 0);
-  // Writes rows as WriteMode in include/eris/batch.h says. `rows`: all columns of the object; of
-  // kErase those of the key. `expected`: of kCompareAndSet the value column. Not atomic across
-  // rows. OK also where some rows were refused: WriteResult::refusal. Of the errors
-  // DeadlineExceeded, Cancelled and Unavailable leave the outcome unknown; do not send adds again
-  // after one.
+  // Writes rows as described at WriteMode in include/eris/batch.h. `rows`: all columns of the
+  // object; for kErase the key columns. `expected`: for kCompareAndSet the value column. Not atomic
+  // across rows. OK even if some rows were refused: see WriteResult::refusal. After
+  // DeadlineExceeded, Cancelled and Unavailable the outcome is unknown; do not repeat adds then.
   absl::StatusOr<WriteResult> Write(const ObjectInfo& object, WriteMode mode, const RowView& rows,
                                     const RowView& expected = {});
-  // The same for objects whose keys and values are u64. Spans of unequal length are
+  // The same for objects whose keys and values are u64. Spans of different lengths are
   // InvalidArgument.
   absl::StatusOr<LookupResult> Lookup(const ObjectInfo& object, const KeyColumns& keys);
   absl::StatusOr<WriteResult> Write(const ObjectInfo& object, WriteMode mode,
                                     const KeyColumns& keys, absl::Span<const uint64_t> values = {},
                                     absl::Span<const uint64_t> expected = {});
 
-  // Opens a scan; errors come from Next. `snapshot`: of TakeSnapshot; 0: one of the scan's own. The
-  // query's own snapshot is not used. The client must outlive the reader.
+  // Opens a scan; errors are returned by Next. `snapshot`: from TakeSnapshot; 0: the scan takes its
+  // own. The query's own snapshot is ignored. The client must outlive the reader.
   std::unique_ptr<ScanReader> Scan(const ObjectInfo& object, const Query& query,
                                    uint64_t snapshot = 0);
-  // Counts and adds up the rows of a range where they are, as Session::Aggregate in
-  // include/eris/session.h says.
+  // Counts and adds up the rows of a range in place, as Session::Aggregate in
+  // include/eris/session.h.
   absl::StatusOr<RangeAggregate> Aggregate(const ObjectInfo& object,
                                            const AggregateOptions& options);
-  // Writes the rows of a table's scan into another object, inside the server. Returns how many.
+  // Writes the rows of a table scan into another object, inside the server. Returns their number.
   absl::StatusOr<uint64_t> ScanInto(const std::string& table, const Query& query,
                                     const std::string& target, uint64_t snapshot = 0);
 
-  // One moment of all objects, kept until nobody has asked anything of it for `time_to_live`.
+  // One moment of all objects, kept until it has not been used for `time_to_live`.
   absl::StatusOr<uint64_t> TakeSnapshot(absl::Duration time_to_live = absl::Minutes(1));
-  // Errors: NotFound (let go already).
+  // Errors: NotFound (already released).
   absl::Status ReleaseSnapshot(uint64_t snapshot);
 
-  // Which program answers, and what it takes at most. Errors: Unimplemented (an older server).
+  // The server's version and limits. Errors: Unimplemented (an older server).
   absl::StatusOr<ServerInfo> Server();
   absl::StatusOr<EngineStats> Stats();
   absl::StatusOr<std::string> Topology();
-  // What the system has given for data, and what each object has of it.
+  // The system's memory for data, and each object's part of it.
   absl::StatusOr<MemoryStats> Memory();
-  // Where the server's memory lies, as its kernel says. Errors: InvalidArgument (too many pages),
-  // Unimplemented or PermissionDenied (the server's system does not tell).
+  // Where the server's memory is, according to its kernel. Errors: InvalidArgument (too many
+  // pages), Unimplemented or PermissionDenied (the server's system does not tell).
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options = {});
 
   // For callers that need the protocol itself: client_stubs.h.

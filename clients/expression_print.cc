@@ -1,4 +1,4 @@
-// ExpressionText, and the text of single values.
+// ExpressionText, and the text of a single value.
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// How strongly the operators hold their operands together.
+// Precedence of the operators.
 enum Strength { kOrs = 1, kAnds, kNots, kComparisons, kSums, kProducts, kSigns, kPrimaries };
 
 bool IsNegative(const Value& value) {
@@ -146,7 +146,7 @@ std::string ExpressionText(const Expression& expression) {
 }
 
 void AppendDecimal(int64_t unscaled, uint8_t scale, std::string* text) {
-  // Of the lowest number, too.
+  // Works for the lowest number too.
   const uint64_t digits =
       unscaled < 0 ? 0 - static_cast<uint64_t>(unscaled) : static_cast<uint64_t>(unscaled);
   std::string all = absl::StrCat(digits);

@@ -70,7 +70,7 @@ class Parser {
     return ExpressionError(token_.begin,
                            absl::StrCat("expected ", expected, ", found ", token_.Shown(text_)));
   }
-  // Of what stands between `begin` and the last token taken.
+  // The text between `begin` and the last token taken.
   std::string TextFrom(size_t begin) const {
     return std::string(text_.substr(begin, last_end_ - begin));
   }
@@ -163,7 +163,7 @@ class Parser {
     }
     return negated ? Negate(out, depth) : absl::OkStatus();
   }
-  // Adds a second operand to the first, which `out` is.
+  // Adds a second operand; `out` is the first.
   template <class Operand>
   absl::Status Second(Kind kind, Operand operand, Expression& out, uint32_t& depth) {
     std::vector<Expression> arguments;
@@ -258,7 +258,7 @@ class Parser {
     --nesting_;
     return absl::OkStatus();
   }
-  // The token is a literal behind a '-'.
+  // Negates the literal token after a '-'.
   absl::Status NegateLiteral(size_t begin) {
     constexpr uint64_t kLowest = uint64_t{1} << 63;
     Value& value = token_.value;
@@ -333,7 +333,7 @@ absl::Status List(Parser& parser, absl::string_view what, Item item) {
   return absl::OkStatus();
 }
 
-// "as name", or what the text itself says.
+// "as name", or the text itself.
 absl::Status TakeName(Parser& parser, size_t begin, std::string& name) {
   if (!parser.token().IsKeyword("as")) {
     if (name.empty()) name = std::string(CutText(parser.TextFrom(begin), kColumnNameBytesMax));

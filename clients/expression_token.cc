@@ -33,7 +33,8 @@ bool IsKeyword(absl::string_view small_letters) {
          std::end(kKeywords);
 }
 
-// The text between two `quote`s that begin at text[at]; the doubled one is one. nullopt: no end.
+// The text between two `quote`s that begin at text[at]; a doubled quote becomes one. nullopt: no
+// end.
 std::optional<std::string> Unquote(absl::string_view text, size_t at, size_t& end) {
   const char quote = text[at];
   std::string out;
@@ -56,7 +57,7 @@ size_t EndOfDigits(absl::string_view text, size_t at) {
   return at;
 }
 
-// "1994-01-01" where nothing of a number or name follows.
+// "1994-01-01" that is not followed by more of a number or name.
 bool IsDateShape(absl::string_view text) {
   constexpr absl::string_view kShape = "dddd-dd-dd";
   if (text.size() < kShape.size()) return false;

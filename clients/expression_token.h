@@ -1,5 +1,5 @@
-// The words of an expression's text: what expression_text.cc parses. Any thread, no state but the
-// place in the text.
+// The tokens of an expression's text, for expression_text.cc. Any thread, no state except the
+// position in the text.
 #ifndef ERIS_CLIENTS_EXPRESSION_TOKEN_H_
 #define ERIS_CLIENTS_EXPRESSION_TOKEN_H_
 
@@ -16,11 +16,11 @@ namespace eris::client {
 struct ExpressionToken {
   enum class Kind {
     kEnd,
-    kWord,     // an identifier, in small letters in `text` if it is a keyword
-    kKeyword,  // one of those that expression_text.h names
+    kWord,     // an identifier; a keyword has lower-case `text`
+    kKeyword,  // one of those listed in expression_text.h
     kQuoted,   // a column in double quotes: `text` without them
-    kLiteral,  // `value`; a number is not negative
-    kSymbol,   // `text`: ( ) , + - * = != < <= > >=
+    kLiteral,  // see `value`; a number is not negative
+    kSymbol,   // see `text`: ( ) , + - * = != < <= > >=
   };
   Kind kind = Kind::kEnd;
   std::string text{};
@@ -30,11 +30,11 @@ struct ExpressionToken {
 
   bool IsSymbol(absl::string_view symbol) const { return kind == Kind::kSymbol && text == symbol; }
   bool IsKeyword(absl::string_view word) const { return kind == Kind::kKeyword && text == word; }
-  // "')'", "'and'", "the end": for messages.
+  // For messages: "')'", "'and'", "the end".
   std::string Shown(absl::string_view whole) const;
 };
 
-// The token at, or behind blanks after, text[at]. Errors: InvalidArgument with the position.
+// The token at text[at] or after the blanks there. Errors: InvalidArgument with the position.
 absl::StatusOr<ExpressionToken> NextExpressionToken(absl::string_view text, size_t at);
 
 // "at character 13: ..."

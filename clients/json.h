@@ -1,13 +1,12 @@
 // A JSON value for printing: null, true or false, a number, a text, an array, or an object whose
-// members stay in the order in which they were added.
+// members keep the order in which they were added.
 //
 //   Json json{{"object", name}, {"rows", std::to_string(rows)}, {"series", Json::Array()}};
 //   json["seconds"] = 1.5;
 //   std::string text = json.Dump();
 //
-// Braces around pairs are an object, never an array. The library that knows how floats and texts
-// are written is used by json.cc alone: its headers take longer to compile than what is printed
-// here. One thread at a time.
+// Braces around pairs are an object, never an array. Only json.cc includes the library that prints
+// floats and texts, because its headers take long to compile. One thread at a time.
 #ifndef ERIS_CLIENTS_JSON_H_
 #define ERIS_CLIENTS_JSON_H_
 
@@ -28,11 +27,11 @@ class Json {
 
   Json(std::nullptr_t = nullptr) : text_("null") {}
   Json(bool value) : text_(value ? "true" : "false") {}
-  // What is not finite is null.
+  // Infinities and NaN become null.
   Json(double value);
   template <std::integral Integer>
   Json(Integer value) : text_(std::to_string(value)) {}
-  // Bytes that are no UTF-8 become U+FFFD.
+  // Bytes that are not UTF-8 become U+FFFD.
   Json(absl::string_view value);
   Json(const std::string& value) : Json(absl::string_view(value)) {}
   Json(const char* value) : Json(absl::string_view(value)) {}
@@ -40,7 +39,7 @@ class Json {
   Json(const std::vector<Element>& elements) : kind_(Kind::kArray) {
     for (const Element& one : elements) values_.emplace_back(one);
   }
-  // An object. No name twice.
+  // An object. Names must be distinct.
   Json(std::initializer_list<Member> members);
   static Json Object();
   static Json Array();
@@ -54,10 +53,10 @@ class Json {
   // The member of that name of an object. If absent, it is appended as null. A null value becomes
   // an object first.
   Json& operator[](absl::string_view name);
-  // REQUIRES: an object that has it.
+  // REQUIRES: an object with that member.
   const Json& operator[](absl::string_view name) const;
   bool contains(absl::string_view name) const { return Find(name) < names_.size(); }
-  // Empty if there is none.
+  // Does nothing if it is absent.
   void erase(absl::string_view name);
   const std::vector<std::string>& names() const { return names_; }
 
@@ -70,7 +69,7 @@ class Json {
   size_t size() const { return values_.size(); }
 
   bool is_null() const { return kind_ == Kind::kScalar && text_ == "null"; }
-  // By what would be printed: 1 is not 1.0.
+  // Compares the printed form: 1 is not 1.0.
   friend bool operator==(const Json& a, const Json& b) {
     return a.kind_ == b.kind_ && a.text_ == b.text_ && a.names_ == b.names_ &&
            a.values_ == b.values_;
@@ -88,9 +87,9 @@ class Json {
   void DumpTo(int indent, std::string& out) const;
 
   Kind kind_ = Kind::kScalar;
-  std::string text_;                // of a scalar, as it is printed
-  std::vector<std::string> names_;  // of an object
-  std::vector<Json> values_;        // of an array or an object
+  std::string text_;                // for a scalar, as printed
+  std::vector<std::string> names_;  // for an object
+  std::vector<Json> values_;        // for an array or an object
 };
 
 struct Json::Member {

@@ -1,5 +1,5 @@
-// A stream of messages from the server, each of which has a time limit of its own: how long a scan
-// is, and how slow its reader, does not matter. One thread at a time.
+// A stream of messages from the server with a time limit for each message: the length of a scan and
+// the speed of its reader do not matter. One thread at a time.
 #ifndef ERIS_CLIENTS_MESSAGE_STREAM_H_
 #define ERIS_CLIENTS_MESSAGE_STREAM_H_
 
@@ -18,8 +18,8 @@
 
 namespace eris::client {
 
-// Whether a stream that ended so and had brought something can be opened anew behind it: the
-// connection broke, or a message was late.
+// Whether a stream that ended with this status, after some progress, can be opened again to
+// continue: the connection broke, or a message was late.
 inline bool IsBroken(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
@@ -28,7 +28,7 @@ template <class Response>
 class MessageStream {
  public:
   // `prepare(context, queue)` is the stub's PrepareAsync method, with the request. A message that
-  // is not there `timeout` after it was asked for ends the stream.
+  // has not arrived within `timeout` ends the stream.
   template <class Prepare>
   MessageStream(absl::Duration timeout, const Prepare& prepare)
       : timeout_(timeout), reader_(prepare(&context_, &queue_)) {
@@ -37,7 +37,7 @@ class MessageStream {
   }
   MessageStream(const MessageStream&) = delete;
   MessageStream& operator=(const MessageStream&) = delete;
-  // Cancels what is under way.
+  // Cancels what is running.
   ~MessageStream() {
     (void)Finish();
     queue_.Shutdown();
@@ -46,7 +46,7 @@ class MessageStream {
     }
   }
 
-  // Blocks until the next message is there; false: the stream has ended, Finish says how.
+  // Blocks until the next message; false: the stream has ended, see Finish.
   bool Read(Response* response) {
     if (!open_) return false;
     reader_->Read(response, nullptr);
@@ -54,12 +54,12 @@ class MessageStream {
     return open_;
   }
 
-  // Of a stream that has not ended: cancels it. Errors: DeadlineExceeded (a message did not come in
+  // Cancels a stream that has not ended. Errors: DeadlineExceeded (a message did not arrive in
   // time), the server's.
   absl::Status Finish() {
     if (std::exchange(finished_, true)) return status_;
     if (open_) context_.TryCancel();
-    // gRPC wants the stream read to its end before.
+    // gRPC requires that the stream is read to its end first.
     for (Response rest; Read(&rest);) {
     }
     grpc::Status status;
@@ -74,7 +74,7 @@ class MessageStream {
   }
 
  private:
-  // Of the one step under way.
+  // The result of the running step.
   bool Await() {
     void* tag = nullptr;
     bool ok = false;

@@ -1,5 +1,5 @@
-// Rows of typed columns in Arrow's layout, which their holder owns: what callers send, and what
-// lookups, writes and scans answer. Values are native, by the column's type
+// Rows of typed columns in Arrow's layout, owned by their holder: for rows to send, and for the
+// answers of lookups, writes and scans. Values are native, of the column's type
 // (include/eris/schema.h). One thread at a time.
 #ifndef ERIS_CLIENTS_ROWS_H_
 #define ERIS_CLIENTS_ROWS_H_
@@ -26,7 +26,7 @@ class RowBits {
 
   size_t size() const { return rows_; }
   bool operator[](size_t row) const { return BitAt(bits_, row); }
-  // Rows whose bit is set.
+  // The number of set bits.
   size_t Count() const {
     size_t count = 0;
     for (size_t row = 0; row < rows_; ++row) count += (*this)[row] ? 1 : 0;
@@ -48,7 +48,7 @@ class RowView {
   // `rows` must outlive this and stay unchanged.
   explicit RowView(const OwnedRows& rows);
 
-  // Valid as long as this.
+  // Valid as long as this object.
   RowBatch batch() const { return {rows_, views_.empty() ? borrowed_ : absl::MakeSpan(views_)}; }
 
  private:
@@ -64,7 +64,7 @@ struct OwnedRows {
   // As an argument of a call.
   RowView view() const { return RowView(*this); }
 
-  // REQUIRES, of all: column and row are there, and T is the type's.
+  // REQUIRES, for all of these: column and row exist, and T is the type's.
   bool IsNull(size_t column, uint64_t row) const {
     return !BitAt(columns[column].validity, row, /*if_empty=*/true);
   }
@@ -97,13 +97,13 @@ inline RowView::RowView(const OwnedRows& rows) : rows_(rows.rows) {
   }
 }
 
-// A column of numbers, none of which is null.
+// A column of numbers without nulls.
 template <class T>
 requires std::is_arithmetic_v<T> ColumnBuffers NumberColumn(absl::Span<const T> numbers) {
   return {.values = std::string(reinterpret_cast<const char*>(numbers.data()),
                                 numbers.size() * sizeof(T))};
 }
-// The same of strings. REQUIRES: less than 4 GiB together.
+// The same for strings. REQUIRES: less than 4 GiB together.
 inline ColumnBuffers StringColumn(absl::Span<const absl::string_view> strings) {
   ColumnBuffers column;
   const auto add_offset = [&] {

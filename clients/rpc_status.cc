@@ -10,7 +10,8 @@ namespace {
 constexpr absl::string_view kAllFailed = "failed to connect to all addresses";
 constexpr absl::string_view kNoName = "DNS resolution failed for ";
 
-// What gRPC's developers need of a text, and users do not: "{created_time:..., children:[...]}".
+// Removes text for gRPC's developers, which users do not need: "{created_time:...,
+// children:[...]}".
 absl::string_view WithoutBraces(absl::string_view text) {
   const size_t brace = text.find('{');
   const bool details = brace != text.npos && (absl::StrContains(text, "created_time:") ||
@@ -20,15 +21,15 @@ absl::string_view WithoutBraces(absl::string_view text) {
   return text;
 }
 
-// "127.0.0.1:7411" of "... ipv4:127.0.0.1:7411: Failed to ...", "unix:/path" of "unix:/path: No
-// such ..."; empty: there is none.
+// The address, e.g. "127.0.0.1:7411" in "... ipv4:127.0.0.1:7411: Failed to ...", "unix:/path" in
+// "unix:/path: No such ..."; empty: none.
 std::string AddressIn(absl::string_view text) {
   for (const absl::string_view scheme : {"ipv4:", "ipv6:", "unix:"}) {
     const size_t at = text.find(scheme);
     if (at == text.npos) continue;
     absl::string_view address = text.substr(at + (scheme == "unix:" ? 0 : scheme.size()));
     address = address.substr(0, address.find(": "));
-    std::string plain;  // brackets are escaped there
+    std::string plain;  // brackets are escaped in it
     for (; !address.empty(); address.remove_prefix(1)) {
       if (absl::ConsumePrefix(&address, "%5B")) plain += '[';
       if (absl::ConsumePrefix(&address, "%5D")) plain += ']';

@@ -43,10 +43,10 @@ class ScanReader::Scan {
   // Immutable after construction.
   v1::Data::Stub& stub_;
   const absl::Duration timeout_;
-  const bool keeps_snapshot_;  // resumed on the same one
+  const bool keeps_snapshot_;  // resumes on the same snapshot
 
   // Owned by the calling thread.
-  absl::Status refusal_;  // of the query: nothing is sent
+  absl::Status refusal_;  // refused query: nothing is sent
   v1::ScanRequest request_;
   v1::ScanResponse response_;
   Schema schema_;
@@ -54,12 +54,12 @@ class ScanReader::Scan {
   std::optional<MessageStream<v1::ScanResponse>> stream_;
   uint32_t resumed_ = 0;
   bool new_snapshot_ = false;
-  bool progressed_ = false;  // since the stream was opened
+  bool progressed_ = false;  // progress since the stream was opened
   bool ended_ = false;
 };
 
-// Without progress since the last opening a further attempt would meet the same end. A stream that
-// the server has cut because it was not read for long goes on only where nothing changes by that.
+// Without progress since the last opening another attempt would end in the same way. A stream that
+// the server has cut because it was not read for long is resumed only if the rows stay the same.
 bool ScanReader::Scan::IsResumable(const absl::Status& status) const {
   return progressed_ && !request_.resume_token().empty() &&
          (IsBroken(status) || (keeps_snapshot_ && absl::IsResourceExhausted(status)));
@@ -92,7 +92,7 @@ absl::StatusOr<bool> ScanReader::Scan::NextRows(OwnedRows& rows) {
     if (!stream_) Open();
     if (stream_->Read(&response_)) {
       if (absl::Status status = Take(rows); !status.ok()) return status;
-      continue;  // one without a row says the schema
+      continue;  // a response without rows has only the schema
     }
     const absl::Status status = Close();
     if (status.ok()) return false;
@@ -119,8 +119,8 @@ absl::Status ScanReader::Scan::Take(OwnedRows& rows) {
   new_snapshot_ |= response_.new_snapshot();
   progressed_ = true;
   request_.set_resume_token(response_.resume_token());
-  if (!request_.resume_token().empty()) request_.clear_snapshot();  // the token knows it
-  // What is still wanted.
+  if (!request_.resume_token().empty()) request_.clear_snapshot();  // the token includes it
+  // The remaining limit.
   const uint64_t limit = request_.query().limit();
   if (limit != 0 && count >= limit) {
     ended_ = true;

@@ -1,10 +1,10 @@
-// Reads one scan, chunk after chunk: the rows of an index in the order of its keys, those of a
-// table in no order, or aggregates. When its stream breaks after progress (a message that was late,
-// a lost connection), the reader goes on behind the last chunk with the resume token. Rows of a
-// table then come from the same snapshot, and the reader also goes on when the server has cut a
-// stream that was not read for long. Rows of an index come from a newer snapshot, which
-// new_snapshot() tells; a scan of an index that the server has cut ends with that error. One thread
-// at a time.
+// Reads one scan, chunk by chunk: the rows of an index in key order, those of a table in no order,
+// or aggregates. If its stream breaks after progress (a late message, a lost connection), the
+// reader continues after the last chunk with the resume token.
+// Rows of a table then come from the same snapshot. The reader also continues if the server has cut
+// a stream that was not read for long. Rows of an index come from a newer snapshot, which
+// new_snapshot() reports; a scan of an index that the server has cut ends with that error. One
+// thread at a time.
 #ifndef ERIS_CLIENTS_SCAN_READER_H_
 #define ERIS_CLIENTS_SCAN_READER_H_
 
@@ -25,8 +25,8 @@ class Client;
 
 class ScanReader {
  public:
-  // See Client::Scan. The client's timeout bounds the wait for each message, not the whole scan.
-  // `client` must outlive the reader. Destroying it cancels what is under way.
+  // See Client::Scan. The client's timeout limits the wait for each message, not the whole scan.
+  // `client` must outlive the reader. The destructor cancels a running scan.
   ScanReader(const Client& client, const ObjectInfo& object, const Query& query,
              uint64_t snapshot = 0);
   ScanReader(const ScanReader&) = delete;
@@ -39,14 +39,14 @@ class ScanReader {
   // snapshot was given up). After one the scan has ended.
   absl::StatusOr<bool> Next(OwnedRows& rows);
 
-  // Of the rows; known after the first Next.
+  // The schema of the rows; valid after the first Next.
   const Schema& schema() const;
-  // The last chunk's rows are of a newer snapshot than those before: the scan was resumed there.
+  // The last chunk's rows are from a newer snapshot than those before: the scan was resumed there.
   bool new_snapshot() const;
-  // Goes on behind the last chunk, as Query::resume of the same query but for its limit. Empty: the
-  // scan ends there.
+  // For Query::resume of the same query (except its limit): continues after the last chunk. Empty:
+  // the scan ends there.
   const std::string& resume_token() const;
-  uint32_t resumed() const;  // streams that broke
+  uint32_t resumed() const;  // number of broken streams
 
  private:
   class Scan;

@@ -1,4 +1,4 @@
-# Every package here has its reason in docs/internals/DEPENDENCIES.md, which also says what is linked statically.
+# docs/internals/DEPENDENCIES.md has the reason for every package here, and says which are linked statically.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED CONFIG)
@@ -25,9 +25,9 @@ if(ERIS_SERVER)
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus
 endif()
 
-# gRPC, protobuf and Abseil are linked from their static archives: 15-20 % more small requests per
-# second than with the shared objects, and one copy of each. Debian's package files name only the
-# shared objects; the archives lie beside them under the same name.
+# gRPC, protobuf and Abseil are linked from their static archives: 15-20 % more small requests per second than with the
+# shared objects, and only one copy of each. Debian's package files name only the shared objects; the archives are in
+# the same folder under the same name.
 function(eris_prefer_archives)
   get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
   foreach(target IN LISTS targets)

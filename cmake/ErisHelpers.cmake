@@ -1,9 +1,9 @@
 include(GNUInstallDirs)
 
-# Several sources are compiled as one: most of a compiler's time goes into headers, so that eight together
-# take half of what they take alone, or less. Names in unnamed namespaces must therefore differ within a
-# target; where two cannot, one of the files is listed in set_source_files_properties(... PROPERTIES
-# SKIP_UNITY_BUILD_INCLUSION ON). Off with -D ERIS_UNITY=OFF, for work on one file.
+# Several sources are compiled as one: most of a compiler's time goes into headers, so eight together take half as long
+# as separately, or less. So names in unnamed namespaces must differ within a target; if two cannot, list one of the
+# files in set_source_files_properties(... PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON). Off with -D ERIS_UNITY=OFF, for
+# work on one file.
 function(eris_unity target)
   if(ERIS_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -71,7 +71,7 @@ function(eris_cc_tests)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} eris_test_main eris::check_flags)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
   if(ARG_OPTIMISED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Behind the target's own: the last one counts.
+    # After the target's own flags: the last one counts.
     set_source_files_properties(${ARG_OPTIMISED} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O2>)
   endif()
   if(ARG_PARTS)

@@ -1,4 +1,4 @@
-# What an embedder gets: include/eris, the libraries that eris::engine stands on, and a package that
+# The installation for embedders: include/eris, the libraries that eris::engine needs, and a package that
 # find_package(eris) finds. The program installs itself in clients/cli/CMakeLists.txt.
 #   cmake --install build/release --prefix <prefix>                           everything
 #   cmake --install build/release --prefix <prefix> --component Development   for embedders only

@@ -14,8 +14,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # g++ ignores the annotations, so this build is the one that checks them.
   target_compile_options(eris_flags INTERFACE -Wthread-safety -Werror=thread-safety)
 endif()
-# What only checks, or measures: half of a build's time goes into the tests' own code, and it runs for
-# seconds. Of what is measured there is the release build, to which this adds nothing.
+# Flags for targets that only check or measure: half of a build's time goes into the tests' own code, which runs only
+# for seconds. For measurements there is the release build, to which this adds nothing.
 add_library(eris_check_flags INTERFACE)
 add_library(eris::check_flags ALIAS eris_check_flags)
 target_link_libraries(eris_check_flags INTERFACE eris::flags)
@@ -24,7 +24,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 foreach(sanitizer IN LISTS ERIS_SANITIZE)
   target_compile_options(eris_flags INTERFACE -fsanitize=${sanitizer})
-  # g++ and clang tell the code in different ways which sanitizer it is built with.
+  # g++ and clang indicate in different ways which sanitizer is in use.
   if(sanitizer STREQUAL "address")
     target_compile_definitions(eris_flags INTERFACE ERIS_ASAN=1)
   elseif(sanitizer STREQUAL "thread")
@@ -32,9 +32,9 @@ foreach(sanitizer IN LISTS ERIS_SANITIZE)
   endif()
   target_link_options(eris_flags INTERFACE -fsanitize=${sanitizer})
   if(sanitizer STREQUAL "undefined")
-    # A report must fail the test, not scroll by.
+    # A report must fail the test, not only be printed.
     target_compile_options(eris_flags INTERFACE -fno-sanitize-recover=undefined)
-    # Checks of every pointer nearly double the tests' compile time; what they call has them.
+    # Checks of every pointer nearly double the tests' compile time; the code that tests call has them.
     target_compile_options(eris_flags INTERFACE
       $<$<BOOL:$<TARGET_PROPERTY:ERIS_ONLY_CHECKS>>:-fno-sanitize=null,alignment,vptr,pointer-overflow>)
   endif()
@@ -43,14 +43,14 @@ if(ERIS_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "ERIS_FUZZ needs clang: g++ has no libFuzzer")
   endif()
-  # Everything counts what it runs, so that the fuzzer sees which inputs lead somewhere new. Not what
-  # it compares: that doubles the time, and inputs are commands, not texts with words to guess.
+  # All code counts what it runs, so that the fuzzer sees which inputs lead to new code. It does not count comparisons:
+  # that doubles the time, and inputs are commands, not texts with words to guess.
   target_compile_options(eris_flags INTERFACE -fsanitize-coverage=inline-8bit-counters,pc-table)
 endif()
 
 find_program(ERIS_CCACHE ccache)
 if(ERIS_CCACHE)
-  # Relative to the tree, and without the folder that is compiled in: another clone finds the same objects.
+  # Relative to the tree, and without the compile folder: another clone finds the same objects.
   set(ERIS_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
     CCACHE_NOHASHDIR=1 ${ERIS_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ERIS_COMPILER_LAUNCHER})

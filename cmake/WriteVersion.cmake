@@ -1,5 +1,4 @@
-# Writes OUT from TEMPLATE with VERSION and the commit that SOURCE has checked out, if that is another
-# text than OUT has.
+# Writes OUT from TEMPLATE with VERSION and the commit that SOURCE has checked out, if the text differs from OUT.
 set(COMMIT unknown)
 find_program(GIT git)
 if(GIT AND EXISTS ${SOURCE}/.git)

@@ -78,7 +78,8 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
 
 EngineImpl::~EngineImpl() {
   Close();
-  // AEUs end before the managers and buffers they use; objects that were not dropped end with them.
+  // AEUs end before the managers and buffers that they use; objects that were not dropped end with
+  // them.
   aeus_.clear();
   for (const ObjectRef& object : core_.catalogue.List()) object->DropManagers();
   core_.control.reset();
@@ -121,7 +122,7 @@ absl::Status EngineImpl::Start(Threads threads) {
 }
 
 std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
-  // All of them together: a part of the reserve.
+  // All AEUs together: a part of the reserve.
   routing::PortOptions port = core_.port_options();
   const uint64_t share = resolved_.memory_plan.process_bytes / 32 / resolved_.plan.aeus.size();
   port.pool_bytes_max = std::clamp<uint64_t>(share, 2 * port.outgoing_bytes, port.pool_bytes_max);
@@ -129,8 +130,8 @@ std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
 }
 
 void EngineImpl::StartThreads() {
-  // Where AEUs outnumber the cores, or the system places them, one that spins keeps another from
-  // its work; where they have all cores, it keeps those from theirs who bring it work.
+  // AEUs spin only if each is pinned to a core of its own and at least one core is left for
+  // clients. Otherwise a spinning AEU takes the core of another AEU or of the client that feeds it.
   std::set<int32_t> cpus;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) cpus.insert(place.cpu);
   // Under a cgroup's cpu quota, spinning AEUs would use up the time of the other threads.
@@ -189,7 +190,7 @@ void EngineImpl::CollectNotes() {
     if (bound.ok()) continue;
     notes_.push_back(absl::StrCat("AEUs run unpinned: ", bound.message()));
     pinned_ = false;
-    break;  // said once: the others get the same answer
+    break;  // reported once: the other AEUs get the same answer
   }
   if (const absl::Status bound = memory_.binding_status(); !bound.ok()) {
     notes_.push_back(absl::StrCat("memory is not bound to NumaNodes: ", bound.message()));
@@ -208,7 +209,7 @@ absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
 
 ObjectInfo EngineImpl::Introduce(const ObjectRef& object) {
   ObjectInfo info = std::move(Describe(std::vector<ObjectRef>{object}).front());
-  BeginSampling(object->route.object());  // last: nothing is to be undone then
+  BeginSampling(object->route.object());  // last: nothing must be undone then
   return info;
 }
 
@@ -260,7 +261,7 @@ bool EngineImpl::LoadStaysQuiet(const ObjectEntry& object) {
   return sampler != samplers_.end() && sampler->second.StaysQuiet(keys, aeu::NowNs(), period_ns);
 }
 
-// What samples have seen weighs half after each.
+// Sampled load loses half its weight after each period.
 uint64_t EngineImpl::SamplingPeriodNs() const {
   return uint64_t{balancer_->options().period_ms} * 1'000'000;
 }
@@ -355,7 +356,7 @@ EngineStats EngineImpl::Stats() {
   stats.scans_open = core_.scans.size();
   stats.scan_chunks_in_use = core_.chunks->in_use() + core_.table_chunks->in_use();
   stats.requests_in_flight = core_.in_flight.count();
-  // The registry knows the AEUs' Ports, too.
+  // The registry includes the AEUs' Ports.
   const routing::PortFigures all = core_.directory.ports().Total();
   stats.sessions_routing = {.sent = all.sent, .refused = all.refused, .wakes = all.wakes};
   for (const AeuStats& one : stats.aeus) {
@@ -414,7 +415,7 @@ MemoryStats EngineImpl::Memory() {
 
 absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options,
                                                             absl::Time deadline) try {
-  // It may take minutes, and Close does not wait for it, but ends it.
+  // It may take minutes; Close does not wait for it but ends it.
   return engine::VerifyMemory(resolved_, memory_, options, [this, deadline] {
     if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
     if (absl::Now() < deadline) return absl::OkStatus();
@@ -426,7 +427,7 @@ absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOp
 
 std::string EngineImpl::ExplainTopology() const {
   topology::PlacementPlan plan = resolved_.plan;
-  plan.notes = notes_;  // those of the plan, and what the system refused
+  plan.notes = notes_;  // the notes of the plan, and what the system refused
   return absl::StrCat(topology::Explain(resolved_.topology, plan), ExplainMemory(resolved_));
 }
 

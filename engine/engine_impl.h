@@ -1,4 +1,4 @@
-// The composition root: finds the machine, starts the AEUs, keeps the catalogue. Implements
+// The composition root: reads the machine, starts the AEUs, owns the catalogue. Implements
 // eris::Engine.
 #ifndef ERIS_ENGINE_ENGINE_IMPL_H_
 #define ERIS_ENGINE_ENGINE_IMPL_H_
@@ -68,7 +68,7 @@ class EngineImpl final : public Engine {
   BalancerLoop& balancer_loop() { return *balancer_; }
   TransferExecutor& transfers() { return *transfers_; }
   aeu::Aeu& aeu(AeuId id) { return *aeus_[id.value]; }
-  // What the object's partitions have been asked of late, as balancer::LoadSampler tells it.
+  // The recent load of the object's partitions, from balancer::LoadSampler.
   // Errors: NotFound.
   absl::StatusOr<balancer::LoadSample> SampleLoad(absl::string_view name);
   uint32_t aeu_count() const { return static_cast<uint32_t>(aeus_.size()); }
@@ -77,11 +77,11 @@ class EngineImpl final : public Engine {
   explicit EngineImpl(ResolvedOptions resolved);
   absl::Status Start(Threads threads);
   std::unique_ptr<aeu::Aeu> MakeAeu(AeuId id) const;
-  // Each makes its own AEU.
+  // Each thread makes its own AEU.
   void StartThreads();
   void MakeBalancer();
-  // What is made for a new object before anybody can find it; what Create answers. Throws
-  // std::bad_alloc, with nothing made.
+  // Makes the remaining state of a new object before it can be found; returns the result of Create.
+  // Throws std::bad_alloc, with nothing made.
   ObjectInfo Introduce(const ObjectRef& object);
   void BeginSampling(ObjectId object);
   void EndSampling(ObjectId object);
@@ -89,27 +89,28 @@ class EngineImpl final : public Engine {
   bool LoadStaysQuiet(const ObjectEntry& object);
   uint64_t SamplingPeriodNs() const;
   void CollectNotes();
-  // With nothing under way: every key that was sent has been delivered, and answered or passed on.
+  // While nothing is running: every sent key has been delivered, and answered or forwarded.
   bool NothingLost() const;
   std::vector<ObjectInfo> Describe(const std::vector<ObjectRef>& objects);
 
   const ResolvedOptions resolved_;
   memory::MemorySystem memory_;
   Core core_;
-  // The extents that hold each AEU's incoming buffers, by AeuId; nullptr where there was no memory.
+  // The extents of each AEU's incoming buffers, by AeuId; nullptr if there was no memory.
   std::vector<void*> buffer_extents_;
   std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // by AeuId
   std::vector<std::unique_ptr<aeu::AeuThread>> threads_;
   std::unique_ptr<ObjectAdmin> admin_;
   std::vector<std::string> notes_;
-  bool pinned_ = true;  // the system has put AEUs on their cpus
+  bool pinned_ = true;  // the system has pinned the AEUs to their cpus
 
   std::unique_ptr<AeuStepSender> step_sender_;
   std::unique_ptr<TransferExecutor> transfers_;
   std::unique_ptr<BalancerLoop> balancer_;
 
   base::Mutex samplers_mu_;
-  // Of objects that there are: made with them, not by who asks for a sample of one that goes.
+  // Of existing objects: made with the object, not by a call that samples one while it is being
+  // dropped.
   std::map<ObjectId, balancer::LoadSampler> samplers_ ABSL_GUARDED_BY(samplers_mu_);
 
   base::Mutex close_mu_;  // one Close at a time

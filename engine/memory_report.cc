@@ -15,7 +15,7 @@
 namespace eris::engine {
 namespace {
 
-// Those with a pool, by id.
+// The NumaNodes with a pool, by id.
 std::vector<const memory::NumaNodePool*> PoolsOf(const ResolvedOptions& resolved,
                                                  const memory::MemorySystem& memory) {
   std::vector<const memory::NumaNodePool*> pools;
@@ -33,7 +33,7 @@ std::vector<std::string> PageNames(const ResolvedOptions& resolved) {
   return names;
 }
 
-// Of a figure that was put together while it changed: below zero, modulo 2^64.
+// For a figure that changed while it was computed: it may be negative, modulo 2^64.
 uint64_t Clamped(uint64_t blocks, uint64_t most) {
   return static_cast<int64_t>(blocks) < 0 ? 0 : std::min(blocks, most);
 }

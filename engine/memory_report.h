@@ -1,5 +1,5 @@
-// The engine's memory as its callers see it: the accounts of pools and objects, where pages lie,
-// and what was asked for. Any thread; blocks in VerifyMemory alone.
+// The engine's memory as its callers see it: accounts of pools and objects, locations of pages, and
+// requested page kinds. Any thread; only VerifyMemory blocks.
 #ifndef ERIS_ENGINE_MEMORY_REPORT_H_
 #define ERIS_ENGINE_MEMORY_REPORT_H_
 
@@ -20,13 +20,13 @@ namespace eris::engine {
 MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySystem& memory,
                          const std::vector<ObjectRef>& objects);
 
-// As Engine::VerifyMemory. `interrupted` is asked now and then; its error ends the verification.
+// As Engine::VerifyMemory. `interrupted` is called now and then; its error ends the verification.
 absl::StatusOr<MemoryVerification> VerifyMemory(const ResolvedOptions& resolved,
                                                 const memory::MemorySystem& memory,
                                                 const VerifyMemoryOptions& options,
                                                 absl::FunctionRef<absl::Status()> interrupted);
 
-// Placement, pages and limit as text for a person; lines as topology::Explain has them.
+// Placement, pages and limit as text, in the line format of topology::Explain.
 std::string ExplainMemory(const ResolvedOptions& resolved);
 
 }  // namespace eris::engine

@@ -1,4 +1,4 @@
-// The engine inside a program of yours: open, create, write, look up, scan. Includes nothing but
+// The engine inside your own program: open, create, write, look up, scan. Includes only
 // include/eris. Data lives in memory only and ends with the engine.
 #include <cstdint>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 #include "eris/engine.h"
 
-// The value, or the end of the program.
+// Returns the value, or ends the program.
 template <class T>
 T Get(absl::StatusOr<T> result) {
   if (!result.ok()) std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
@@ -16,9 +16,9 @@ T Get(absl::StatusOr<T> result) {
 
 int main() {
   const auto engine = Get(eris::Engine::Open({.memory_limit_bytes = 64 << 20}));
-  Get(engine->Create("squares", {.expected = {0, 1000}}));  // keys are expected there
-  const auto session = engine->NewSession();                // one for each calling thread
-  const auto squares = Get(session->Open("squares"));       // good for all sessions
+  Get(engine->Create("squares", {.expected = {0, 1000}}));  // expected keys
+  const auto session = engine->NewSession();                // one per calling thread
+  const auto squares = Get(session->Open("squares"));       // usable in all sessions
 
   std::vector<uint64_t> keys = {31, 14, 15}, values = {961, 196, 225}, read(3);
   std::vector<uint8_t> found(3);

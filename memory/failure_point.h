@@ -1,4 +1,4 @@
-// A place that tests can make refuse: the n-th request from now on, once or for good. Any thread.
+// A place that tests can make fail: the n-th request from now on, once or permanently. Any thread.
 // Unarmed, it costs a load and a branch.
 #ifndef ERIS_MEMORY_FAILURE_POINT_H_
 #define ERIS_MEMORY_FAILURE_POINT_H_
@@ -15,12 +15,12 @@ class FailurePoint {
   // The nth request from now on is refused (1 = the next), and with kFromThen every one after it.
   // 0: none.
   void Arm(uint64_t nth, Mode mode) {
-    // relaxed: a test's switch, it orders nothing.
+    // relaxed: a switch for tests, it orders nothing.
     mode_.store(mode, std::memory_order_relaxed);
     left_.store(nth, std::memory_order_relaxed);
   }
 
-  // Counts one request; true when it is to be refused.
+  // Counts one request; true if it must be refused.
   bool Fires() {
     uint64_t left = left_.load(std::memory_order_relaxed);
     if (left == 0) [[likely]]
@@ -38,7 +38,7 @@ class FailurePoint {
     return left == 1;
   }
 
-  // Shared: armed by a test, counted by whoever asks.
+  // Shared: armed by a test, counted by every requesting thread.
   std::atomic<uint64_t> left_{0};
   std::atomic<Mode> mode_{Mode::kOnce};
 };

@@ -10,12 +10,12 @@
 namespace eris::memory {
 namespace {
 
-// Where a line "<name>: <KiB> kB" counts; nullptr: nowhere.
+// The field that a line "<name>: <KiB> kB" adds to; nullptr: none.
 uint64_t* FieldOf(const std::string& line, PageUse& use) {
   const auto is = [&](const char* name) { return line.starts_with(name); };
   if (is("AnonHugePages:")) return &use.anonymous_huge_bytes;
   if (is("ShmemPmdMapped:")) return &use.shared_huge_bytes;
-  // The two tell who else has the page; Rss leaves both out.
+  // These two lines split pages by whether other processes share them; Rss includes neither.
   if (is("Shared_Hugetlb:") || is("Private_Hugetlb:")) return &use.reserved_huge_bytes;
   if (is("Rss:")) return &use.resident_bytes;
   return nullptr;
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<Mapping>> ReadMappings(const std::string& path) {
 
 std::vector<PageUse> PageUseOf(std::span<const Mapping> mappings,
                                std::span<const std::vector<PoolRange>> pools) {
-  // Per mapping, how many bytes of it each pool has.
+  // For each mapping, how many bytes of it each pool has.
   std::vector<std::vector<uint64_t>> shares(mappings.size(), std::vector<uint64_t>(pools.size()));
   for (size_t pool = 0; pool < pools.size(); ++pool) {
     for (const PoolRange& range : pools[pool]) {

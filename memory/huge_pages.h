@@ -1,6 +1,6 @@
-// What pages the kernel has really given, as it tells in /proc/self/smaps: huge ones are advice to
-// it, and depend on what it finds. On request only: the kernel walks all page tables of the process
-// for it. Any thread.
+// Which pages the kernel has really given, from /proc/self/smaps. Huge pages are only advice to the
+// kernel, and depend on what it finds. On request only: the kernel walks all page tables of the
+// process for it. Any thread.
 #ifndef ERIS_MEMORY_HUGE_PAGES_H_
 #define ERIS_MEMORY_HUGE_PAGES_H_
 
@@ -32,12 +32,13 @@ struct Mapping {
   PageUse use;
 };
 
-// Ascending, without those that have no page. Errors: Unavailable (it cannot be read),
-// Internal (not the kernel's format).
+// Ascending, without mappings that have no page. Errors: Unavailable (it cannot be read), Internal
+// (not the kernel's format).
 absl::StatusOr<std::vector<Mapping>> ReadMappings(const std::string& path = "/proc/self/smaps");
 
-// pools[i] are the ranges of one pool; result i is what it has. The kernel joins neighbouring
-// mappings of one policy: one that several pools have a part of counts for each by its part.
+// pools[i] are the ranges of one pool; result i is the use of its pages. The kernel merges
+// neighbouring mappings of one policy: a mapping shared by several pools counts for each in
+// proportion to its part.
 std::vector<PageUse> PageUseOf(std::span<const Mapping> mappings,
                                std::span<const std::vector<PoolRange>> pools);
 

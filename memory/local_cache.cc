@@ -29,19 +29,20 @@ void* LocalCache::AllocateSlowly(size_t size_class) {
   void* alone = nullptr;
   const bool magazine =
       state.begin.load(std::memory_order_relaxed) != nullptr || MakeMagazine(size_class);
-  // Half of it: the next frees find room.
+  // Take half, so that the next frees find room.
   const uint32_t wanted = magazine ? (MagazineBlocks(size_class) + 1) / 2 : 1;
   void** const into = magazine ? state.begin.load(std::memory_order_relaxed) : &alone;
   uint32_t got = TakeBlocks(size_class, wanted, into);
   if (got == 0) {
-    // At the limit: what others have freed, and what lies in magazines, may be whole spans.
+    // At the limit: blocks that others have freed, and blocks in magazines, may make whole spans.
     while (Collect()) {
     }
     Trim();
     got = TakeBlocks(size_class, wanted, into);
     if (got == 0) return nullptr;
   }
-  // In this order, so that who reads both meanwhile sees no more free than there are.
+  // In this order, so that a thread that reads both meanwhile never sees more free blocks than
+  // exist.
   figures_[size_class].out.Add(got);
   if (magazine) state.top.store(into + got - 1, std::memory_order_relaxed);
   JudgeScatter(size_class);
@@ -68,7 +69,8 @@ bool LocalCache::MakeMagazine(size_t size_class) {
 uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks) {
   ClassState& state = classes_[size_class];
   uint32_t got = 0;
-  // The fullest spans have few blocks to give: several of them, so that it lasts a while.
+  // The fullest spans have few blocks to give: take several of them, so that the blocks last a
+  // while.
   while (got < (most + 1) / 2) {
     Span* run = nullptr;
     for (uint32_t bucket = kBuckets; bucket-- > 0 && run == nullptr;) run = state.spans[bucket];
@@ -86,7 +88,7 @@ uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks)
   return got;
 }
 
-// In the order of addresses, which is the order in which they will be written.
+// In address order, because the blocks will be written in that order.
 uint32_t LocalCache::TakeBlocksOf(Span* run, size_t size_class, uint32_t most, void** blocks) {
   const size_t bytes = SizeClassBytes(size_class);
   Unlink(run);
@@ -226,7 +228,7 @@ void* LocalCache::AllocateToMove(const void* block, size_t bytes) {
   const Span* run = layout_.RunOf(block);
   ClassState& state = classes_[run->size_class];
   ERIS_DCHECK(run->size_class == SizeClassOf(bytes));
-  // Into a fuller one, or one that is as empty and is filled first.
+  // To a fuller span, or to one equally empty that is filled first.
   for (uint32_t bucket = kBuckets; bucket-- > 0;) {
     if (bucket < BucketOf(*run)) return nullptr;
     Span* fuller = state.spans[bucket];
@@ -342,7 +344,7 @@ bool LocalCache::Collect() {
   };
   uint64_t taken = 0;
   while (taken < kCollectedAtOnce) {
-    // To the bin's end: what is pushed after it was seen empty is told anew.
+    // Until the bin is empty: a push into an empty bin notifies the owner again.
     if (collecting_ == nullptr) collecting_ = bin_.TakeAll();
     if (collecting_ == nullptr) break;
     ReturnBatch* const batch = collecting_;
@@ -399,7 +401,7 @@ void LocalCache::ArmFailures(uint64_t nth, FailurePoint::Mode mode) {
 uint64_t LocalCache::used_bytes() const {
   ObjectAccount account;
   AddTo(account);
-  // Below nothing where it frees what others have allocated.
+  // Negative if it frees blocks that other caches have allocated.
   const auto used = static_cast<int64_t>(account.used_bytes + extent_bytes_.Read());
   return static_cast<uint64_t>(std::max<int64_t>(used, 0));
 }
@@ -408,8 +410,8 @@ void LocalCache::AddTo(ObjectAccount& account) const {
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     const ClassFigures& figures = figures_[size_class];
     const ClassState& state = classes_[size_class];
-    // The owner sets one after the other when it makes the magazine: it is empty until both are
-    // set.
+    // The owner sets one after the other when it creates the magazine: until both are set the
+    // magazine is empty.
     void* const* const top = state.top.load(std::memory_order_relaxed);
     void* const* const begin = state.begin.load(std::memory_order_relaxed);
     const auto in_magazine =

@@ -1,14 +1,14 @@
-// An AEU's own cache of one data object's memory: per size class a magazine of free blocks in front
-// of spans that this cache alone cuts up. The common allocation and the common free take no lock
-// and no atomic read-modify-write. Used by the owning AEU's thread only; the figures may be read
-// from elsewhere. Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.1.
+// An AEU's own cache of one data object's memory. Each size class has a magazine of free blocks in
+// front of spans that only this cache divides into blocks. The common allocation and the common
+// free take no lock and no atomic read-modify-write. Used only by the owning AEU's thread; other
+// threads may read the figures. Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.1.
 //
 //   Allocate <- magazine <- the fullest span with free blocks <- manager
-//   Free     -> magazine -> (its older half) the spans they are of -> (when empty) manager
+//   Free     -> magazine -> (its older half) the blocks' own spans -> (when empty) manager
 //            -> (a span of another cache) carrier -> that cache's recollection bin -> its span
 //
-// A magazine is a stack of addresses: what is handed out is what the core touched last, and neither
-// an allocation nor a free touches the block itself. Spans have a bit per block.
+// A magazine is a stack of addresses: it hands out the block that the core touched last. Neither an
+// allocation nor a free touches the block itself. Spans have a bit per block.
 #ifndef ERIS_MEMORY_LOCAL_CACHE_H_
 #define ERIS_MEMORY_LOCAL_CACHE_H_
 
@@ -34,9 +34,10 @@ class MemoryManager;
 
 class LocalCache {
  public:
-  // At least `bytes`, aligned to 16; to 64 if `bytes` is a multiple of 64 (what alignas(64) types
-  // are) or above 1 KiB. Contents unspecified. nullptr at the memory limit, by an injected failure,
-  // and for 0 bytes in every build: the caller's structure must be unchanged.
+  // At least `bytes`, aligned to 16; to 64 if `bytes` is above 1 KiB or a multiple of 64 (as the
+  // sizes of alignas(64) types are). Contents unspecified. nullptr at the memory limit, by an
+  // injected failure, and for 0 bytes in every build: the caller must then leave its structure
+  // unchanged.
   [[nodiscard, gnu::always_inline]] void* Allocate(size_t bytes) {
     if (!Classed(bytes)) [[unlikely]]
       return AllocateExtent(bytes);
@@ -51,9 +52,9 @@ class LocalCache {
     return block;
   }
 
-  // `bytes` as given to Allocate: 0 ends the program, as no block has it. REQUIRES: `block` comes
-  // from this cache or another one of the same manager. A block of another cache goes home with the
-  // next EndTurn of this one, at the latest.
+  // `bytes` as given to Allocate; 0 ends the program, because no block has that size. REQUIRES:
+  // `block` comes from this cache or another one of the same manager. A block of another cache is
+  // sent back to it at the next EndTurn of this one, at the latest.
   [[gnu::always_inline]] void Free(void* block, size_t bytes) {
     ERIS_DCHECK(block != nullptr);
     if (!Classed(bytes)) [[unlikely]] {
@@ -69,46 +70,47 @@ class LocalCache {
     FreeOwn(block, size_class);
   }
 
-  // Whether blocks of that size lie so scattered that moving some would free whole spans: after a
-  // structure has shrunk, or has left this size behind. A load.
+  // Whether blocks of that size are so scattered that moving some would free whole spans. This
+  // happens after a structure has shrunk, or no longer uses this size. A load.
   bool Scattered(size_t bytes) const {
     return Classed(bytes) && classes_[SizeClassOf(bytes)].scattered;
   }
-  // A block of the same size for what `block` holds, in a fuller span; nullptr: it lies well
-  // enough, or is another cache's. The caller copies, and gives the old one to FreeMoved.
+  // A block of the same size, in a fuller span, to move the contents of `block` to. nullptr: its
+  // place is good enough, or it belongs to another cache. The caller copies, and gives the old
+  // block to FreeMoved.
   [[nodiscard]] void* AllocateToMove(const void* block, size_t bytes);
-  // As Free, past the magazine: the block shall not be handed out again soon.
+  // Like Free, but bypasses the magazine so that the block is not handed out again soon.
   void FreeMoved(void* block, size_t bytes);
 
-  // Sends the blocks of other caches home that this one has freed since. To be called after a batch
-  // of work; a load and a branch when there are none.
+  // Sends home the blocks of other caches that this one has freed since the last call. Call it
+  // after a batch of work; it costs a load and a branch if there are none.
   void EndTurn() {
     if (outgoing_used_ > 0) [[unlikely]]
       SendHome();
   }
-  // Takes in what others have freed of this cache's blocks, a bounded piece of it. True: there was
-  // something.
+  // Takes in blocks of this cache that others have freed, up to a bound. True: there were some.
   bool Collect();
-  // Whether the last Collect ended at its bound: there may be more, of which the owner is not told
-  // again.
+  // Whether the last Collect ended at its bound: there may be more, and the owner will not be
+  // notified again.
   bool CollectsMore() const { return collects_more_; }
-  // Gives magazines and empty spans back, for an owner that has nothing else to do. Bounded by the
-  // magazines' sizes.
+  // Returns the blocks of magazines to their spans and empty spans to the manager, for an owner
+  // without other work. Bounded by the magazines' sizes.
   void Trim();
-  // Whether a Trim would give memory back: a span is empty, which may be all that holds its
-  // superblock, or so much has been freed since the last one that others may be.
+  // Whether Trim would free memory: a span is empty, which may be all that holds its superblock; or
+  // so much has been freed since the last Trim that other spans may be empty.
   bool TrimWorthwhile() const {
     return empty_runs_kept_ > 0 || freed_to_spans_bytes_ >= kTrimWorthwhileBytes;
   }
 
-  // Before other caches of the manager free this one's blocks. Outlives that.
+  // Call it before other caches of the manager free this one's blocks. `listener` must outlive
+  // that.
   void SetListener(RecollectionListener* listener) { listener_ = listener; }
   MemoryManager& manager() const { return manager_; }
 
-  // Sum of the ClassBytes of live blocks: of those allocated here less those freed here. Any
-  // thread; O(size classes).
+  // Sum of ClassBytes of live blocks: those allocated here minus those freed here. Any thread;
+  // O(size classes).
   uint64_t used_bytes() const;
-  // What a block of `bytes` really occupies: its size class; whole superblocks above the largest;
+  // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.
   size_t ClassBytes(size_t bytes) const {
     return Classed(bytes) ? SizeClassBytes(SizeClassOf(bytes))
@@ -117,19 +119,19 @@ class LocalCache {
   // Adds this cache's share. Any thread.
   void AddTo(ObjectAccount& account) const;
 
-  // Tests: the n-th Allocate from now on (1 = the next) fails. 0: none. Magazines are out of use
-  // while armed, so that the fast path need not ask.
+  // For tests: the n-th Allocate from now on (1 = the next) fails. 0: none. Magazines are not used
+  // while armed, so the fast path need not check.
   void ArmFailures(uint64_t nth, FailurePoint::Mode mode);
   // The same, and every one after it until called with 0.
   void FailAllocationsFrom(uint64_t nth) { ArmFailures(nth, FailurePoint::Mode::kFromThen); }
 
  private:
-  friend class MemoryManager;  // makes and ends caches
+  friend class MemoryManager;  // creates and destroys caches
 
   static constexpr uint32_t kBuckets = 4;
-  // A line. begin == end == nullptr: no magazine.
+  // One cache line. begin == end == nullptr: no magazine.
   struct alignas(base::kCacheLineBytes) ClassState {
-    // One writer; relaxed: others read them for figures, which order nothing.
+    // One writer. relaxed: other threads read them only for figures, which order nothing.
     std::atomic<void**> top{nullptr};
     std::atomic<void**> begin{nullptr};
     void** end = nullptr;
@@ -137,12 +139,12 @@ class LocalCache {
     bool scattered = false;
   };
   static_assert(sizeof(ClassState) == base::kCacheLineBytes);
-  // Blocks of this class, in all of them together: modulo 2^64, since a block may be allocated here
-  // and freed elsewhere.
+  // Blocks of this class, in all size-class states together: modulo 2^64, since a block may be
+  // allocated here and freed elsewhere.
   struct ClassFigures {
     base::Counter capacity;  // in this cache's spans
-    base::Counter out;       // of those, not marked free in their span
-    base::Counter balance;   // foreign ones taken in less foreign ones freed
+    base::Counter out;       // part of capacity: not marked free in their span
+    base::Counter balance;   // foreign blocks taken in minus foreign blocks freed
     base::Counter spare;     // bytes at the ends of its runs
   };
   // A carrier being filled, by the low bits of the owner.
@@ -151,12 +153,13 @@ class LocalCache {
     ReturnCarrier* carrier = nullptr;
   };
   static constexpr size_t kOutgoing = 32;
-  // More than an owner that is busy for a while lets pile up; then blocks travel one by one.
+  // More than pile up while an owner is busy for a while. Beyond this, blocks travel one by one.
   static constexpr uint32_t kCarriersMax = 1024;
-  // In one call of Collect: more than others free in a turn, less than holds up a turn.
+  // Per call of Collect: more than other threads free in a turn, but not enough to delay a turn.
   static constexpr uint64_t kCollectedAtOnce = 16384;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
-  // Free blocks in a class's spans that are worth moving others for, and what share of the spans.
+  // If a class's spans have this many free bytes, and this share of the spans, it is worth moving
+  // blocks.
   static constexpr uint64_t kScatteredBytes = 1u << 18;
   static constexpr uint64_t kScatteredShare = 12;
 
@@ -180,18 +183,18 @@ class LocalCache {
   }
   void* AllocateSlowly(size_t size_class);
   void FreeToFull(void* block, size_t size_class);
-  // False: no memory for it, or blocks of this class go to their spans at once.
+  // False: no memory for it, or blocks of this class always go directly to their spans.
   bool MakeMagazine(size_t size_class);
-  // Up to `most` free blocks of the spans; those to be used first stand last. 0: refused.
+  // Up to `most` free blocks of the spans; those to be used first are at the end. 0: refused.
   uint32_t TakeBlocks(size_t size_class, uint32_t most, void** blocks);
   uint32_t TakeBlocksOf(Span* run, size_t size_class, uint32_t most, void** blocks);
-  // A fresh run for the class, in the lists; nullptr: refused.
+  // A new run for the class, added to the lists; nullptr: refused.
   Span* TakeRun(size_t size_class);
   void ReturnRun(Span* run);
   // Marks the `count` oldest blocks of the magazine free in their spans.
   void Spill(size_t size_class, size_t count);
   void ReturnToSpan(void* block, size_t size_class);
-  // After blocks have gone to or come from spans.
+  // Called after blocks have moved to or from spans.
   void JudgeScatter(size_t size_class);
   void Link(Span* run);
   void Unlink(Span* run);
@@ -203,8 +206,8 @@ class LocalCache {
   }
   static_assert(kBuckets == 4);
 
-  // A block that the owner table does not know as this cache's: another one's, or one that lies in
-  // the superblock of another NumaNode's pool.
+  // A block that, according to the owner table, is not this cache's: it belongs to another cache,
+  // or lies in a superblock of another NumaNode's pool.
   void FreeElsewhere(void* block, size_t size_class);
   void FreeForeign(void* block, OwnerId owner, size_t size_class);
   ReturnCarrier* TakeCarrier();
@@ -226,30 +229,30 @@ class LocalCache {
   FailurePoint failures_;
   bool failures_armed_ = false;
   uint32_t outgoing_used_ = 0;
-  uint64_t freed_to_spans_bytes_ = 0;  // less those taken from there, since the last Trim
+  uint64_t freed_to_spans_bytes_ = 0;  // minus those taken from there, since the last Trim
   std::array<ClassState, kSizeClasses> classes_;
-  // A run without used blocks, kept back from the manager: one per class at most.
+  // Runs without used blocks, not returned to the manager: at most one per class.
   std::array<Span*, kSizeClasses> empty_runs_{};
   uint32_t empty_runs_kept_ = 0;
   std::array<std::unique_ptr<void*[]>, kSizeClasses> magazines_;
   std::array<Outgoing, kOutgoing> outgoing_;
-  ReturnCarrier* carriers_ = nullptr;  // all that were made
+  ReturnCarrier* carriers_ = nullptr;  // all that were created
   uint32_t carriers_made_ = 0;
   ReturnBatch* free_carriers_ = nullptr;
-  ReturnBatch* collecting_ = nullptr;  // out of the bin, still to be taken in
+  ReturnBatch* collecting_ = nullptr;  // taken from the bin, not processed so far
   bool collects_more_ = false;
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;
   base::Counter extent_bytes_;
 
-  // Shared: written by other caches' threads, taken by this one's.
+  // Shared: written by other caches' threads, read by this one's.
   RecollectionBin bin_;
   RecollectionBin returned_carriers_;
 
   // Guarded by the manager's mutex.
-  SuperblockList superblocks_;  // that serve this cache alone
-  size_t spans_ = 0;            // it holds now
+  SuperblockList superblocks_;  // that only this cache uses
+  size_t spans_ = 0;            // held by it now
 };
 
 }  // namespace eris::memory

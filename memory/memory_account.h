@@ -1,5 +1,5 @@
-// What a data object has of one NumaNode's memory, class by class. Plain values. Exact while nobody
-// allocates: every byte that the pools have given is in exactly one of these figures.
+// The memory of a data object on one NumaNode, by size class. Plain values. Exact while nothing is
+// allocated: every byte from the pools is in exactly one of these figures.
 //
 //   committed = used + cached + spare + header + extents
 #ifndef ERIS_MEMORY_MEMORY_ACCOUNT_H_
@@ -21,7 +21,7 @@ struct ObjectAccount {
   uint64_t committed_bytes = 0;  // superblocks and extents
   uint64_t used_bytes = 0;       // live blocks by their class's size
   uint64_t cached_bytes = 0;
-  uint64_t spare_bytes = 0;   // free spans, and what is left over at the end of a run
+  uint64_t spare_bytes = 0;   // free spans, and the rest at the end of a run
   uint64_t header_bytes = 0;  // of superblocks
   uint64_t extent_bytes = 0;
   std::array<ClassAccount, kSizeClasses> classes{};

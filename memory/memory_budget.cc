@@ -9,7 +9,7 @@ namespace eris::memory {
 bool MemoryBudget::TryTake(uint64_t bytes) {
   uint64_t taken = taken_bytes_.load(std::memory_order_relaxed);
   do {
-    // Written this way round, so that no sum can wrap.
+    // Written this way so that no sum can wrap.
     if (bytes > limit_bytes_ || taken > limit_bytes_ - bytes) return false;
   } while (!taken_bytes_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
   return true;

@@ -1,6 +1,6 @@
-// The engine's hard memory limit: what the system has really given, over all NumaNodes, never
-// exceeds it. Thread-safe. Taking is lock-free where there is room; at the limit, what pools keep
-// for reuse is given back first.
+// The engine's hard memory limit: the memory taken from the system, over all NumaNodes, never
+// exceeds it. Thread-safe. Taking is lock-free while there is room. At the limit, memory that pools
+// keep for reuse is released first.
 #ifndef ERIS_MEMORY_MEMORY_BUDGET_H_
 #define ERIS_MEMORY_MEMORY_BUDGET_H_
 
@@ -13,10 +13,10 @@
 
 namespace eris::memory {
 
-// Whoever keeps memory that it could do without.
+// An owner of memory that it could release.
 class Reclaimable {
  public:
-  // Gives at least `bytes` back to the budget, as far as it can. Any thread; blocks in the kernel.
+  // Returns at least `bytes` to the budget, if possible. Any thread; blocks in the kernel.
   virtual void Reclaim(uint64_t bytes) = 0;
 
  protected:
@@ -27,19 +27,21 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  // False when the limit would be passed; nothing is taken then.
+  // False if the limit would be exceeded; then nothing is taken.
   [[nodiscard]] bool TryTake(uint64_t bytes);
-  // The same, after asking everybody to give back what they keep.
+  // The same, after asking every Reclaimable to release memory.
   [[nodiscard]] bool TryTakeReclaiming(uint64_t bytes);
   void Return(uint64_t bytes);
 
-  // What could be given back grows by `bytes`, or shrinks. Without any, nobody is asked.
+  // The memory that could be released grows by `bytes`, or shrinks. At zero, no Reclaimable is
+  // asked.
   void AddReclaimable(int64_t bytes) {
-    // relaxed: a figure; who reads it late asks in vain, or refuses what could have been had.
+    // relaxed: only a figure. A thread that reads an old value asks in vain, or refuses memory that
+    // was available.
     reclaimable_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
 
-  // Both before the end of whoever it is. The caller holds no lock of its own.
+  // Call both before `keeper` ends, and hold no lock of `keeper`.
   void Add(Reclaimable* keeper);
   void Remove(Reclaimable* keeper);
 
@@ -48,7 +50,7 @@ class MemoryBudget {
 
  private:
   const uint64_t limit_bytes_;
-  // Shared: a counter only, it publishes no data, so relaxed orders are enough.
+  // Shared: only a counter, it publishes no data, so relaxed orders are enough.
   std::atomic<uint64_t> taken_bytes_{0};
   std::atomic<int64_t> reclaimable_bytes_{0};
 
@@ -56,7 +58,7 @@ class MemoryBudget {
   std::vector<Reclaimable*> keepers_ ABSL_GUARDED_BY(mu_);
 };
 
-// What somebody has taken of a budget for memory that is not a pool's; returned at its end. Plain
+// Memory charged to a budget that does not belong to a pool; returned in the destructor. Plain
 // values for one thread.
 class BudgetCharge {
  public:
@@ -65,15 +67,15 @@ class BudgetCharge {
   BudgetCharge(const BudgetCharge&) = delete;
   BudgetCharge& operator=(const BudgetCharge&) = delete;
 
-  // False: the limit would be passed, and nothing has changed. `budget`, always the same, outlives
-  // this. May block, as TryTakeReclaiming.
+  // False: the limit would be exceeded, and nothing has changed. `budget`, always the same,
+  // outlives this. May block, as TryTakeReclaiming.
   [[nodiscard]] bool TryGrow(MemoryBudget& budget, uint64_t bytes) {
     if (!budget.TryTakeReclaiming(bytes)) return false;
     budget_ = &budget;
     bytes_ += bytes;
     return true;
   }
-  // REQUIRES: it has as many.
+  // REQUIRES: at least `bytes` are charged.
   void Shrink(uint64_t bytes) {
     budget_->Return(bytes);
     bytes_ -= bytes;

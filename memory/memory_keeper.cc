@@ -32,7 +32,7 @@ void MemoryKeeper::Wake(bool now) {
 
 void MemoryKeeper::Run() {
   pthread_setname_np(pthread_self(), "eris-memory");
-  // A clock that nobody sets.
+  // A monotonic clock.
   auto last_tick = std::chrono::steady_clock::now();
   NumaNodePool::Work work = NumaNodePool::Work::kNone;
   while (true) {
@@ -50,7 +50,7 @@ void MemoryKeeper::Run() {
       }
       if (stop_) return;
       woken_ = false;
-      ticking_ = false;  // whatever comes while pools are looked after asks for another round
+      ticking_ = false;  // a request that arrives while pools are processed asks for another round
     }
     const auto now = std::chrono::steady_clock::now();
     const bool tick = absl::FromChrono(now - last_tick) >= tick_;

@@ -1,5 +1,5 @@
-// The background thread of a MemorySystem: makes superblocks ready where many are taken, gives back
-// what nobody has wanted for a while. Sleeps without a timer while no pool has anything to do.
+// The background thread of a MemorySystem: prepares superblocks where many are taken, and releases
+// memory that has not been used for a while. Sleeps without a timer while no pool has work for it.
 // Papers: allocators for query processing, 5.4; locality-aware scheduling in Bobox, 5.2.
 #ifndef ERIS_MEMORY_MEMORY_KEEPER_H_
 #define ERIS_MEMORY_MEMORY_KEEPER_H_
@@ -16,9 +16,9 @@ namespace eris::memory {
 
 class MemoryKeeper final : public PoolKeeper {
  public:
-  // `pools` outlive it. A pool's decay counts in ticks.
+  // `pools` outlive it. A pool's decay is counted in ticks.
   MemoryKeeper(std::vector<NumaNodePool*> pools, absl::Duration tick);
-  ~MemoryKeeper();  // pools go on without
+  ~MemoryKeeper();  // pools continue without it
   MemoryKeeper(const MemoryKeeper&) = delete;
   MemoryKeeper& operator=(const MemoryKeeper&) = delete;
 
@@ -35,10 +35,10 @@ class MemoryKeeper final : public PoolKeeper {
   base::Mutex mu_;
   base::CondVar woken_cv_;
   bool woken_ ABSL_GUARDED_BY(mu_) = false;
-  bool ticking_ ABSL_GUARDED_BY(mu_) = false;  // it will look again without being woken
+  bool ticking_ ABSL_GUARDED_BY(mu_) = false;  // it will check again without being woken
   bool stop_ ABSL_GUARDED_BY(mu_) = false;
 
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: it uses everything above
 };
 
 }  // namespace eris::memory

@@ -10,13 +10,13 @@
 namespace eris::memory {
 namespace {
 
-// What the header leaves of its last span serves small blocks alone.
+// The rest of the header's last span serves only small blocks.
 constexpr size_t kBesideHeaderBytesMax = 4u << 10;
 bool FitsBesideHeader(size_t size_class) {
   return SizeClassBytes(size_class) <= kBesideHeaderBytesMax;
 }
 
-// The first of neighbouring free spans for a run of that class, or kSpansMax.
+// The first of adjacent free spans for a run of that class, or kSpansMax.
 size_t FindRun(const Superblock& superblock, const SuperblockLayout& layout, size_t size_class) {
   const size_t spans = RunSpans(size_class);
   const bool beside_header = FitsBesideHeader(size_class);
@@ -34,7 +34,7 @@ size_t FindRun(const Superblock& superblock, const SuperblockLayout& layout, siz
   return kSpansMax;
 }
 
-// Superblocks looked at before another one is taken: those of a bucket are about as full.
+// Superblocks tried before a new one is taken; those of one bucket are about equally full.
 constexpr uint64_t kTriesPerBucket = 8;
 constexpr uint64_t kAll = ~uint64_t{0};
 
@@ -55,7 +55,7 @@ MemoryManager::~MemoryManager() {
     superblock->pool->ReturnSuperblock(layout_.Base(superblock));
     superblock = next;
   }
-  // relaxed: nobody uses them any more.
+  // relaxed: no other thread uses them any more.
   for (uint32_t id = 1; id <= cache_count_; ++id) {
     delete caches_[id].load(std::memory_order_relaxed);
   }
@@ -76,7 +76,7 @@ Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
   const bool share = cache.spans_ < kSharedSpansMax;
   SuperblockList& list = share ? shared_ : cache.superblocks_;
   Span* run = TakeFrom(list, cache, size_class, kTriesPerBucket);
-  // All AEUs get a new object at once: one superblock is enough for many of them.
+  // All AEUs get a new object at the same time: one superblock is enough for many of them.
   while (run == nullptr && share && taking_shared_) {
     shared_taken_.Wait(&mu_);
     run = TakeFrom(list, cache, size_class, kTriesPerBucket);
@@ -128,7 +128,7 @@ Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t 
   return &entries[first];
 }
 
-// Whatever there is: a span in a superblock that serves another cache is better than a refusal.
+// Take any span: one in a superblock that serves another cache is better than a refusal.
 Span* MemoryManager::TakeFromAny(LocalCache& cache, size_t size_class) {
   if (Span* run = TakeFrom(shared_, cache, size_class, kAll)) return run;
   for (uint32_t id = 1; id <= cache_count_; ++id) {
@@ -244,7 +244,7 @@ void* MemoryManager::TakeExtent(size_t bytes) {
     extents_[extent] = bytes;
     extent_bytes_ += pool_.ExtentBytes(bytes);
     return extent;
-  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
+  } catch (const std::bad_alloc&) {  // the general heap reports "no memory"
     pool_.ReturnExtent(extent, bytes);
     return nullptr;
   }
@@ -280,7 +280,7 @@ ObjectAccount MemoryManager::Account() const {
     // relaxed: written under this lock.
     caches_[id].load(std::memory_order_relaxed)->AddTo(account);
   }
-  // Figures that are read while their owners work may be torn: never below nothing.
+  // Figures that are read while their owners work may be inconsistent: never return a negative one.
   account.used_bytes = account.cached_bytes = 0;
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     ClassAccount& one = account.classes[size_class];

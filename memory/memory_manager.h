@@ -1,10 +1,10 @@
-// The memory of one data object on one NumaNode: takes superblocks from the node's pool and hands
-// runs of spans to the AEUs' caches, which it owns. Thread-safe (a mutex: one call per run of
+// The memory of one data object on one NumaNode: takes superblocks from the NumaNode's pool and
+// hands runs of spans to the AEUs' caches, which it owns. Thread-safe (a mutex: one call per run of
 // spans). Papers: ERIS 3.1 ("one memory manager per multiprocessor and data object"); Hoard, as
-// told in locality-aware scheduling in Bobox, 3.2 (the fullest superblock first).
+// described in locality-aware scheduling in Bobox, 3.2 (the fullest superblock first).
 //
-// A cache that holds little shares superblocks with others, so that small objects stay small; one
-// that holds more gets superblocks of its own, so that its pages can move with its data.
+// A cache with few spans shares superblocks with others, so that small objects stay small. A larger
+// one gets superblocks of its own, so that its pages can move with its data.
 #ifndef ERIS_MEMORY_MEMORY_MANAGER_H_
 #define ERIS_MEMORY_MEMORY_MANAGER_H_
 
@@ -28,56 +28,58 @@ namespace eris::memory {
 
 // Caches of one manager, at most: one per AEU of the NumaNode.
 inline constexpr uint32_t kCachesMax = 4096;
-// Up to so many spans a cache takes them from superblocks that it shares: one of each size that a
+// A cache with up to this many spans takes them from shared superblocks: one of each size that a
 // small tree has.
 inline constexpr size_t kSharedSpansMax = 16;
 
 class MemoryManager {
  public:
-  // `pool`, and `spill` to which superblocks are taken from when the pool has none (nearest first;
-  // empty: then it refuses), outlive the manager and have superblocks of one size.
+  // `pool` and `spill` outlive the manager, and have superblocks of one size. Superblocks come from
+  // `spill`, nearest first, when `pool` has none; if it is empty the request is refused.
   MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<NumaNodePool*> spill = {});
-  // Returns every superblock and extent, whatever is allocated in them: dropping an object touches
-  // no row. REQUIRES: no cache of it is used any more.
+  // Returns every superblock and extent, with everything allocated in them: dropping an object
+  // touches no row. REQUIRES: no cache of it is used any more.
   ~MemoryManager();
   MemoryManager(const MemoryManager&) = delete;
   MemoryManager& operator=(const MemoryManager&) = delete;
 
-  // A cache for the calling thread's AEU, as long as the manager lives: blocks may outlive their
-  // AEU's interest in the object. nullptr: no memory, or kCachesMax of them.
+  // A cache for the calling thread's AEU. It exists as long as the manager, because its blocks may
+  // be used after the AEU has no more part of the object. nullptr: no memory, or kCachesMax caches
+  // exist.
   [[nodiscard]] LocalCache* NewCache();
 
   ObjectId object() const { return object_; }
   NumaNodeId numa_node() const { return pool_.id(); }
   uint64_t reserved_bytes() const;  // superblocks and extents held now
-  uint64_t spilled_bytes() const;   // of those, on other NumaNodes
+  uint64_t spilled_bytes() const;   // part of reserved: on other NumaNodes
   ObjectAccount Account() const;    // O(caches x size classes)
 
-  // Tests: refusals of runs and extents.
+  // For tests: refusals of runs and extents.
   FailurePoint& run_failures() { return run_failures_; }
 
  private:
   friend class LocalCache;
 
-  // The first of a run of spans for blocks of that class; the caller fills its entry in. nullptr at
-  // the limit.
+  // The first span of a run for blocks of that class; the caller fills in its entry. nullptr at the
+  // limit.
   Span* TakeRun(LocalCache& cache, size_t size_class);
   void ReturnRun(LocalCache& cache, Span* run);
   [[nodiscard]] void* TakeExtent(size_t bytes);
   void ReturnExtent(void* extent, size_t bytes);
-  // Of a block's owner. REQUIRES: 1 <= id.
+  // The cache that owns a block. REQUIRES: 1 <= id.
   LocalCache& CacheOf(OwnerId id) const {
-    // acquire: pairs with NewCache. Who holds a block of it has been handed that in order already.
+    // acquire: pairs with NewCache. A thread that holds a block of the cache was handed it in order
+    // already.
     return *caches_[id].load(std::memory_order_acquire);
   }
 
-  // `tries`: superblocks of each bucket that are looked at.
+  // `tries`: how many superblocks of each bucket to try.
   Span* TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class, uint64_t tries)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFromAny(LocalCache& cache, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A superblock of the pools for `list`. The lock is given up meanwhile.
+  // Takes a superblock from the pools for `list`. Releases the lock meanwhile.
   Superblock* TakeSuperblock(SuperblockList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   const std::byte* SpanAt(const Superblock* superblock, size_t span) const;
   void Link(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -93,7 +95,7 @@ class MemoryManager {
   // Guarded by mu_.
   mutable base::Mutex mu_;
   SuperblockList shared_ ABSL_GUARDED_BY(mu_);
-  bool taking_shared_ ABSL_GUARDED_BY(mu_) = false;  // a superblock for it is on its way
+  bool taking_shared_ ABSL_GUARDED_BY(mu_) = false;  // a thread is taking a superblock for it
   base::CondVar shared_taken_ ABSL_GUARDED_BY(mu_);
   Superblock* all_ ABSL_GUARDED_BY(mu_) = nullptr;
   uint64_t superblocks_ ABSL_GUARDED_BY(mu_) = 0;

@@ -1,7 +1,7 @@
-// A LocalCache as a std::pmr::memory_resource, so that the standard containers of an AEU count in
-// its object's memory, lie on its NumaNode and cost its data path no lock. Used by the cache's
-// owner alone. Where the cache says nullptr this throws std::bad_alloc, the containers' only word
-// for it: catch it where the container grows.
+// A LocalCache as a std::pmr::memory_resource. So the standard containers of an AEU count in its
+// object's memory, lie on its NumaNode and need no lock. Used only by the cache's owner. When the
+// cache returns nullptr this throws std::bad_alloc, because containers have no other error: catch
+// it where the container grows.
 #ifndef ERIS_MEMORY_MEMORY_RESOURCE_H_
 #define ERIS_MEMORY_MEMORY_RESOURCE_H_
 
@@ -22,7 +22,7 @@ class CacheMemoryResource final : public std::pmr::memory_resource {
 
  private:
   static constexpr size_t kBytesMax = std::numeric_limits<ptrdiff_t>::max();
-  // Alignments over a cache line are refused: no class has them.
+  // Alignments above a cache line are refused: no class has them.
   static size_t BytesFor(size_t bytes, size_t alignment) {
     bytes = std::max<size_t>(bytes, 1);
     return alignment > kBlockAlignment ? base::RoundUp(bytes, base::kCacheLineBytes) : bytes;

@@ -1,12 +1,13 @@
 // Superblocks of one NumaNode: big aligned pieces of regions that are bound to it before their
-// first touch. Reused last in, first out; made ready in the background when many are taken; given
-// back to the system when nobody has wanted them for a while. Thread-safe (a mutex: one call per
-// superblock, not per allocation). Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.2;
-// allocators for query processing, 5.4 (fairness).
+// first touch. Reused last in, first out; prepared in the background when many are taken; returned
+// to the system after a time without use. Thread-safe (a mutex: one call per superblock, not per
+// allocation). Papers: ERIS 3.1; locality-aware scheduling in Bobox, 5.2; allocators for query
+// processing, 5.4 (fairness).
 //
-// A superblock's way:  bare (address space) --populate--> ready or in use <--> kept --decay--> bare
+// States of a superblock:  bare (address space) --populate--> ready or in use <--> kept --decay-->
+// bare
 //
-// Only bare ones cost no memory: the others have all their pages, and count in the budget.
+// Only bare superblocks cost no memory: all others have all their pages, and count in the budget.
 #ifndef ERIS_MEMORY_NUMA_NODE_POOL_H_
 #define ERIS_MEMORY_NUMA_NODE_POOL_H_
 
@@ -31,25 +32,25 @@
 
 namespace eris::memory {
 
-// The default: one huge page. An object costs one on each NumaNode, so larger ones cost small
-// objects more.
+// The default: one huge page. An object takes one on each NumaNode, so larger ones make small
+// objects more expensive.
 inline constexpr size_t kSuperblockBytes = kSuperblockBytesMin;
 
 struct PoolOptions {
   size_t superblock_bytes = kSuperblockBytes;
-  // Where pages come from, in this order: the next where one has none left. Not empty.
+  // Where pages come from, in this order: the next kind is used when one has none left. Not empty.
   std::vector<PageKind> pages{PageKind::kAnonymousHuge};
-  // Returned superblocks are kept for reuse, at most so many bytes of them, and for so many ticks.
+  // Returned superblocks are kept for reuse: at most kept_bytes_max, and for at most decay_ticks.
   uint64_t kept_bytes_max = 64u << 20;
   uint32_t decay_ticks = 8;
-  // Made ready ahead, at most.
+  // The most superblocks that are prepared ahead.
   uint32_t ready_superblocks_max = 16;
 };
 
-// Who runs Maintain in the background.
+// The owner of the background thread that runs Maintain.
 class PoolKeeper {
  public:
-  // A pool has something to give back in a while or, with `now`, is short of ready superblocks or
+  // The pool will have memory to return in a while or, with `now`, has too few ready superblocks or
   // keeps too many. Any thread, does not block.
   virtual void Wake(bool now) = 0;
 
@@ -57,29 +58,30 @@ class PoolKeeper {
   ~PoolKeeper() = default;
 };
 
-// What a pool has from the system now: reserved = in use + kept + ready, in bytes, and what is on
-// its way between the system and one of those.
+// A pool's memory from the system now: reserved = in use + kept + ready, in bytes, plus memory in
+// transit between the system and one of those.
 struct PoolFigures {
   uint64_t reserved_bytes = 0;
   uint64_t in_use_bytes = 0;
   uint64_t kept_bytes = 0;
   uint64_t ready_bytes = 0;
-  uint64_t reserved_huge_bytes = 0;  // of reserved: from the machine's reserved huge pages
+  uint64_t reserved_huge_bytes = 0;  // part of reserved: from the machine's reserved huge pages
   uint64_t mapped_bytes = 0;         // address space
 };
 
-// A piece of a pool's address space whose pages are all there.
+// A piece of a pool's address space that has all of its pages.
 struct PoolRange {
   const std::byte* begin = nullptr;
   size_t bytes = 0;
-  bool populated = true;  // false: pages come with the first touch
-  bool extent = false;    // its address space goes when it is returned; superblocks keep theirs
+  bool populated = true;  // false: pages are allocated on first touch
+  // its address space is released when it is returned; superblocks keep theirs
+  bool extent = false;
 };
 
 class NumaNodePool final : public Reclaimable {
  public:
-  // `bind`: ask the kernel for the node's memory (false on a synthetic topology: a tag only).
-  // `interleaved`: where not empty, pages come from all of these in turn instead of from `node`.
+  // `bind`: ask the kernel for the NumaNode's memory (false on a synthetic topology: a tag only).
+  // `interleaved`: if not empty, pages come from all of these in turn instead of from `node`.
   // `budget` outlives the pool.
   NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudget& budget,
                const PoolOptions& options = {},
@@ -88,49 +90,51 @@ class NumaNodePool final : public Reclaimable {
   NumaNodePool(const NumaNodePool&) = delete;
   NumaNodePool& operator=(const NumaNodePool&) = delete;
 
-  // Of layout().bytes(), aligned to that, all pages there; nullptr at the limit or when the system
-  // refuses. Contents unspecified. May block in the kernel, not on other threads' work.
-  // A bound pool also refuses near the end of its NumaNode's memory, since the kernel answers a
-  // bound page fault without a free page by killing the process: 1/16 of it stays untaken, and 1/32
-  // free of whatever else is on the machine, beyond what the kernel keeps for itself.
+  // layout().bytes(), aligned to that size, with all pages present; nullptr at the limit or if the
+  // system refuses. Contents unspecified. May block in the kernel, not on other threads' work.
+  // A bound pool also refuses near the end of its NumaNode's memory, because the kernel kills the
+  // process if a page fault on bound memory finds no free page. It leaves 1/16 of the NumaNode
+  // untaken. It also leaves 1/32 free, whatever else runs on the machine, in addition to what the
+  // kernel keeps for itself.
   [[nodiscard]] void* TakeSuperblock();
   void ReturnSuperblock(void* superblock);
-  // A piece of its own, `bytes` rounded up to superblocks; for what is larger than one. All its
-  // pages are there or, with kOnTouch, come with their first touch and count from now on.
+  // A separate piece, `bytes` rounded up to superblocks, for allocations larger than one. All its
+  // pages are present; with kOnTouch they are allocated on first touch, but count from now on.
   enum class Pages : uint8_t { kNow, kOnTouch };
   [[nodiscard]] void* TakeExtent(size_t bytes, Pages pages = Pages::kNow);
   void ReturnExtent(void* extent, size_t bytes);  // `bytes` as given to TakeExtent
   static constexpr size_t kNoBytes = 0;           // rounding up would wrap
-  size_t ExtentBytes(size_t bytes) const;         // what an extent of `bytes` takes
+  size_t ExtentBytes(size_t bytes) const;         // the size of an extent for `bytes`
 
   NumaNodeId id() const { return node_.id; }
   const SuperblockLayout& layout() const { return layout_; }
   PoolFigures figures() const;
   uint64_t reserved_bytes() const { return figures().reserved_bytes; }
   uint64_t in_use_bytes() const { return figures().in_use_bytes; }
-  // Whether the kernel accepts the binding. OK until it has refused once; the reason after that.
+  // Whether the kernel accepts the binding. OK until it refuses once; then the reason.
   absl::Status binding_status() const;
   // The operating system's numbers of the NumaNodes that its pages may come from; empty: any.
   std::vector<uint32_t> allowed_os_nodes() const;
-  // All that it has from the system now. A copy: pieces may be returned meanwhile, and some may be
-  // about to get their pages.
+  // All memory that it has from the system now. A copy: pieces may be returned meanwhile, and some
+  // may not have their pages.
   std::vector<PoolRange> Ranges() const;
-  // By span, of all its superblocks; as long as the pool.
+  // By span, for all its superblocks; valid as long as the pool.
   const OwnerTable& owners() const { return owners_; }
 
-  // Before the first superblock is taken; nullptr at any time (nobody runs Maintain any more).
+  // Call it before the first superblock is taken; nullptr at any time (Maintain is no longer run).
   void SetKeeper(PoolKeeper* keeper);
-  // Makes `bytes` of superblocks ready, as far as they are not, and no more than options allow: for
-  // who is about to need them on a thread that must not wait for pages. Blocks in the kernel.
-  // Fewer where memory is short.
+  // Prepares superblocks until `bytes` of them are ready, but at most as many as the options allow:
+  // for a thread that will need them and must not wait for pages. Blocks in the kernel. Prepares
+  // fewer if memory is short.
   void Prepare(uint64_t bytes);
-  // What a keeper does: makes superblocks ready if many were taken of late, gives old ones back; a
-  // bounded piece of either, so that other pools get their turn. `tick`: one more tick has passed.
+  // The keeper's work: prepares superblocks if many were taken recently, and returns old ones. Each
+  // call does a bounded piece of either, so that other pools get their turn. `tick`: one more tick
+  // has passed.
   enum class Work : uint8_t { kNone, kWithTheNextTick, kNow };
   Work Maintain(bool tick);
   void Reclaim(uint64_t bytes) override;
 
-  // Tests: refusals of superblocks and extents; of the kernel: index as in options.pages.
+  // For tests: refusals of superblocks and extents, and of the kernel (index as in options.pages).
   FailurePoint& take_failures() { return take_failures_; }
   SystemMemory& system(size_t index) { return *sources_[index].system; }
 
@@ -139,7 +143,7 @@ class NumaNodePool final : public Reclaimable {
     std::unique_ptr<SystemMemory> system;
     std::vector<void*> bare;
     uint64_t populated_bytes = 0;
-    uint64_t dry_until_tick = 0;  // has refused pages
+    uint64_t dry_until_tick = 0;  // its pages have run out
   };
   struct Region {
     size_t bytes;
@@ -155,13 +159,13 @@ class NumaNodePool final : public Reclaimable {
 
   // Address space for all superblocks that the limit allows, and the table of its owners.
   void MakeWindow();
-  // From any source; nullptr when budget, NumaNode or system refuse. Counts as reserved.
+  // From any source; nullptr if the budget, the NumaNode or the system refuses. Counts as reserved.
   void* TakeFromSystem(bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
   void* PopulateFrom(size_t source) ABSL_LOCKS_EXCLUDED(mu_);
   // A bare superblock of that source, mapping a region if there is none.
   void* TakeBare(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MapRegion(size_t source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // How many the system has taken; the others are kept.
+  // Returns how many the system has taken; the others are kept.
   size_t ReturnToSystem(std::span<void* const> superblocks) ABSL_LOCKS_EXCLUDED(mu_);
   void UnmapExtents(const Extents& extents) ABSL_LOCKS_EXCLUDED(mu_);
   bool TryReserve(size_t bytes, bool reclaim) ABSL_LOCKS_EXCLUDED(mu_);
@@ -170,8 +174,7 @@ class NumaNodePool final : public Reclaimable {
   bool TakeFromNumaNode(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   size_t SourceOf(const void* superblock) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool bound() const { return bind_ && binding_status().ok(); }
-  // Makes superblocks ready for the last tick's demand, some at a time. True: there are more to
-  // make.
+  // Prepares superblocks for the last tick's demand, some at a time. True: more are needed.
   bool MakeReady() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Immutable after construction.
@@ -180,7 +183,7 @@ class NumaNodePool final : public Reclaimable {
   const PoolOptions options_;
   const std::vector<topology::NumaNode> interleaved_;
   const SuperblockLayout layout_;
-  const uint64_t stays_free_bytes_;  // of a bound pool's NumaNode
+  const uint64_t stays_free_bytes_;  // of the NumaNode, for a bound pool
   MemoryBudget& budget_;
   FailurePoint take_failures_;
   std::byte* window_ = nullptr;
@@ -195,10 +198,11 @@ class NumaNodePool final : public Reclaimable {
   size_t window_used_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   Extents extents_ ABSL_GUARDED_BY(mu_);
   uint64_t on_touch_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of extents
-  // Ordered by since_tick: taken from the end, given back from the begin.
+  // Ordered by since_tick: taken from the end, returned to the system from the beginning.
   SuperblockQueue kept_ ABSL_GUARDED_BY(mu_);
   std::vector<void*> ready_ ABSL_GUARDED_BY(mu_);
-  // Returned, and the keeper's to unmap: nodes of extents_, so that returning needs no memory.
+  // Returned extents that the keeper must unmap: nodes of extents_, so that returning needs no
+  // memory.
   Extents dead_extents_ ABSL_GUARDED_BY(mu_);
   uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t in_use_bytes_ ABSL_GUARDED_BY(mu_) = 0;
@@ -206,7 +210,7 @@ class NumaNodePool final : public Reclaimable {
   uint64_t tick_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t taken_in_tick_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t ready_wanted_ ABSL_GUARDED_BY(mu_) = 0;
-  // What the NumaNode has free, as last read, less what has been taken since.
+  // The NumaNode's free bytes as last read, minus what has been taken since.
   uint64_t node_free_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint32_t takes_until_read_ ABSL_GUARDED_BY(mu_) = 0;
   bool node_full_ ABSL_GUARDED_BY(mu_) = false;

@@ -1,6 +1,6 @@
-// Whose each span of a pool's address space is: one entry a span, found by subtraction and shift. A
-// Free asks it first, and it is so small (2 bytes for 64 KiB) that it stays in the core's cache,
-// where the superblocks' headers do not.
+// The owner of each span of a pool's address space: one entry per span, found by a subtraction and
+// a shift. Free looks here first. The table is small (2 bytes per 64 KiB) and stays in the core's
+// cache, unlike the superblocks' headers.
 #ifndef ERIS_MEMORY_OWNER_TABLE_H_
 #define ERIS_MEMORY_OWNER_TABLE_H_
 
@@ -15,16 +15,16 @@ namespace eris::memory {
 // A LocalCache's number within its manager; 0: the span is free.
 using OwnerId = uint16_t;
 
-// A value: where a window of address space begins, and the entries of its spans. An entry is
-// written when a span without blocks changes hands, so whoever holds a block reads its owner
-// safely.
+// A value: the beginning of a window of address space, and the entries of its spans. An entry is
+// written only when a span without blocks changes hands, so a thread that holds a block can safely
+// read its owner.
 class OwnerTable {
  public:
   OwnerTable() = default;
   OwnerTable(const std::byte* begin, size_t bytes, OwnerId* entries)
       : begin_(reinterpret_cast<uintptr_t>(begin)), spans_(bytes / kSpanBytes), entries_(entries) {}
 
-  // 0 also for what lies outside.
+  // 0 also for addresses outside.
   OwnerId Of(const void* block) const {
     const uintptr_t span = (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes;
     return span < spans_ ? entries_[span] : OwnerId{0};

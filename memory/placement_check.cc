@@ -10,11 +10,11 @@ namespace eris::memory {
 namespace {
 
 constexpr size_t kChunkPages = 4096;
-// Looking again after extents have come or gone. Objects that come and go for ever are no reason to
-// look for ever.
+// Tries when extents have come or gone meanwhile. Objects that come and go continuously must not
+// make it endless.
 constexpr int kTries = 4;
 
-// A well mixed function of `number` (the finalizer of splitmix64).
+// Mixes the bits of `number` (the finalizer of splitmix64).
 uint64_t Mix(uint64_t number) {
   number += 0x9e3779b97f4a7c15;
   number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
@@ -22,7 +22,8 @@ uint64_t Mix(uint64_t number) {
   return number ^ number >> 31;
 }
 
-// Page indices 0 .. pages-1, ascending: `count` of them, one in each of so many pieces.
+// Ascending page indices out of 0 .. pages-1: divides them into `count` pieces and takes one from
+// each.
 class Sample {
  public:
   Sample(uint64_t pages, uint64_t count) : pages_(pages), count_(count) {}
@@ -34,7 +35,7 @@ class Sample {
   }
 
  private:
-  // i * pages / count without the product, which may not fit.
+  // i * pages / count without the product, which may overflow.
   uint64_t Begin(uint64_t i) const {
     return i * (pages_ / count_) + i * (pages_ % count_) / count_;
   }
@@ -113,7 +114,7 @@ absl::StatusOr<PlacementCheck> CheckPlacement(std::span<const PoolRange> ranges,
     for (; i < sample.count() && chunk.size() < kChunkPages; ++i) {
       const uint64_t page = sample.Page(i);
       while (page - range_first >= PagesOf(*range)) range_first += PagesOf(*range++);
-      // The kernel's interface wants it so; nothing is written there.
+      // The kernel's interface needs a non-const pointer; nothing is written there.
       chunk.push_back(
           const_cast<std::byte*>(range->begin + (page - range_first) * kPlacementPageBytes));
     }
@@ -130,7 +131,7 @@ absl::StatusOr<PlacementCheck> CheckPlacement(const NumaNodePool& pool, uint64_t
     const std::vector<PoolRange> ranges = pool.Ranges();
     ERIS_ASSIGN_OR_RETURN(PlacementCheck check,
                           CheckPlacement(ranges, pool.allowed_os_nodes(), pages_max, interrupted));
-    // Superblocks keep their address space for good, extents do not.
+    // Superblocks keep their address space, extents do not.
     if (check.other_pages() == 0 || tries == kTries ||
         ExtentsOf(ranges) == ExtentsOf(pool.Ranges())) {
       return check;

@@ -23,8 +23,9 @@ inline constexpr size_t kPlacementExamplesMax = 8;
 struct LocatedPages {
   uint32_t os_node = 0;  // the operating system's number
   uint64_t pages = 0;
-  bool allowed = false;                    // the policy names it; never where the pool is unbound
-  std::vector<const std::byte*> examples;  // of those not allowed, kPlacementExamplesMax at most
+  // the policy names it; always false if the pool is unbound
+  bool allowed = false;
+  std::vector<const std::byte*> examples;  // addresses not allowed, kPlacementExamplesMax at most
 };
 
 struct PlacementCheck {
@@ -36,18 +37,18 @@ struct PlacementCheck {
   uint64_t other_pages() const;
 };
 
-// Locates pages of `ranges`, `pages_max` of them at most and evenly spread (0: every page; one in
-// each of so many equal pieces, at a place of its own there, so that no period of the memory's
-// layout escapes). Absent are pages that were never touched, and those given back meanwhile.
-// `interrupted` is asked between chunks of some thousand pages; its error ends the check.
+// Locates pages of `ranges`. pages_max == 0: every page. Otherwise at most `pages_max`, evenly
+// spread: one in each of that many equal pieces, at a different place in each, so that no period of
+// the memory's layout escapes. Pages that were never touched, or were returned meanwhile, count as
+// absent. `interrupted` is called between chunks of some thousand pages; its error ends the check.
 // Errors: those of topology::LocatePages and of `interrupted`.
 absl::StatusOr<PlacementCheck> CheckPlacement(std::span<const PoolRange> ranges,
                                               std::span<const uint32_t> allowed_os_nodes,
                                               uint64_t pages_max,
                                               absl::FunctionRef<absl::Status()> interrupted);
 
-// The same for all that `pool` has from the system now, against its own policy. An address that was
-// returned to the system meanwhile may be somebody else's by then: in that case it looks again.
+// The same for all memory that `pool` has from the system now, against its own policy. An address
+// may have been returned to the system and reused meanwhile: in that case it checks again.
 absl::StatusOr<PlacementCheck> CheckPlacement(const NumaNodePool& pool, uint64_t pages_max,
                                               absl::FunctionRef<absl::Status()> interrupted);
 

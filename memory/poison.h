@@ -1,6 +1,5 @@
-// Tells the address sanitizer which of our memory nobody may touch, so that a use after Free or a
-// write beyond a block is a report although we manage the memory ourselves. Nothing in other
-// builds.
+// Tells the address sanitizer which memory must not be touched. So a use after Free or a write
+// beyond a block is reported although we manage the memory ourselves. Does nothing in other builds.
 #ifndef ERIS_MEMORY_POISON_H_
 #define ERIS_MEMORY_POISON_H_
 

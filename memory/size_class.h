@@ -1,5 +1,5 @@
-// The sizes in which memory is handed out below a superblock. Pure arithmetic, any thread. Paper:
-// locality-aware scheduling in Bobox, 5.1 (steps of 1.07 from 8 KiB up).
+// The block sizes below a superblock. Pure arithmetic, any thread. Paper: locality-aware scheduling
+// in Bobox, 5.1 (steps of 1.07 from 8 KiB up).
 //
 //   up to    1 KiB   steps of 16              less than 16 bytes lost     classes   0 ..  63
 //   up to    4 KiB   steps of 64              less than 64 bytes lost     classes  64 .. 111
@@ -7,8 +7,8 @@
 //   up to  512 KiB   steps of a factor 1.07   at most 7 % lost            classes 128 .. 189
 //   up to 1984 KiB   steps of a span          at most 11 % lost           classes 190 .. 212
 //
-// TreeNodes are far more numerous than anything else and have a handful of fixed sizes below 4 KiB,
-// hence the fine steps there. From 1 KiB on every size is a multiple of a cache line.
+// Most blocks are TreeNodes, which have a few fixed sizes below 4 KiB; so the steps are fine there.
+// From 1 KiB on every size is a multiple of a cache line.
 #ifndef ERIS_MEMORY_SIZE_CLASS_H_
 #define ERIS_MEMORY_SIZE_CLASS_H_
 
@@ -21,9 +21,9 @@
 
 namespace eris::memory {
 
-// What a LocalCache takes from its manager at a time, or a multiple: the blocks of a run of spans
-// are of one class. Smaller ones come free sooner when a tree shrinks, larger ones cost fewer
-// headers.
+// The unit, or a multiple of it, that a LocalCache takes from its manager: all blocks of a run of
+// spans are of one class. Smaller spans become free sooner when a tree shrinks, larger ones cost
+// fewer headers.
 inline constexpr size_t kSpanBytes = 64u << 10;
 
 inline constexpr size_t kBlockAlignment = 16;
@@ -31,7 +31,7 @@ inline constexpr size_t kFineBytesMax = 1u << 10;
 inline constexpr size_t kMiddleBytesMax = 4u << 10;
 inline constexpr size_t kSmallBytesMax = 8u << 10;
 inline constexpr size_t kLargeBytesMax = 512u << 10;
-inline constexpr size_t kRunSpansMax = 31;  // a superblock's smallest size less its header
+inline constexpr size_t kRunSpansMax = 31;  // the smallest superblock minus its header
 inline constexpr size_t kClassedBytesMax = kRunSpansMax * kSpanBytes;
 inline constexpr size_t kBlocksPerSpanMax = kSpanBytes / kBlockAlignment;
 
@@ -73,7 +73,7 @@ static_assert(internal::kLargeSizes.back() == kLargeBytesMax);
 
 namespace internal {
 
-// Out of line: it would not let its callers be inlined.
+// Not inline: it would prevent the inlining of its callers.
 [[gnu::noinline]] constexpr size_t LargeSizeClassOf(size_t bytes) {
   if (bytes <= kSmallBytesMax) {
     return kFineClasses + kMiddleClasses + (bytes - kMiddleBytesMax - 1) / kSmallStepBytes;
@@ -111,7 +111,7 @@ constexpr size_t SizeClassBytes(size_t size_class) {
   return kLargeBytesMax + (size_class - kSmallClasses - kLargeClasses + 1) * kSpanBytes;
 }
 
-// Blocks of whole cache lines start on one.
+// Blocks of whole cache lines start at a cache line.
 constexpr size_t SizeClassAlignment(size_t size_class) {
   return SizeClassBytes(size_class) % base::kCacheLineBytes == 0 ? base::kCacheLineBytes
                                                                  : kBlockAlignment;
@@ -121,7 +121,8 @@ inline constexpr size_t kBlocksInMagazineMax = 512;
 
 namespace internal {
 
-// The shortest run of spans at whose end at most a sixteenth is left over, or the best up to 16.
+// The shortest run of spans that wastes at most a sixteenth at its end, or else the best one up to
+// 16 spans.
 constexpr size_t FindRunSpans(size_t bytes) {
   size_t best = 0;
   size_t best_left = 0;
@@ -145,8 +146,8 @@ struct Figures {
   uint16_t magazine_blocks;
 };
 
-// A magazine holds 32 KiB, and nothing above a span: enough that the trips to the spans are rare,
-// little enough to stay in the core's cache.
+// A magazine holds 32 KiB, and no block larger than a span: large enough that the spans are rarely
+// accessed, small enough to stay in the core's cache.
 inline constexpr size_t kMagazineBytes = 32u << 10;
 
 constexpr std::array<Figures, kSizeClasses> AllFigures() {
@@ -169,11 +170,11 @@ inline constexpr std::array<Figures, kSizeClasses> kFigures = AllFigures();
 
 // Spans in a run of that class.
 constexpr size_t RunSpans(size_t size_class) { return internal::kFigures[size_class].run_spans; }
-// What a LocalCache keeps in its magazine of that class, in blocks.
+// Capacity of a LocalCache's magazine of that class, in blocks.
 constexpr uint32_t MagazineBlocks(size_t size_class) {
   return internal::kFigures[size_class].magazine_blocks;
 }
-// What BlockIndex multiplies with, in place of a division.
+// BlockIndex multiplies by this instead of dividing.
 constexpr uint64_t Reciprocal(size_t size_class) {
   return internal::kFigures[size_class].reciprocal;
 }

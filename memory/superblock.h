@@ -1,17 +1,17 @@
-// A superblock's inside: a header that says whose its spans are, then the spans. Paper:
+// A superblock's inside: a header with the owners of its spans, then the spans. Paper:
 // locality-aware scheduling in Bobox, 5.1 and 5.2.
 //
 //   base                                                                          base + bytes
 //   |colour|head|Span x n|bitmaps x n| rest of that span | span | span | ... | span |
 //
-// Everything about a block is found from its address alone, in the superblock that it lies in: on
-// the same NumaNode and, with huge pages, behind the same TLB entry. Superblocks start at equal
-// addresses modulo their size, so headers that began there would compete for one set of each cache:
-// a colour of 0 .. 63 lines spreads them.
+// All information about a block is found from its address, inside its own superblock: on the same
+// NumaNode and, with huge pages, behind the same TLB entry. Superblocks start at equal addresses
+// modulo their size, so headers at their beginning would compete for one set of each cache. A
+// colour of 0 .. 63 lines spreads them.
 //
-// Who may touch what: the head and the lists are guarded by the manager's mutex; a Span in use and
-// its bitmap belong to the thread of the LocalCache that owns it; a Span's place in its run is
-// written when spans without blocks change hands.
+// Access: the head and the lists are guarded by the manager's mutex; a Span in use and its bitmap
+// belong to the thread of the LocalCache that owns it; a Span's place in its run is written only
+// when spans without blocks change hands.
 #ifndef ERIS_MEMORY_SUPERBLOCK_H_
 #define ERIS_MEMORY_SUPERBLOCK_H_
 
@@ -34,7 +34,7 @@ inline constexpr size_t kSuperblockBytesMin = 2u << 20;  // one huge page
 inline constexpr size_t kSuperblockBytesMax = 32u << 20;
 inline constexpr size_t kSpansMax = kSuperblockBytesMax / kSpanBytes;
 
-// A run of spans in use, described by its first one's entry.
+// A run of spans in use; the entry of its first span describes it.
 struct alignas(base::kCacheLineBytes) Span {
   Span* next;  // in its cache's list of spans with free blocks
   Span* prev;
@@ -46,14 +46,14 @@ struct alignas(base::kCacheLineBytes) Span {
   uint16_t size_class;
   uint16_t spans;      // length of the run
   uint16_t run_first;  // for every span of a run: the index of its first
-  uint8_t bucket;      // which list it is in
+  uint8_t bucket;      // the index of its list
 };
 static_assert(sizeof(Span) == base::kCacheLineBytes);
 
 struct alignas(base::kCacheLineBytes) Superblock {
   // Guarded by the manager's mutex.
-  NumaNodePool* pool;    // where it comes from
-  SuperblockList* list;  // the cache's (it serves that one alone) or the manager's (shared)
+  NumaNodePool* pool;    // where the superblock comes from
+  SuperblockList* list;  // the cache's (only that one uses it) or the manager's (shared)
   Superblock* next;      // in the bucket of `list`
   Superblock* prev;
   Superblock* all_next;  // of the manager
@@ -64,7 +64,7 @@ struct alignas(base::kCacheLineBytes) Superblock {
 };
 static_assert(sizeof(Superblock) % base::kCacheLineBytes == 0);
 
-// Where things are in a superblock of a given size. A value; any thread.
+// Offsets inside a superblock of a given size. A value; any thread.
 class SuperblockLayout {
  public:
   // REQUIRES: a power of two, kSuperblockBytesMin .. kSuperblockBytesMax.
@@ -98,12 +98,12 @@ class SuperblockLayout {
     return reinterpret_cast<uint64_t*>(reinterpret_cast<std::byte*>(superblock) + BitsOffset()) +
            span * kWordsPerSpan;
   }
-  // Everything before this offset from the base is header, whatever the colour.
+  // Everything before this offset from the base is header, for every colour.
   constexpr size_t HeaderBytes() const {
     return base::RoundUp(
         kColours * base::kCacheLineBytes + BitsOffset() + spans() * kWordsPerSpan * 8, 4096);
   }
-  // Of a span, how many bytes at its begin are header.
+  // How many bytes at the beginning of a span are header.
   constexpr size_t HeaderBytesIn(size_t span) const {
     const size_t begin = span * kSpanBytes;
     return HeaderBytes() <= begin ? 0 : std::min(HeaderBytes() - begin, kSpanBytes);
@@ -122,10 +122,10 @@ class SuperblockLayout {
 static_assert(SuperblockLayout(kSuperblockBytesMin).HeaderBytes() < kSpanBytes);
 
 // Superblocks with free spans, by how full they are: the fullest is used first, so that the
-// emptiest can run empty and go back.
+// emptiest can become empty and be returned.
 struct SuperblockList {
-  // By quarters; the last are those with nothing left but what is beside the header, which serves
-  // small blocks alone.
+  // By quarters. The last bucket holds superblocks that have nothing free but the span that the
+  // header ends in, which serves only small blocks.
   static constexpr uint32_t kQuarters = 4;
   static constexpr uint32_t kBesideHeader = kQuarters;
   static constexpr uint32_t kBuckets = kQuarters + 1;

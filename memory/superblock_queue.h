@@ -1,6 +1,7 @@
-// The superblocks that a pool keeps, by the tick since which it has: taken from the end, given back
-// from the beginning. A ring whose room is made when superblocks are mapped, so that nothing that
-// is kept ever asks the general heap. Paper: Bobox 5.2 (superblock allocator).
+// The superblocks that a pool keeps, ordered by the tick in which they were returned: taken from
+// the end, returned to the system from the beginning. A ring whose room is made when superblocks
+// are mapped, so that keeping one never needs the general heap. Paper: Bobox 5.2 (superblock
+// allocator).
 #ifndef ERIS_MEMORY_SUPERBLOCK_QUEUE_H_
 #define ERIS_MEMORY_SUPERBLOCK_QUEUE_H_
 
@@ -20,7 +21,7 @@ class SuperblockQueue {
     uint64_t since_tick;
   };
 
-  // Room for so many in all. Throws std::bad_alloc, with nothing changed.
+  // Makes room for `room` superblocks in all. Throws std::bad_alloc, with nothing changed.
   void Reserve(size_t room) {
     if (room <= slots_.size()) return;
     std::vector<Kept> slots(room);
@@ -31,7 +32,7 @@ class SuperblockQueue {
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  // REQUIRES: not empty, of all that follow but push_back.
+  // REQUIRES, for everything below except push_back: not empty.
   const Kept& front() const { return slots_[first_]; }
   const Kept& back() const { return slots_[Place(size_ - 1)]; }
   void pop_front() {

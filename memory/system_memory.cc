@@ -28,7 +28,7 @@ bool IsFileBacked(PageKind kind) {
   return kind == PageKind::kSharedHuge || kind == PageKind::kReservedHuge;
 }
 
-// A file without a name, of `bytes`; the mapping keeps it alive. -1: refused.
+// An unnamed file of `bytes`; the mapping keeps it alive. -1: refused.
 int NewMemoryFile(PageKind kind, size_t bytes) {
   const unsigned flags =
       MFD_CLOEXEC | (kind == PageKind::kReservedHuge ? MFD_HUGETLB | MFD_HUGE_2MB : 0u);
@@ -79,7 +79,7 @@ PageOffer FindPageOffer() {
   return offer;
 }
 
-// Cut out of a wider piece.
+// Cut out of a larger reservation.
 std::byte* ReserveAddressSpace(size_t bytes, size_t alignment) {
   if (bytes + alignment < bytes) return nullptr;
   void* wide = mmap(nullptr, bytes + alignment, PROT_NONE,
@@ -110,13 +110,13 @@ bool SystemMemory::MapAt(std::byte* at, size_t bytes) {
   if (map_failures_.Fires()) return false;
   const int file = IsFileBacked(kind_) ? NewMemoryFile(kind_, bytes) : -1;
   if (IsFileBacked(kind_) && file < 0) return false;
-  // Without a reservation: what counts is what Populate gets.
+  // Without a reservation: only Populate really takes memory.
   const int flags =
       (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | MAP_NORESERVE | MAP_FIXED;
   const bool mapped = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, file, 0) != MAP_FAILED;
   if (file >= 0) close(file);
   if (!mapped) return false;
-  // Advice only: without huge pages everything works, at 1.7 times the cost of a random load.
+  // Advice only: without huge pages everything works, but a random load costs 1.7 times as much.
   if (kind_ == PageKind::kAnonymousHuge || kind_ == PageKind::kSharedHuge) {
     madvise(at, bytes, MADV_HUGEPAGE);
   } else if (kind_ == PageKind::kAnonymous) {
@@ -124,8 +124,8 @@ bool SystemMemory::MapAt(std::byte* at, size_t bytes) {
   }
   try {
     Bind(at, bytes);
-  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
-    Discard(at, bytes);              // unbound pages are no use, and none is there yet
+  } catch (const std::bad_alloc&) {  // the general heap reports "no memory"
+    Discard(at, bytes);              // unbound pages are no use, and none has been touched
     return false;
   }
   return true;
@@ -143,8 +143,8 @@ void SystemMemory::Bind(std::byte* memory, size_t bytes) {
 
 void SystemMemory::Unmap(std::byte* memory, size_t bytes) {
   if (munmap(memory, bytes) == 0) return;
-  // A hole in a mapping needs one more map entry, and the system has a limit on those: the address
-  // space is lost then, its pages are not.
+  // A hole in a mapping needs one more map entry, and the system limits their number. The address
+  // space is then lost, its pages are not.
   Discard(memory, bytes);
 }
 

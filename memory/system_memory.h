@@ -1,6 +1,6 @@
-// Where a pool gets address space and pages from: the kernel, behind one interface. Address space
-// carries its policy (bound to NumaNodes, huge pages) before anything in it is touched; pages come
-// with Populate and go with Discard, the address space stays. Thread-safe; blocks in the kernel.
+// A pool's source of address space and pages: the kernel, behind one interface. Address space gets
+// its policy (bound to NumaNodes, huge pages) before anything in it is touched. Populate adds
+// pages, Discard releases them; the address space stays. Thread-safe; blocks in the kernel.
 // Papers: locality-aware scheduling in Bobox, 5.2; page_leap (why memory may be a file's).
 #ifndef ERIS_MEMORY_SYSTEM_MEMORY_H_
 #define ERIS_MEMORY_SYSTEM_MEMORY_H_
@@ -20,9 +20,9 @@ namespace eris::memory {
 
 enum class PageKind : uint8_t {
   kAnonymous,      // small pages
-  kAnonymousHuge,  // huge ones where the kernel has them (madvise), small ones elsewhere
-  kSharedHuge,     // of a memory file, huge where the kernel has them
-  kReservedHuge,   // of a memory file, from the machine's reserved huge pages and nothing else
+  kAnonymousHuge,  // huge ones if the kernel has some (madvise), else small ones
+  kSharedHuge,     // of a memory file, huge if the kernel has some
+  kReservedHuge,   // of a memory file, only from the machine's reserved huge pages
 };
 // "anonymous", "anonymous, huge pages advised", ...
 const char* PageKindName(PageKind kind);
@@ -40,7 +40,7 @@ struct PagePolicy {
   std::vector<topology::NumaNode> numa_nodes;  // empty: unbound. More than one: interleaved
 };
 
-// Address space that nothing else gets, without memory behind it. nullptr: the system refuses.
+// Address space for this process only, without memory behind it. nullptr: the system refuses.
 [[nodiscard]] std::byte* ReserveAddressSpace(size_t bytes, size_t alignment);
 void ReturnAddressSpace(std::byte* memory, size_t bytes);
 
@@ -56,14 +56,14 @@ class SystemMemory {
   // The same at `at`, in reserved address space; false: the system refuses, and nothing has
   // changed.
   [[nodiscard]] bool MapAt(std::byte* at, size_t bytes);
-  void Unmap(std::byte* memory, size_t bytes);  // what Map gave, whole
-  // All pages of the range are there, or false and none is. Whole huge pages.
+  void Unmap(std::byte* memory, size_t bytes);  // a whole result of Map
+  // True: all pages of the range are present. False: none is. Whole huge pages.
   [[nodiscard]] bool Populate(std::byte* memory, size_t bytes);
-  // The pages go back to the system; what is read next is zero. False: the system keeps them.
+  // Returns the pages to the system; they read as zero afterwards. False: the system keeps them.
   bool Discard(std::byte* memory, size_t bytes);
 
   PageKind kind() const { return kind_; }
-  // OK until the kernel has refused to bind once; the reason after that, and no further attempt.
+  // OK until the kernel refuses to bind once; then the reason, and binding is not tried again.
   absl::Status binding_status() const;
 
   FailurePoint& map_failures() { return map_failures_; }

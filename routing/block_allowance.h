@@ -1,4 +1,4 @@
-// What the blocks of all sessions' Ports may take together. Any thread, never blocks.
+// The memory limit of all sessions' Ports together. Any thread, never blocks.
 #ifndef ERIS_ROUTING_BLOCK_ALLOWANCE_H_
 #define ERIS_ROUTING_BLOCK_ALLOWANCE_H_
 
@@ -13,17 +13,17 @@ class BlockAllowance {
   BlockAllowance(const BlockAllowance&) = delete;
   BlockAllowance& operator=(const BlockAllowance&) = delete;
 
-  // False: so many are not left.
+  // False: less than `bytes` is left.
   [[nodiscard]] bool TryTake(uint64_t bytes) {
-    // relaxed, here and below: a count; no data is published through it.
+    // relaxed, here and below: only a count; it publishes no data.
     if (used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bytes_max_) return true;
     Give(bytes);
     return false;
   }
   void Give(uint64_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  // Half of it is used: blocks that nobody needs just now are freed instead of kept. So Ports that
-  // are idle keep no more than half of it, whatever they have sent before.
+  // Half of it is used: unneeded blocks are then freed instead of kept. So idle Ports keep at most
+  // half of it, whatever they have sent before.
   bool Crowded() const { return used() > bytes_max_ / 2; }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 

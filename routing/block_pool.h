@@ -1,6 +1,6 @@
-// A Port's blocks: the memory of its outgoing and multicast buffers. Bounded; taken when a command
-// needs room, given back when the block has been copied over (by the Port's thread) or read (by
-// whichever AEU reads it last). Paper: ERIS 3.2.
+// A Port's blocks: the memory of its outgoing and multicast buffers. Bounded. A block is taken when
+// a command needs room. It is returned when it has been copied (by the Port's thread) or read (by
+// the AEU that reads it last). Paper: ERIS 3.2.
 #ifndef ERIS_ROUTING_BLOCK_POOL_H_
 #define ERIS_ROUTING_BLOCK_POOL_H_
 
@@ -25,11 +25,12 @@ class BasicBlockPool;
 template <class Memory>
 struct alignas(base::kNoSharingBytes) BasicBlock {
   BasicBlockPool<Memory>* pool = nullptr;
-  BasicBlock* next = nullptr;  // in a list: the pool's, or an ingress queue's
+  BasicBlock* next = nullptr;  // in a list: of the pool, or of an ingress queue
   uint32_t size_class = 0;
   uint32_t capacity_bytes = 0;
   uint32_t used_bytes = 0;
-  // Shared: those that may still read it. Written by the Port and by the AEUs that let go.
+  // Shared: the number of AEUs that may still read it. Written by the Port and by the AEUs that
+  // release it.
   typename Memory::template Atomic<uint32_t> readers{0};
 
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
@@ -45,7 +46,7 @@ struct alignas(base::kNoSharingBytes) BasicBlock {
   }
 };
 
-// Lives until its Port has let go of it and the last block that was handed over has come home.
+// Exists until its Port has released it and the last block in use elsewhere has been returned.
 template <class Memory>
 class BasicBlockPool {
  public:
@@ -53,18 +54,18 @@ class BasicBlockPool {
   // Small blocks are for Ports that send a command at a time.
   static constexpr uint32_t kSizeClasses = 3;
 
-  // block_bytes: of a large block, without its header. bytes_max: of all blocks together; at least
-  // one large block. `allowance`: what several pools may have together, which outlives every block;
-  // nullptr: no such bound. nullptr: the system has no memory.
+  // block_bytes: size of a large block, without its header. bytes_max: of all blocks together; at
+  // least one large block. `allowance`: the limit of several pools together, which outlives every
+  // block; nullptr: none. Returns nullptr if the system has no memory.
   static BasicBlockPool* Create(size_t block_bytes, size_t bytes_max,
                                 BlockAllowance* allowance = nullptr) {
     return new (std::nothrow) BasicBlockPool(block_bytes, bytes_max, allowance);
   }
-  // The Port's thread, at its end. No other call of its follows.
+  // For the Port's thread, at its end. No other call of that thread follows.
   void Close() { Unref(); }
 
-  // The Port's thread. An empty block with room for `bytes` (at most block_bytes); nullptr: all are
-  // in use, or the system has no memory. Never blocks.
+  // For the Port's thread. An empty block with room for `bytes` (at most block_bytes); nullptr: all
+  // are in use, or the system has no memory. Never blocks.
   Block* Take(size_t bytes) {
     uint32_t wanted = 0;
     while (SizeOf(wanted) < bytes) ++wanted;
@@ -72,7 +73,7 @@ class BasicBlockPool {
     CollectReturned();
     if (Block* block = Pop(wanted)) return block;
     if (Block* block = Allocate(wanted)) return block;
-    // A larger one does, too; free smaller ones give way.
+    // Use a larger one if there is one; free smaller ones are given up.
     for (uint32_t larger = wanted + 1; larger < kSizeClasses; ++larger) {
       if (Block* block = Pop(larger)) return block;
     }
@@ -84,7 +85,7 @@ class BasicBlockPool {
     }
     return nullptr;
   }
-  // The Port's thread. A block that nobody else knows.
+  // For the Port's thread. A block that no other thread knows.
   void Put(Block* block) {
     Memory::WillWrite(&block->used_bytes, sizeof block->used_bytes);
     block->used_bytes = 0;
@@ -93,27 +94,27 @@ class BasicBlockPool {
     free_[block->size_class] = block;
   }
 
-  // The Port's thread, when it has nothing to send for now: where the allowance is crowded, free
-  // blocks go back to the system.
+  // For the Port's thread, when it has nothing to send: if the allowance is crowded, free blocks
+  // are returned to the system.
   void FreeUnused() {
     if (allowance_ == nullptr || !allowance_->Crowded()) return;
     CollectReturned();
     FreeAllFree();
   }
 
-  // The Port's thread, before others get to know the block: `readers` calls of Release follow.
+  // For the Port's thread, before other threads get the block: `readers` calls of Release follow.
   void HandOver(Block* block, uint32_t readers) {
-    // relaxed: published to the readers by what they get the block through.
+    // relaxed: the buffer that passes the block to the readers publishes it.
     block->readers.store(readers, std::memory_order_relaxed);
     references_.fetch_add(1, std::memory_order_relaxed);  // from the Port's own reference
   }
-  // Any thread: it reads the block no more. The last one sends it home. Never blocks.
+  // Any thread: it no longer reads the block. The last one returns it. Never blocks.
   static void Release(Block* block, uint32_t readers = 1) {
     // acq_rel: the last one sees that all others have read before the Port writes again.
     if (block->readers.fetch_sub(readers, std::memory_order_acq_rel) != readers) return;
     BasicBlockPool* pool = block->pool;
     if (pool->allowance_ != nullptr && pool->allowance_->Crowded()) {
-      // Its Port may be idle for long. relaxed: a count of the Port's.
+      // Its Port may be idle for long. relaxed: only a count for the Port.
       pool->freed_bytes_.fetch_add(block->capacity_bytes, std::memory_order_relaxed);
       pool->Delete(block);
       pool->Unref();
@@ -124,18 +125,19 @@ class BasicBlockPool {
     do {
       Memory::WillWrite(&block->next, sizeof block->next);
       block->next = head;
-      // release: pairs with the acquire in CollectReturned; the Port overwrites what was read.
+      // release: pairs with the acquire in CollectReturned, after which the Port overwrites what
+      // was read.
     } while (!pool->returned_.compare_exchange_weak(head, block, std::memory_order_release,
                                                     std::memory_order_relaxed));
     pool->Unref();
   }
 
   size_t block_bytes() const { return block_bytes_; }
-  // Of all blocks that exist. The Port's thread.
+  // Bytes of all existing blocks. For the Port's thread.
   size_t allocated_bytes() const {
     return allocated_bytes_ - freed_bytes_.load(std::memory_order_relaxed);  // a count
   }
-  // Blocks that have been handed over and not come home. For tests and figures.
+  // Blocks in use elsewhere. For tests and statistics.
   uint32_t outstanding() const { return references_.load(std::memory_order_relaxed) - 1; }
 
  private:
@@ -208,16 +210,17 @@ class BasicBlockPool {
   const size_t bytes_max_;
   BlockAllowance* const allowance_;
 
-  // Owned by the Port's thread; by the last reader once the Port has gone.
-  Block* free_[kSizeClasses] = {};  // by size class; last in, first out: still in the cache
+  // Owned by the Port's thread; by the last reader once the Port has ended.
+  // By size class; last in, first out, so it is still in the cache.
+  Block* free_[kSizeClasses] = {};
   size_t allocated_bytes_ = 0;
 
   // Shared: written by the readers, emptied by the Port.
   alignas(base::kNoSharingBytes) typename Memory::template Atomic<Block*> returned_{nullptr};
-  // Shared: of the blocks in allocated_bytes_, those that readers have freed. A std::atomic, since
-  // no data goes with it.
+  // Shared: the part of allocated_bytes_ that readers have freed. A std::atomic, since it publishes
+  // no data.
   std::atomic<size_t> freed_bytes_{0};
-  // Shared: the Port's reference and one per block handed over.
+  // Shared: one reference of the Port and one per block in use elsewhere.
   typename Memory::template Atomic<uint32_t> references_{1};
 };
 

@@ -1,17 +1,17 @@
 // A data command: a fixed header and its data segment, copied by value from buffer to buffer.
-// Records stand one after another; each is a multiple of 8 bytes. Paper: ERIS 3.2.
+// Records follow one another; each is a multiple of 8 bytes. Paper: ERIS 3.2.
 //
 //   keyed (lookups and writes):
-//     header | keys u64[count] | values u64[count], of writes with values | expected u64[count],
-//     compare-and-set only | seconds u64[count], of two-part keys only | positions u32[count],
+//     header | keys u64[count] | values u64[count], for writes with values | expected u64[count],
+//     compare-and-set only | seconds u64[count], for two-part keys only | positions u32[count],
 //     padded to 8 | query
 //   scan:    header | ScanSegment | query
-//   join:    header | JoinSegment | query, which goes with its look-ups
+//   join:    header | JoinSegment | query, which goes with its lookups
 //   install: header | InstallSegment        drop: header | DropSegment
 //   give, hand over, conclude: header | TransferSegment
 //   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
-// A position says where in the request's reply columns the answer of its key goes.
+// A position is the index, in the request's reply columns, of its key's answer.
 #ifndef ERIS_ROUTING_DATA_COMMAND_H_
 #define ERIS_ROUTING_DATA_COMMAND_H_
 
@@ -43,7 +43,7 @@ class Reply;
 class ScanPart;
 
 enum class CommandType : uint8_t {
-  // Keyed ones carry the numbers of storage::Operation.
+  // Commands with keys have the numbers of storage::Operation.
   kLookup = 1,
   kUpsert = 2,
   kErase = 3,
@@ -51,15 +51,15 @@ enum class CommandType : uint8_t {
   kReplaceIfPresent = 5,
   kCompareAndSet = 6,
   kAdd = 7,
-  kPutRows = 8,     // of tables: the rows stand in the request, Reply::rows
-  kLookupRows = 9,  // of tables: the answers go to Reply::columns_out
+  kPutRows = 8,     // for tables: the rows are in the request, Reply::rows
+  kLookupRows = 9,  // for tables: the answers go to Reply::columns_out
   kScan = 16,
-  kJoin = 17,        // look the values of a range up as keys of another object
-  kAppendRows = 18,  // of heap tables
+  kJoin = 17,        // look up the values of a range as keys of another object
+  kAppendRows = 18,  // for heap tables
   kTableScan = 19,
   kInstall = 32,  // take over an empty range of an object
-  kDrop = 33,     // give every range of an object back
-  // Of transfers (transfer_step.h).
+  kDrop = 33,     // release every range of an object
+  // For transfers (transfer_step.h).
   kGive = 34,      // to the source: hand a range over
   kHandOver = 35,  // from the source to the target
   kConclude = 36,  // to the source: the step has ended, and its table is published
@@ -70,12 +70,13 @@ constexpr bool IsKeyed(CommandType type) { return static_cast<uint8_t>(type) < 1
 constexpr storage::Operation OperationOf(CommandType type) {
   return static_cast<storage::Operation>(type);
 }
-// Of keyed ones: u64 columns behind the keys that go out, and whether values come back.
+// For commands with keys: whether they send u64 columns besides the keys, and whether values come
+// back.
 constexpr bool HasValues(CommandType type) {
   return type == CommandType::kUpsert ||
          (type >= CommandType::kInsertIfAbsent && type <= CommandType::kAdd);
 }
-// Rows of an object may change by it.
+// Whether it may change rows of an object.
 constexpr bool Writes(CommandType type) {
   return (type >= CommandType::kUpsert && type <= CommandType::kPutRows) ||
          type == CommandType::kAppendRows;
@@ -86,19 +87,18 @@ constexpr bool AnswersValues(CommandType type) {
 }
 
 // Called once per executed command, at the end of the AEU's turn: `answered` keys (or parts) have
-// their answers in the reply. Must not block and may not call back into the AEU. The paper's
-// callback.
+// their answers in the reply. Must not block or call back into the AEU. The paper's callback.
 using CompletionFunction = void (*)(Reply* context, uint32_t answered) noexcept;
 
 struct CommandHeader {
   uint32_t size_bytes = 0;  // the whole record
   CommandType type = CommandType::kLookup;
-  uint8_t key_parts = 1;       // of keyed ones: 1, or 2
-  uint8_t lane = 0;            // of keyed ones: commands of one Port have the same
+  uint8_t key_parts = 1;       // for commands with keys: 1 or 2
+  uint8_t lane = 0;            // for commands with keys: the same for all commands of one Port
   uint32_t slot = 0;           // the object's slot at every AEU, reused after a drop
-  ObjectId object;             // which generation of the slot is meant; never used twice
+  ObjectId object;             // the object that the slot must have; never reused
   uint64_t table_version = 0;  // of the partition table that chose the target
-  uint64_t snapshot = 0;       // epoch; 0: the data as it is
+  uint64_t snapshot = 0;       // epoch; 0: the current data
   CompletionFunction complete = nullptr;
   Reply* context = nullptr;
   uint32_t count = 0;        // keys
@@ -111,25 +111,25 @@ struct ScanSegment {
   uint64_t rows_max = 0;
   ScanPart* part = nullptr;
   storage::ScanQuery query{};
-  bool aggregate = false;  // the rows are added up in the part, and rows_max does not matter
+  bool aggregate = false;  // the rows are aggregated in the part, and rows_max is ignored
 };
 
-// The query's own data of a look-up that has any: a row whose value lies outside
-// [value_lo, value_last] counts as absent.
+// The query data of a lookup, if it has some: a row whose value is outside [value_lo, value_last]
+// counts as absent.
 struct LookupQuery {
   uint64_t value_lo = 0;
   uint64_t value_last = ~uint64_t{0};  // not below value_lo
   bool Keeps(uint64_t value) const { return value - value_lo <= value_last - value_lo; }
 };
 
-// Before the look-ups of a block with `rows` rows are sent; the completion function is then called
-// for each of them once. May not block.
+// Called before the lookups of a block with `rows` rows are sent; the completion function is then
+// called once for each of them. May not block.
 using JoinBlockFunction = void (*)(JoinBlock* block, uint32_t rows) noexcept;
 
 struct JoinSegment {
-  storage::Range range;  // of the outer object, whose command this is
-  // The AEU answers what this version of the outer table gives it inside the range, so that the
-  // answers of several AEUs are disjoint. nullptr: the whole range.
+  storage::Range range;  // of the outer object, which the command is for
+  // The AEU answers what this version of the outer table assigns to it inside the range, so that
+  // the answers of several AEUs are disjoint. nullptr: the whole range.
   const RangeTable* table = nullptr;
   const ObjectRoute* inner = nullptr;
   // Ascending by owner; see PartOf.
@@ -148,12 +148,12 @@ struct InstallSegment {
   uint32_t position = 0;   // of the answer in the reply's states
   uint64_t seed = 0;       // kHash
   bool two_parts = false;  // the keys
-  bool slot_only = false;  // without a range: room for those that will be handed over
-  // Of tables: held by the object's entry, which outlives the command.
+  bool slot_only = false;  // without a range: prepares for ranges that will be handed over
+  // For tables: held by the object's entry, which outlives the command.
   const std::shared_ptr<const storage::TableLayout>* layout = nullptr;
 };
 
-// Rows [first, first + count) of context->rows, at one AEU; its answer is states[position].
+// Appends rows [first, first + count) of context->rows at one AEU; its answer is states[position].
 struct AppendSegment {
   uint64_t first = 0;
   uint32_t count = 0;
@@ -163,7 +163,7 @@ struct AppendSegment {
 class TableScanPart;
 
 struct TableScanSegment {
-  // The AEU's is found by its owner, as for joins.
+  // The AEU's part is found by its owner, as for joins.
   TableScanPart* const* parts = nullptr;
   uint64_t part_count = 0;
 };
@@ -173,8 +173,8 @@ struct DropSegment {
   uint32_t padding = 0;
 };
 
-// One copy of the command stands in the Port's block for all targets. Whoever executes it copies
-// what it needs and lets go of the block at once: a pool is small, and a scan is long.
+// The Port's block has one copy of the command for all targets. An AEU that executes it copies what
+// it needs and releases the block immediately: a pool is small, and a scan is long.
 struct MulticastSegment {
   const CommandHeader* command = nullptr;
   Block* block = nullptr;
@@ -185,7 +185,7 @@ struct KeyedSegment {
   const uint64_t* keys;
   const uint64_t* values;    // HasValues only, else nullptr
   const uint64_t* expected;  // HasExpected only, else nullptr
-  const uint64_t* seconds;   // of two-part keys only, else nullptr
+  const uint64_t* seconds;   // only for two-part keys, else nullptr
   const uint32_t* positions;
 };
 

@@ -1,6 +1,5 @@
-// Where an AEU is reached: its incoming buffers (for the other AEUs), its ingress (for Ports
-// outside the engine) and the means to wake it. The directory of all of them is fixed when the
-// engine opens.
+// How an AEU is reached: its incoming buffers (for other AEUs), its ingress (for Ports outside the
+// engine) and its waker. The directory of all of them is fixed when the engine opens.
 #ifndef ERIS_ROUTING_ENDPOINT_H_
 #define ERIS_ROUTING_ENDPOINT_H_
 
@@ -36,12 +35,12 @@ class EndpointDirectory {
   EndpointDirectory(const EndpointDirectory&) = delete;
   EndpointDirectory& operator=(const EndpointDirectory&) = delete;
 
-  // Before any Port is made. The endpoint of the next AeuId.
+  // Adds the endpoint of the next AeuId. Before any Port is made.
   void Add(std::unique_ptr<AeuEndpoint> endpoint) { endpoints_.push_back(std::move(endpoint)); }
 
   size_t size() const { return endpoints_.size(); }
   AeuEndpoint& operator[](AeuId aeu) const { return *endpoints_[aeu.value]; }
-  // The Ports that send by this directory, and their hold on partition tables.
+  // The Ports that use this directory, and the partition tables that they hold.
   PortRegistry& ports() const { return ports_; }
   TableReaders& table_readers() const { return table_readers_; }
   // The engine's epoch, which all AEUs and scans share.

@@ -1,13 +1,13 @@
 // An AEU's incoming buffers: two halves of equal size, one writable for all Ports, the other being
 // processed. Latch-free; many writers, one owner. Paper: ERIS 3.2, with these corrections (see
-// docs/internals/DECISIONS.md): a writer tests ACTIVE and the generation in the very word that its
+// docs/internals/DECISIONS.md): a writer tests ACTIVE and the generation in the same word that its
 // CAS compares; the halves change roles in the order open, publish, close; the owner never waits
-// for a writer inside a turn. What one thread writes is taken in the order of its calls.
+// for a writer inside a turn. Records of one thread are taken in the order of its calls.
 //
 //   descriptor: | 63 active | 62..35 offset in words of 8 bytes | 34..10 generation | 9..0 writers
 //   |
 //
-// The generation counts the changes of role; its low bit is the half.
+// The generation counts the changes of role; its low bit is the index of the half.
 #ifndef ERIS_ROUTING_INCOMING_BUFFER_H_
 #define ERIS_ROUTING_INCOMING_BUFFER_H_
 
@@ -33,24 +33,26 @@ class BasicIncomingBuffer {
   BasicIncomingBuffer& operator=(const BasicIncomingBuffer&) = delete;
 
   size_t half_bytes() const { return half_bytes_; }
-  // Both halves, for whoever asks where they lie; what is in them is the owner's alone.
+  // Both halves, to check where they are placed; only the owner may read their content.
   std::span<const std::byte> memory() const { return {memory_, 2 * half_bytes_}; }
 
   // Any thread. Copies `records` (whole records, a multiple of 8 bytes, at most half_bytes) as one
-  // run. False when the writable half has no room (or 1023 writers just now): nothing was written,
-  // the caller keeps its records. Never blocks. One CAS, whatever the number of records.
+  // run. False if the writable half has no room (or has 1023 writers now): then nothing was
+  // written, and the caller keeps its records. Never blocks. One CAS, whatever the number of
+  // records.
   [[nodiscard]] bool TryWrite(std::span<const std::byte> records);
 
-  // The owner. Takes what has been written since the last call and opens the other half; nothing
-  // when there is nothing, or while a writer is still copying (the next call tries again, a turn
-  // never waits). The records stay valid until the next call, and must have been consumed by then.
+  // For the owner. Takes what has been written since the last call and opens the other half.
+  // nullopt if there is nothing, or while a writer is still copying (the next call tries again, a
+  // turn never waits). The records are valid until the next call, and must have been consumed by
+  // then.
   std::optional<std::span<const std::byte>> TryTake();
 
-  // The owner, after a TryTake that gave nothing: a half is closed, and a writer of it has not
-  // finished. Turn after turn means a thread that lost its core inside its copy.
+  // For the owner, after a TryTake that returned nullopt: a half is closed, and one of its writers
+  // has not finished. If this holds turn after turn, a thread lost its core inside its copy.
   bool WaitsForWriter() const { return closing_.has_value(); }
 
-  // The owner: whether TryTake has, or may soon have, something. seq_cst: see Waker.
+  // For the owner: whether TryTake has records, or may have some soon. seq_cst: see Waker.
   bool HasRecords() const;
 
  private:
@@ -62,22 +64,23 @@ class BasicIncomingBuffer {
   static constexpr int kGenerationShift = 10;
   static constexpr uint64_t kWritersMask = (uint64_t{1} << kGenerationShift) - 1;
   static constexpr uint64_t kGenerationMask = (uint64_t{1} << kOffsetShift) - 1 - kWritersMask;
-  // How often TryTake looks at a writer that is still copying before it leaves it to the next turn:
-  // a pinned writer needs well under a microsecond for its memcpy.
+  // How often TryTake checks a writer that is still copying before it leaves the rest to the next
+  // turn: a pinned writer needs well under a microsecond for its memcpy.
   static constexpr int kWriterSpins = 64;
 
   static constexpr uint64_t OffsetOf(uint64_t descriptor) {
     return (descriptor & ~kActive) >> kOffsetShift << 3;
   }
-  // What a write of so many bytes adds to a descriptor.
+  // What a write of `bytes` adds to a descriptor.
   static constexpr uint64_t Reservation(uint64_t bytes) {
     return (bytes << (kOffsetShift - 3)) + 1;
   }
-  // What an empty, open half looks like in its generation. A writer that stood still between two of
-  // its instructions for a whole round of the counter, 2^25 changes of role, would take it for its
-  // own: its record would still be taken once, but perhaps behind its next one. A turn takes a
-  // microsecond at least, so that is half a minute in which the AEU has something to take in each
-  // turn; and the moment between opening a half and publishing it has to be met.
+  // The descriptor of an empty, open half in its generation.
+  // A writer stopped between two of its instructions for a whole cycle of the counter (2^25 changes
+  // of role) would mistake it for its own generation. Its record would still be taken once, but
+  // perhaps after its next one. A turn takes at least a microsecond, so that is half a minute in
+  // which every turn of the AEU has records to take; and the writer would have to continue exactly
+  // between the opening of a half and its publication.
   static constexpr uint64_t Opened(uint32_t generation) {
     return kActive | ((uint64_t{generation} << kGenerationShift) & kGenerationMask);
   }
@@ -92,7 +95,7 @@ class BasicIncomingBuffer {
   std::byte* const memory_;
   const size_t half_bytes_;
 
-  // Owned by the AEU: the half that is closed and waits for its writers, if any.
+  // Owned by the AEU: the closed half that waits for its writers, if any.
   std::optional<uint32_t> closing_;
   uint64_t closing_bytes_ = 0;
 
@@ -107,7 +110,7 @@ BasicIncomingBuffer<Memory>::BasicIncomingBuffer(std::byte* memory, size_t half_
     : memory_(memory), half_bytes_(half_bytes) {
   ERIS_CHECK(half_bytes % 8 == 0);
   ERIS_CHECK(half_bytes < (uint64_t{1} << 31));  // 28 bits of words
-  // relaxed: only this thread knows the buffer while it is made.
+  // relaxed: only this thread knows the buffer during construction.
   halves_[0].descriptor.store(Opened(0), std::memory_order_relaxed);
 }
 
@@ -120,15 +123,15 @@ bool BasicIncomingBuffer<Memory>::TryWrite(std::span<const std::byte> records) {
     const uint32_t generation = generation_.load(std::memory_order_acquire);
     const uint32_t half = HalfOf(generation);
     Atomic<uint64_t>& descriptor = halves_[half].descriptor;
-    // relaxed: the CAS below decides, on this very value.
+    // relaxed: the CAS below decides, on this same value.
     uint64_t seen = descriptor.load(std::memory_order_relaxed);
     for (;;) {
-      // Closed meanwhile, or even opened again: find the half that is open now.
+      // Closed meanwhile, or even opened again: find the currently open half.
       if ((seen & (kActive | kGenerationMask)) != Opened(generation)) break;
       const uint64_t offset = OffsetOf(seen);
       if (offset + size > half_bytes_ || (seen & kWritersMask) == kWritersMask) return false;
-      // acquire: the owner has finished reading this half before it was opened (release in
-      // TryTake). seq_cst rather than acq_rel for the Waker's argument.
+      // acquire: the owner finished reading this half before it was opened (release in TryTake).
+      // seq_cst rather than acq_rel because of Waker.
       if (descriptor.compare_exchange_weak(seen, seen + Reservation(size),
                                            std::memory_order_seq_cst, std::memory_order_relaxed)) {
         // From here to the decrement nothing may throw, block or return: the owner waits for it.
@@ -153,7 +156,8 @@ std::optional<std::span<const std::byte>> BasicIncomingBuffer<Memory>::TryTake()
     // release: pairs with the writers' CAS; they overwrite what the owner has read.
     halves_[1 - half].descriptor.store(Opened(generation + 1), std::memory_order_release);
     generation_.store(generation + 1, std::memory_order_release);  // pairs with TryWrite's acquire
-    // acq_rel: no reservation succeeds after this, and its result is the end of what is to be read.
+    // acq_rel: no reservation succeeds after this, and its result is the end of the records to
+    // read.
     const uint64_t closed = halves_[half].descriptor.fetch_and(~kActive, std::memory_order_acq_rel);
     closing_ = half;
     closing_bytes_ = OffsetOf(closed);

@@ -1,8 +1,8 @@
-// An AEU's way in for Ports outside the engine: they hand whole blocks over instead of copying
-// records into the incoming buffer. Their threads are not pinned, and a writer that loses its core
-// between reserving room and having written would hold up everybody's records; here a block is
-// written before anyone can see it, and one CAS makes it visible. What one thread pushes is taken
-// in its order.
+// Delivers blocks from Ports outside the engine to an AEU: they hand over whole blocks instead of
+// copying records into the incoming buffer. Their threads are not pinned. In the incoming buffer, a
+// writer that loses its core between its reservation and the end of its copy would hold up the
+// records of all. Here a block is written before any other thread can see it, and one CAS makes it
+// visible. Blocks of one thread are taken in its order.
 #ifndef ERIS_ROUTING_INGRESS_QUEUE_H_
 #define ERIS_ROUTING_INGRESS_QUEUE_H_
 
@@ -17,21 +17,22 @@ class BasicIngressQueue {
  public:
   using Block = BasicBlock<Memory>;
 
-  // Any thread. The block is the AEU's now, until it calls BlockPool::Release. Never blocks.
+  // Any thread. The AEU owns the block until it calls BlockPool::Release. Never blocks.
   void Push(Block* block) {
     Block* head = newest_.load(std::memory_order_relaxed);  // the CAS decides
     do {
       Memory::WillWrite(&block->next, sizeof block->next);
       block->next = head;
-      // release: pairs with the exchange in TakeAll. seq_cst for the Waker's argument. A block that
-      // has been taken and pushed again meanwhile does no harm: `next` is what the CAS compared.
+      // release: pairs with the exchange in TakeAll. seq_cst because of Waker. A block that has
+      // been taken and pushed again meanwhile is harmless: the CAS compares `next` itself.
     } while (!newest_.compare_exchange_weak(head, block, std::memory_order_seq_cst,
                                             std::memory_order_relaxed));
   }
 
-  // The owner. Everything pushed so far as a list through `next`, oldest first; nullptr: nothing.
+  // For the owner. Everything pushed so far as a list through `next`, oldest first; nullptr:
+  // nothing.
   Block* TakeAll() {
-    // relaxed: a hint, the exchange is what counts.
+    // relaxed: a hint; the exchange decides.
     if (newest_.load(std::memory_order_relaxed) == nullptr) return nullptr;
     // acquire: pairs with the CAS in Push.
     Block* block = newest_.exchange(nullptr, std::memory_order_acquire);
@@ -47,7 +48,7 @@ class BasicIngressQueue {
     return oldest;
   }
 
-  // The owner. seq_cst: see Waker.
+  // For the owner. seq_cst: see Waker.
   bool Empty() const { return newest_.load(std::memory_order_seq_cst) == nullptr; }
 
  private:

@@ -1,6 +1,6 @@
-// The part of an index join that one AEU answers for the outer object (part.h): it fills blocks
-// with outer rows and sends their values out as keys of lookups in the inner object, with the block
-// itself as reply. The AEU that answers a block's last key hands it to the join's reader, so no
+// The part of an index join that one AEU answers for the outer object (part.h). It fills blocks
+// with outer rows and sends their values as keys of lookups in the inner object, with the block
+// itself as the reply. The AEU that answers a block's last key hands it to the join's reader, so no
 // block is delivered.
 #ifndef ERIS_ROUTING_JOIN_PART_H_
 #define ERIS_ROUTING_JOIN_PART_H_
@@ -14,8 +14,8 @@
 
 namespace eris::routing {
 
-// Outer rows of one block. Large enough to make up for a command's way, small enough that many AEUs
-// have a few each.
+// Outer rows of one block. Enough to be worth a command's overhead, few enough that many AEUs have
+// a few blocks each.
 inline constexpr uint32_t kJoinBlockRows = 4096;
 
 // How many keys a range has; the whole key space has 2^64.
@@ -26,9 +26,9 @@ inline RangeWidth WidthOf(const storage::Range& range) {
   return end - range.lo.head;
 }
 
-// Four columns: row i is outer_keys[i], join_keys[i], and what the inner object says of
-// join_keys[i]: states[i], values[i]. The first two are written by the part's AEU before the
-// lookups are sent, the others by the AEUs that answer them.
+// Four columns: row i is outer_keys[i], join_keys[i], and the inner object's answer for
+// join_keys[i]: states[i], values[i]. The part's AEU writes the first two before it sends the
+// lookups; the AEUs that answer write the others.
 class JoinBlock : public Reply {
  public:
   uint64_t* outer_keys = nullptr;
@@ -42,13 +42,14 @@ class JoinBlock : public Reply {
   ~JoinBlock() = default;
 };
 
-// An AEU's last word on a part.
+// An AEU's final result of a part.
 struct JoinPartEnd {
   PartOutcome outcome = PartOutcome::kRunning;
-  // Of the disjoint ranges whose rows have all been looked up, since the part was sent.
+  // The number of keys in the disjoint ranges whose rows have all been looked up, since the part
+  // was sent.
   RangeWidth answered = 0;
-  // kMoved: a range that the AEU was to answer and does not own, and where, after it, it was to
-  // answer more.
+  // kMoved: a range that the AEU was to answer but does not own, with everything after it that it
+  // was to answer.
   std::optional<storage::Range> moved;
   std::optional<storage::Range> rest;
   // A block that it had taken and not used.
@@ -57,16 +58,16 @@ struct JoinPartEnd {
 
 class JoinPart : public Part<JoinBlock> {
  public:
-  // The AEU. Not read before the command's completion function has been called, which publishes it.
+  // For the AEU. Not read before the call of the command's completion function, which publishes it.
   void Finish(const JoinPartEnd& end) { end_ = end; }
-  // The reader, after the completion.
+  // For the reader, after the completion.
   const JoinPartEnd& end() const { return end_; }
 
  protected:
   ~JoinPart() = default;
 
  private:
-  // Written by the AEU while the part is out, by nobody otherwise.
+  // Written only by the AEU, while the part is out.
   JoinPartEnd end_;
 };
 

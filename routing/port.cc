@@ -19,11 +19,12 @@ int64_t NowNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The AEUs are given the core first, then time.
+// First give the AEUs the core, then time.
 constexpr int kYields = 16;
 constexpr int64_t kSleepNs = 50'000;
 
-// Multicast commands are few and small, and their blocks come home within a turn of their targets.
+// Multicast commands are few and small, and their blocks are returned within a turn of their
+// targets.
 constexpr size_t kMulticastBytes = 4096;
 constexpr size_t kMulticastBlocksMax = 16;
 
@@ -32,7 +33,7 @@ BlockPool* OrThrow(BlockPool* pool) {
   return pool;
 }
 
-// Room for so many elements in all, as push_back grows.
+// Reserves room for `count` elements in all, growing as push_back does.
 template <class T>
 void Grow(std::vector<T>& vector, size_t count) {
   if (vector.capacity() < count) vector.reserve(std::max(count, 2 * vector.capacity()));
@@ -98,7 +99,7 @@ std::byte* Port::Reserve(uint32_t target, size_t bytes) {
     if (!SendOver(target)) return nullptr;
   }
   if (bytes > options_.outgoing_bytes) return nullptr;
-  // An AEU's buffers collect what a turn brings, a session's what a call brings.
+  // An AEU's buffers collect the output of a turn, a session's the output of a call.
   const bool large = options_.way == PortOptions::Way::kIncoming;
   to.block = pool_->Take(large ? options_.outgoing_bytes : bytes);
   if (to.block == nullptr) return nullptr;
@@ -144,7 +145,7 @@ bool Port::SendOver(uint32_t target) {
     to.endpoint->ingress.Push(block);
   } else {
     if (!to.endpoint->incoming.TryWrite(block->records())) {
-      WakeTargets();  // it may be asleep over what this call has sent it
+      WakeTargets();  // it may be asleep with work that this call has sent it
       return false;
     }
     pool_->Put(block);
@@ -158,7 +159,7 @@ bool Port::SendOver(uint32_t target) {
 }
 
 bool Port::SendAllOver() {
-  // References to the multicast buffer go with what is sent now; nothing is added to it after.
+  // References to the multicast buffer are sent now; nothing is added to it after that.
   if (multicast_ != nullptr) BlockPool::Release(std::exchange(multicast_, nullptr));
   size_t kept = 0;
   for (const uint32_t target : dirty_) {
@@ -186,7 +187,7 @@ void Port::WakeTargets() {
 }
 
 void Port::VisitTargets() {
-  // Those that are not to be visited first: they work while turns are run here.
+  // First wake the targets that are not visited: they work while turns run here.
   size_t visits = 0;
   for (const uint32_t target : to_wake_) {
     Target& to = targets_[target];
@@ -266,19 +267,19 @@ void Port::Multicast(std::span<const AeuId> targets, const CommandHeader& header
   if (multicast_ == nullptr) {
     Wait wait;
     while ((multicast_ = multicasts_->Take(bytes)) == nullptr) {
-      SendAllOver();  // blocks come home when their references have been read
+      SendAllOver();  // blocks are returned when their references have been read
       if (!wait.Pause(*this)) return refuse_all();
     }
-    multicasts_->HandOver(multicast_, /*readers=*/1);  // this Port, while it may still add to it
+    multicasts_->HandOver(multicast_, /*readers=*/1);  // this Port holds it while it may add to it
   }
-  // A reference that has to wait for its block may close the multicast buffer: it is held twice.
+  // A reference that waits for its block may close the multicast buffer: so it is held twice.
   Block* const block = multicast_;
   std::byte* copy = block->Append(bytes);
   auto* command = new (copy) CommandHeader(header);
   command->size_bytes = static_cast<uint32_t>(bytes);
   std::memcpy(command + 1, segment.data(), segment.size());
-  // Before the first reader can be one. relaxed: this Port holds one already, and the references
-  // publish it.
+  // Before there can be a reader. relaxed: this Port holds one reference already, and the sent
+  // references publish it.
   block->readers.fetch_add(static_cast<uint32_t>(targets.size()), std::memory_order_relaxed);
   uint32_t without = 0;
   for (const AeuId target : targets) {

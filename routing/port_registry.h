@@ -1,5 +1,5 @@
-// The Ports that are alive, and what those have counted that are not. Control plane: a Port takes
-// the mutex when it is made and when it ends.
+// The existing Ports, and the counters of those that have ended. Control plane: a Port takes the
+// mutex when it is made and when it ends.
 #ifndef ERIS_ROUTING_PORT_REGISTRY_H_
 #define ERIS_ROUTING_PORT_REGISTRY_H_
 
@@ -14,12 +14,13 @@
 
 namespace eris::routing {
 
-// In keys; a command without keys counts one. With what the AEUs count this adds up at rest:
+// In keys; a command without keys counts as one. When the engine is idle, these equations hold with
+// the AEUs' counters:
 //   sent, of all Ports == delivered, of all AEUs
 //   delivered, of one AEU == its answered + forwarded + redirected
 struct PortFigures {
   uint64_t sent = 0;     // put into outgoing buffers
-  uint64_t refused = 0;  // found no room
+  uint64_t refused = 0;  // had no room
   uint64_t wakes = 0;    // system calls to wake AEUs
   void Add(const PortFigures& other) {
     sent += other.sent;
@@ -38,7 +39,7 @@ struct alignas(base::kNoSharingBytes) PortCounters {
 
 class PortRegistry {
  public:
-  // `counters` until Remove. Returns the Port's lane, which every 256th Port shares.
+  // `counters` are read until Remove. Returns the Port's lane, which every 256th Port shares.
   uint8_t Add(const PortCounters* counters) {
     base::MutexLock lock(&mu_);
     alive_.push_back(counters);
@@ -49,7 +50,7 @@ class PortRegistry {
     ended_.Add(counters->Read());
     std::erase(alive_, counters);
   }
-  // Of all Ports that there are and were.
+  // Of all Ports, including ended ones.
   PortFigures Total() const {
     base::MutexLock lock(&mu_);
     PortFigures total = ended_;

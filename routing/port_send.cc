@@ -19,32 +19,33 @@ uint32_t KeysThatFit(CommandType type, uint8_t key_parts, size_t bytes, size_t q
   if (bytes < KeyedRecordBytes(type, 2, query, key_parts)) {
     return bytes < KeyedRecordBytes(type, 1, query, key_parts) ? 0 : 1;
   }
-  // An even count needs no padding behind the positions.
+  // With an even count there is no padding after the positions.
   const size_t per_key = (KeyedRecordBytes(type, 2, 0, key_parts) - sizeof(CommandHeader)) / 2;
   const size_t keys = (bytes - query_bytes - sizeof(CommandHeader)) / per_key;
   return static_cast<uint32_t>(std::min<size_t>(keys, UINT32_MAX)) & ~1u;
 }
 
-// With so few ranges, comparing all keys with each start beats a search for each key, from so many
-// keys on; and with yet fewer, gathering each range's keys beats placing each key by itself
-// (bench/routing/split_bench.cc).
+// With at most kRangesByVector ranges and at least this many keys, comparing all keys with each
+// start is faster than a search for each key. With even fewer ranges, gathering each range's keys
+// is faster than placing each key by itself (bench/routing/split_bench.cc).
 constexpr size_t kRangesByVector = 32;
 constexpr size_t kKeysByVector = 32;
 constexpr size_t kKeysPerRangeByVector = 4;
 constexpr size_t kRangesToGather = 4;
-// The input of one round of it stays in the nearest cache.
+// The input of one round fits in the nearest cache.
 constexpr uint32_t kChunkKeysMax = 2048;
 
-// What a batch of more keys has needed is given back.
+// Memory for more keys than this is freed after the batch.
 constexpr size_t kKeptKeys = 64 << 10;
 
-// A Port copies tables of at most so many ranges, some 100 KB: sessions may be thousands.
+// A Port copies tables of at most this many ranges, about 100 KB: there may be thousands of
+// sessions.
 constexpr size_t kOwnRangesMax = 4096;
 
 uint8_t KeyPartsOf(const KeyedCommand& command) { return command.seconds.empty() ? 1 : 2; }
 
-// The range that holds all keys, as where a client sends what belongs together; table.size() if
-// there is none. Gives up after a few keys where they are spread.
+// The range that contains all keys, for clients that send related keys together; table.size() if
+// there is none. Gives up after a few keys if they are spread.
 size_t OnlyRange(const RangeTable& table, std::span<const uint64_t> keys) {
   constexpr size_t kFew = 16;
   const size_t range = table.PartitionOf(keys[0]);
@@ -57,7 +58,7 @@ size_t OnlyRange(const RangeTable& table, std::span<const uint64_t> keys) {
   return all ? range : table.size();
 }
 
-// What GatherRange does when every key lies in the range.
+// The result of GatherRange if every key is in the range.
 void CopyColumns(const KeyColumns& from, const KeyColumnsOut& to) {
   std::memcpy(to.keys, from.keys, from.count * sizeof(uint64_t));
   if (from.values != nullptr) std::memcpy(to.values, from.values, from.count * sizeof(uint64_t));
@@ -77,7 +78,7 @@ const RangeTable& Port::NearCopyOf(const RangeTable& table, ObjectId object, siz
     keys_by_table_ = 0;
     own_table_.reset();
   } else if (!own_table_ && keys_by_table_ >= table.size() && table.size() <= kOwnRangesMax) {
-    keys_by_table_ = 0;  // without memory it is tried again as late
+    keys_by_table_ = 0;  // without memory it is tried again after as many keys
     try {
       own_table_.emplace(table);
     } catch (const std::bad_alloc&) {
@@ -93,12 +94,12 @@ void Port::ReserveFor(const RangeTable& table, size_t keys) {
   touched_.reserve(targets);
   left_.reserve(keys);
   left_now_.reserve(keys);
-  target_of_key_.reserve(keys);  // filled only by those who use it
+  target_of_key_.reserve(keys);  // filled only by some of its users
 }
 
 uint32_t Port::Send(const ObjectRoute& route, const KeyedCommand& command,
                     storage::KeyState if_no_room) {
-  // Shown until the next call: an idle Port keeps one version alive at most.
+  // The slot shows it until the next call: so an idle Port keeps at most one version alive.
   return SendBy(table_reader_.Acquire(route), route, command, if_no_room);
 }
 
@@ -149,14 +150,14 @@ uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCo
   const size_t n = command.keys.size();
   Wait wait;
   while (!left_.empty()) {
-    // Nothing is half filled now: what is buffered may go, and its blocks may come home.
+    // No record is half filled now: buffered ones may be sent, and their blocks may be returned.
     SendAllOver();
     for (const uint32_t target : touched_) targets_[target].blocked = false;
     left_.swap(left_now_);
     left_.clear();
     Fill(route, version, command, left_now_);
     if (left_.size() < left_now_.size()) {
-      wait = Wait();  // there is progress: the bound begins anew
+      wait = Wait();  // there is progress: the limit begins again
     } else if (!waits || !wait.Pause(*this)) {
       break;
     }
@@ -170,7 +171,7 @@ uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCo
   }
   counters_.sent.Add(n - left_.size());
   counters_.refused.Add(left_.size());
-  if (n > kKeptKeys) {  // a batch may have a million keys, and the next one a year to come
+  if (n > kKeptKeys) {  // a batch may have a million keys, and the next one may come much later
     target_of_key_ = {};
     left_now_ = {};
     if (left_.empty()) left_ = {};
@@ -313,7 +314,7 @@ void Port::CountByTarget(const RangeTable& table, std::span<const uint64_t> keys
     std::fill_n(target_of_key_.begin(), n, AeuId{touched_[0]});
     return;
   }
-  // The owners first; each is then replaced by its index in targets_.
+  // First the owners; each is then replaced by its index in targets_.
   table.OwnersOf(keys, std::span(target_of_key_).first(n));
   for (size_t i = 0; i < n; ++i) {
     uint32_t target = target_of_[target_of_key_[i].value];
@@ -392,7 +393,7 @@ void Port::FillRecords(const ObjectRoute& route, uint64_t version, const KeyedCo
           continue;
         }
       }
-      // A record's columns are sized for exactly its count, so each fills up from the front.
+      // A record's columns have exactly its count, so each is filled from the front.
       const uint32_t at = cursor.at++;
       cursor.keys[at] = command.keys[i];
       if constexpr (kColumns > 1) cursor.values[at] = command.values[i];

@@ -1,6 +1,6 @@
-// The reply space of a request, as AEUs see it: columns that they write straight into, each at its
-// keys' own positions. It belongs to a reference-counted request that the last writer frees, never
-// to a caller's stack: when a deadline passes, AEUs may still be writing. Paper: ERIS 3.2
+// The reply space of a request, as AEUs see it: columns that they write directly, each at its keys'
+// own positions. It belongs to a reference-counted request that the last writer frees, never to a
+// caller's stack, because AEUs may still be writing after a deadline has passed. Paper: ERIS 3.2
 // (callback).
 #ifndef ERIS_ROUTING_REPLY_H_
 #define ERIS_ROUTING_REPLY_H_
@@ -14,17 +14,17 @@ namespace eris::routing {
 
 class Reply {
  public:
-  // Immutable while commands are under way. A byte per key: two AEUs never share one.
+  // Immutable while commands are under way. One byte per key: no two AEUs share one.
   uint64_t* values = nullptr;
   storage::KeyState* states = nullptr;
-  // Of byte strings: where the answers are copied to whose words stand in `values`. Else nullptr.
+  // For byte strings: receives the answers, whose words are in `values`. Else nullptr.
   storage::BytesSink* bytes_sink = nullptr;
-  // Of tables: the rows that a write stores, and the columns that look-ups are answered in.
+  // For tables: the rows that a write stores, and the columns for the answers of lookups.
   const RowBatch* rows = nullptr;
   const storage::OutputColumns* columns_out = nullptr;
 
-  // Asks AEUs to skip what they have not begun. Advice: an AEU that sees it late only does work
-  // that nobody waits for. seq_cst, so that a Waker::Wake can follow it for an AEU that sleeps on a
+  // Asks AEUs to skip what they have not begun. Only advice: an AEU that sees it late does
+  // unnecessary work. seq_cst, so that a Waker::Wake can follow it for an AEU that sleeps during a
   // scan.
   void SetCancelled() { cancelled_.store(true, std::memory_order_seq_cst); }
   bool cancelled() const { return cancelled_.load(std::memory_order_seq_cst); }

@@ -1,6 +1,6 @@
-// The reply memory of a request for byte strings: pieces that AEUs take, copy their answers into
-// and leave behind; they go with the request. Bounded, so that a few keys of large values cannot
-// ask for any amount of memory. Taking is latch-free: one CAS on the bound, one on the list.
+// The reply memory of a request for byte strings: AEUs take pieces and copy their answers into
+// them; the pieces are freed with the request. Bounded, so that a few keys with large values cannot
+// take unlimited memory. Taking is latch-free: one CAS on the limit, one on the list.
 #ifndef ERIS_ROUTING_REPLY_BYTES_H_
 #define ERIS_ROUTING_REPLY_BYTES_H_
 
@@ -16,8 +16,8 @@ namespace eris::routing {
 
 class ReplyBytes final : public storage::BytesSink {
  public:
-  // At most `bytes_max`; what is taken is also taken from `credit`, which outlives this, and given
-  // back by FreeAll. nullptr: none.
+  // At most `bytes_max`. Taken bytes are also taken from `credit`, which outlives this, and
+  // returned by FreeAll. nullptr: none.
   explicit ReplyBytes(uint64_t bytes_max, std::atomic<int64_t>* credit = nullptr)
       : bytes_max_(bytes_max), credit_(credit), left_(bytes_max) {}
   ~ReplyBytes() { FreeAll(); }
@@ -25,7 +25,7 @@ class ReplyBytes final : public storage::BytesSink {
   ReplyBytes& operator=(const ReplyBytes&) = delete;
 
   std::byte* Take(size_t least, size_t wanted, size_t& given) override {
-    // relaxed, here and in FreeAll: counts, no data.
+    // relaxed, here and in FreeAll: counts that publish no data.
     uint64_t left = left_.load(std::memory_order_relaxed);
     uint64_t taken;
     do {
@@ -38,10 +38,11 @@ class ReplyBytes final : public storage::BytesSink {
       left_.fetch_add(taken, std::memory_order_relaxed);
       return nullptr;
     }
-    taken_.fetch_add(taken, std::memory_order_relaxed);  // given back by FreeAll
+    taken_.fetch_add(taken, std::memory_order_relaxed);  // returned by FreeAll
     auto* piece = static_cast<Piece*>(std::malloc(sizeof(Piece) + taken));
     if (piece == nullptr) return nullptr;
-    // relaxed: who frees the list has the request to itself, which its reference count tells.
+    // relaxed: the thread that frees the list has the request to itself, which its reference count
+    // ensures.
     piece->next = pieces_.load(std::memory_order_relaxed);
     while (!pieces_.compare_exchange_weak(piece->next, piece, std::memory_order_relaxed)) {
     }
@@ -49,7 +50,7 @@ class ReplyBytes final : public storage::BytesSink {
     return reinterpret_cast<std::byte*>(piece + 1);
   }
 
-  // All room is there again. REQUIRES: nobody takes meanwhile. Idempotent.
+  // All room is available again. REQUIRES: no AEU takes meanwhile. Idempotent.
   void FreeAll() {
     Piece* piece = pieces_.exchange(nullptr, std::memory_order_relaxed);
     while (piece != nullptr) {

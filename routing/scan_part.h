@@ -1,5 +1,5 @@
-// The part of a scan of an index, or of an aggregate, that one AEU answers (part.h). A chunk that
-// is delivered has at least one row.
+// The part of a scan of an index, or of an aggregate, that one AEU answers (part.h). A delivered
+// chunk has at least one row.
 #ifndef ERIS_ROUTING_SCAN_PART_H_
 #define ERIS_ROUTING_SCAN_PART_H_
 
@@ -15,13 +15,13 @@
 
 namespace eris::routing {
 
-// Rows of one chunk; keys and values come to 512 KiB, so a chunk fits any message limit.
+// Rows of one chunk; keys and values are 512 KiB together, so a chunk fits any message limit.
 inline constexpr uint32_t kScanChunkRows = 32768;
-// The same memory has three columns where keys have two parts.
+// For two-part keys the same memory has three columns.
 constexpr uint32_t ScanChunkRowsOf(bool two_parts) {
   return two_parts ? 2 * kScanChunkRows / 3 : kScanChunkRows;
 }
-// Strings of one chunk of byte strings, in records: one of any length always fits.
+// Strings of one chunk of byte strings, in records: one string of any length always fits.
 inline constexpr uint64_t kScanChunkStringBytes = storage::RecordBytes(kValueBytesMax);
 
 struct ScanChunkBuffer {
@@ -38,21 +38,21 @@ struct ScanChunkBuffer {
 
 class ScanPart : public Part<ScanChunkBuffer> {
  public:
-  // Of an aggregate's command, which moves no chunk: written by the AEU while the part is out, the
-  // reader's after the completion. Rows of rest() are not in it.
+  // For an aggregate's command, which moves no chunk: written by the AEU while the part is out,
+  // read by the reader after the completion. Does not include rows of rest().
   RangeAggregate& aggregate() { return aggregate_; }
   const RangeAggregate& aggregate() const { return aggregate_; }
 
-  // The AEU's last word, after its last Deliver. `rest`: what it has not answered (kMoved), else
-  // empty. Not read before the command's completion function has been called, which publishes it.
+  // The AEU's final result, after its last Deliver. `rest`: what it has not answered (kMoved), else
+  // empty. Not read before the call of the command's completion function, which publishes it.
   void Finish(PartOutcome outcome, std::optional<storage::Range> rest) {
     rest_ = rest;
     outcome_ = outcome;
   }
-  // The reader, after the completion. An ended part's empty chunks are the reader's again, too.
+  // For the reader, after the completion. It may then take an ended part's empty chunks too.
   PartOutcome outcome() const { return outcome_; }
   const std::optional<storage::Range>& rest() const { return rest_; }
-  // The reader, after the completion: before the part is sent out again.
+  // For the reader, after the completion: before the part is sent out again.
   void Reset() {
     outcome_ = PartOutcome::kRunning;
     rest_.reset();
@@ -60,7 +60,7 @@ class ScanPart : public Part<ScanChunkBuffer> {
   }
 
  private:
-  // Written by the AEU while the part is out, by the reader otherwise.
+  // Written by the AEU while the part is out, otherwise by the reader.
   std::optional<storage::Range> rest_;
   RangeAggregate aggregate_;
   PartOutcome outcome_ = PartOutcome::kRunning;

@@ -1,18 +1,18 @@
-// The epoch of the engine and the snapshots that are held: how scans see one moment of all
-// partitions while AEUs go on writing, without either waiting for the other. Paper: ERIS 3.1
-// (MVCC). docs/internals/snapshots.md has the rule and its proof; tests/models/snapshot.pml the
-// model.
+// The epoch of the engine and the held snapshots. With them scans see one moment of all partitions
+// while AEUs continue to write, and neither waits for the other. Paper: ERIS 3.1 (MVCC).
+// docs/internals/snapshots.md has the rule and its proof; tests/models/snapshot.pml the model.
 //
 //   an AEU's turn:  cut all sources of commands -> Now() -> Read, if anything has changed
 //   a scan:         Begin: slot = E, E: S -> S + 1 in one CAS -> the partition table -> send
 //                   ... all its parts have answered -> End
 //
 // Why a turn that reads e finds every snapshot S < e: its slot is written before the CAS S -> S +
-// 1, and all changes of E are read-modify-writes, so that whoever loads a later E acquires from
-// that CAS, too. Why a scan at S sees every write stamped S or less: its command leaves after the
-// CAS, so the turn that cuts it reads an E above S, and what earlier turns wrote stands.
+// 1. All changes of E are read-modify-writes, so a thread that loads a later E acquires from that
+// CAS too.
+// Why a scan at S sees every write stamped S or less: its command leaves after the CAS, so the turn
+// that cuts it reads an E above S, and the writes of earlier turns are complete.
 //
-// Cost: Begin O(1) but for finding a slot, Read O(slots ever used at once).
+// Cost: Begin O(1) except for finding a slot, Read O(slots ever used at once).
 #ifndef ERIS_ROUTING_SNAPSHOT_REGISTRY_H_
 #define ERIS_ROUTING_SNAPSHOT_REGISTRY_H_
 
@@ -37,7 +37,7 @@ class BasicSnapshotRegistry {
 
   struct Held {
     uint32_t slot = 0;
-    uint64_t epoch = 0;  // S: shows the writes stamped with S or less
+    uint64_t epoch = 0;  // S: it shows the writes stamped with S or less
   };
 
   // Any thread; latch-free. nullopt: all slots are taken. `begun_ns`: for AbortBegunBefore.
@@ -48,19 +48,19 @@ class BasicSnapshotRegistry {
     own.begun_ns.store(begun_ns, std::memory_order_relaxed);  // published by the CAS below
     uint64_t epoch = epoch_.load(std::memory_order_relaxed);  // the CAS decides
     do {
-      // Not a bound but S itself: the CAS succeeds only if it is. A reader that finds it before
-      // keeps rows for a snapshot that nobody has, no more. relaxed: the CAS publishes it.
+      // Not a limit but S itself: the CAS succeeds only if it is. A reader that finds it before
+      // only keeps rows for a snapshot that does not exist. relaxed: the CAS publishes it.
       own.word.store(WordOf(epoch) | kBeginning, std::memory_order_relaxed);
-      // release: pairs with the acquire in Now, which sees slot and slots_used_ then.
+      // release: pairs with the acquire in Now, which then sees the slot and slots_used_.
     } while (!epoch_.compare_exchange_weak(epoch, epoch + 1, std::memory_order_release,
                                            std::memory_order_relaxed));
-    // It is S for good: others may have shown it, too, without getting it. Whoever reads at S
-    // learns of it from this thread. release: pairs with the acquire in AbortIf, for begun_ns.
+    // Now it is definitely S; other threads may have shown S too, without getting it. Readers at S
+    // learn of it from this thread. release: pairs with the acquire in AbortIf, for begun_ns.
     own.word.store(WordOf(epoch), std::memory_order_release);
     return Held{*slot, epoch};
   }
 
-  // When nobody will read at it any more. Any thread, once.
+  // Call it once, when there will be no more reads at it. Any thread.
   void End(uint32_t slot) {
     // relaxed: the count below publishes it.
     slots_[slot].word.store(kFree, std::memory_order_relaxed);
@@ -68,35 +68,35 @@ class BasicSnapshotRegistry {
   }
 
   // Gives it up: AEUs stop keeping rows for it, and answer its scans "aborted". REQUIRES: it is
-  // held until the call has returned. Any thread.
+  // held until the call returns. Any thread.
   void Abort(uint32_t slot) {
     slots_[slot].word.fetch_or(kAborted, std::memory_order_relaxed);  // as End
     CountRelease();
   }
   bool aborted(uint32_t slot) const {
-    // relaxed: advice; AEUs ask Holds.
+    // relaxed: advice; AEUs call Holds.
     return (slots_[slot].word.load(std::memory_order_relaxed) & kAborted) != 0;
   }
 
-  // The same for snapshots that others hold and may end meanwhile: that of this epoch, if it is
-  // still held. Any thread. False: it is not, or has been given up before.
+  // The same for snapshots that others hold and may end meanwhile: the one of this epoch, if it is
+  // still held. Any thread. False: it is not held, or has already been given up.
   bool AbortEpoch(uint64_t epoch) {
     return AbortIf([epoch](uint64_t word, const Slot&) { return word == WordOf(epoch); });
   }
-  // Those begun before that time. False: there were none.
+  // Gives up those begun before that time. False: there were none.
   bool AbortBegunBefore(uint64_t begun_ns) {
     return AbortIf([begun_ns](uint64_t, const Slot& slot) {
-      // relaxed: written before the word that AbortIf has acquired; if it is a later snapshot's
-      // already, then that one's word fails the CAS.
+      // relaxed: written before the word that AbortIf has acquired; if it already belongs to a
+      // later snapshot, then that snapshot's word makes the CAS fail.
       return slot.begun_ns.load(std::memory_order_relaxed) < begun_ns;
     });
   }
 
-  // Whether it is held and not given up. An AEU asks before each slice of a scan: what it has
-  // learned of a snapshot's end by whatever way, from another AEU with rows that have moved, too,
-  // this shows, since the word that told the other one is loaded here (coherence).
+  // Whether it is held and not given up. An AEU calls it before each slice of a scan. If this AEU
+  // has learned that the snapshot ended, even indirectly through rows from another AEU, this load
+  // shows it too: both AEUs read the same atomic word (coherence).
   bool Holds(uint64_t epoch) const {
-    // relaxed: who reads at it comes after its Begin, and coherence is all that is asked for.
+    // relaxed: a reader at it comes after its Begin, and only coherence is needed.
     const uint32_t used = slots_used_.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < used; ++i) {
       if (slots_[i].word.load(std::memory_order_relaxed) == WordOf(epoch)) return true;
@@ -104,8 +104,8 @@ class BasicSnapshotRegistry {
     return false;
   }
 
-  // What changes when a snapshot begins, ends or is given up. An AEU asks once a turn, after it has
-  // cut its sources of commands, and calls Read if it is not what it was.
+  // Changes whenever a snapshot begins, ends or is given up. An AEU reads it once per turn, after
+  // it has cut its sources of commands, and calls Read if it has changed.
   struct Mark {
     uint64_t epoch = 0;
     uint64_t releases = 0;
@@ -114,43 +114,43 @@ class BasicSnapshotRegistry {
   Mark Now() const {
     // acquire: pairs with the CAS in Begin, or with an older one that heads its release sequence.
     const uint64_t epoch = epoch_.load(std::memory_order_acquire);
-    // acquire: pairs with the add in CountRelease: what Read loads next is as new as this.
-    // seq_cst: for an AEU that is about to sleep, see Waker.
+    // acquire: pairs with the add in CountRelease: what Read loads next is as new as this. seq_cst:
+    // for an AEU that is about to sleep, see Waker.
     return {epoch, releases_.load(std::memory_order_seq_cst)};
   }
 
-  // Those held and not aborted, and the epoch of `mark`. Allocates when there are more than ever
-  // before.
+  // The snapshots held and not aborted, and the epoch of `mark`. Allocates only if there are more
+  // than ever before.
   void Read(const Mark& mark, storage::SnapshotView& view) const {
     view.epoch = mark.epoch;
     view.active.clear();
-    // relaxed, here and below: what `mark` acquired is enough; newer is as good.
+    // relaxed, here and below: what `mark` acquired is enough; newer values are fine.
     const uint32_t used = slots_used_.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < used; ++i) {
       const uint64_t word = slots_[i].word.load(std::memory_order_relaxed);
-      // One that begins may have its epoch already.
+      // A snapshot that is beginning may have its epoch already.
       if (EpochOf(word) > 0 && (word & kAborted) == 0) view.active.push_back(EpochOf(word));
     }
     std::sort(view.active.begin(), view.active.end());
   }
 
-  // Bytes of the old rows that all partitions keep. A count, no data; seq_cst, as the add in
-  // CountRelease: either who ends a snapshot finds that an AEU keeps rows, and wakes it, or the
-  // AEU, about to sleep, finds that a snapshot has ended.
+  // Bytes of the old rows that all partitions keep. A count, no data. seq_cst, like the add in
+  // CountRelease: either the thread that ends a snapshot finds that an AEU keeps rows, and wakes
+  // it; or the AEU, about to sleep, finds that a snapshot has ended.
   void AddVersionBytes(int64_t bytes) {
     version_bytes_.fetch_add(bytes, std::memory_order_seq_cst);
   }
-  // It may be less than nothing for a moment, while rows change hands.
+  // It may be negative for a moment, while rows move.
   int64_t version_bytes() const { return version_bytes_.load(std::memory_order_seq_cst); }
 
-  // An AEU, of the snapshots that its turn found: gives the oldest up where the old rows take more
-  // than their limit; then the next one only when they have grown by a part of it all the same,
-  // since what an end sets free is freed piece by piece. All of them at twice the limit. True: some
-  // have been given up.
+  // For an AEU, with the snapshots that its turn found: gives up the oldest if the old rows exceed
+  // their limit. It gives up the next one only when they have grown by a part of the limit
+  // nevertheless, because memory that an ended snapshot releases is freed piece by piece. At twice
+  // the limit it gives up all. True: some have been given up.
   bool GiveUpForMemory(const storage::SnapshotView& view) {
     const int64_t used = version_bytes();
     const int64_t limit = version_bytes_max_;
-    // relaxed, here and below: who gives up one more than it had to does no harm.
+    // relaxed, here and below: giving up one too many is harmless.
     int64_t next = give_up_at_.load(std::memory_order_relaxed);
     if (used <= limit) {
       if (next != 0) give_up_at_.store(0, std::memory_order_relaxed);
@@ -169,7 +169,7 @@ class BasicSnapshotRegistry {
     return any;
   }
 
-  // Before AEUs and scans begin; AEUs give snapshots up by these.
+  // Before AEUs and scans begin; AEUs use these limits to give snapshots up.
   void SetLimits(uint64_t version_bytes_max, uint64_t age_ns_max) {
     constexpr uint64_t kMost = std::numeric_limits<int64_t>::max() / 4;
     version_bytes_max_ = static_cast<int64_t>(std::min(version_bytes_max, kMost));
@@ -178,7 +178,7 @@ class BasicSnapshotRegistry {
   uint64_t age_ns_max() const { return age_ns_max_; }
 
  private:
-  // A slot's word: S, 0 while there is none (E begins with 1), and two bits.
+  // A slot's word: S, or 0 if there is none (E begins with 1), and two bits.
   static constexpr uint64_t kFree = 0;
   static constexpr uint64_t kBeginning = 1;  // taken; another snapshot may still get this S
   static constexpr uint64_t kAborted = 2;
@@ -194,12 +194,12 @@ class BasicSnapshotRegistry {
     for (uint32_t i = 0; i < kSlots; ++i) {
       Slot& slot = slots_[i];
       uint64_t word = slot.word.load(std::memory_order_relaxed);  // the CAS decides
-      // relaxed: nothing goes with a slot.
+      // relaxed: a slot publishes nothing.
       if (word != kFree ||
           !slot.word.compare_exchange_strong(word, kBeginning, std::memory_order_relaxed)) {
         continue;
       }
-      // relaxed: the CAS of E publishes it to those who must know.
+      // relaxed: the CAS of E publishes it to all threads that need it.
       uint32_t used = slots_used_.load(std::memory_order_relaxed);
       while (used <= i && !slots_used_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed,
                                                              std::memory_order_relaxed)) {
@@ -210,8 +210,8 @@ class BasicSnapshotRegistry {
   }
 
   void CountRelease() {
-    // release: pairs with the load in Now; whoever sees it sees the slot's word, too. seq_cst: it
-    // comes before a Wake of an AEU that is about to sleep.
+    // release: pairs with the load in Now; a thread that sees it sees the slot's word too. seq_cst:
+    // it comes before a Wake of an AEU that is about to sleep.
     releases_.fetch_add(1, std::memory_order_seq_cst);
   }
 
@@ -220,12 +220,13 @@ class BasicSnapshotRegistry {
     bool any = false;
     const uint32_t used = slots_used_.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < used; ++i) {
-      // acquire: pairs with the last store in Begin: begun_ns is this snapshot's or a later one's.
+      // acquire: pairs with the last store in Begin: begun_ns belongs to this snapshot or a later
+      // one.
       uint64_t word = slots_[i].word.load(std::memory_order_acquire);
       if (word == kFree || (word & (kBeginning | kAborted)) != 0 || !which(word, slots_[i])) {
         continue;
       }
-      // An epoch is given once, so that this is still the same snapshot. relaxed: as Abort.
+      // An epoch is used once, so this is still the same snapshot. relaxed: as Abort.
       any |=
           slots_[i].word.compare_exchange_strong(word, word | kAborted, std::memory_order_relaxed);
     }
@@ -233,11 +234,11 @@ class BasicSnapshotRegistry {
     return any;
   }
 
-  // Shared: written where a snapshot begins or ends, read by every AEU in every turn.
+  // Shared: written when a snapshot begins or ends, read by every AEU in every turn.
   alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint64_t> epoch_{1};
   typename Memory::template Atomic<uint64_t> releases_{0};
 
-  // Shared: a slot is written by the one that holds it, and by whoever gives it up.
+  // Shared: a slot is written by the thread that holds it, and by threads that give it up.
   alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint32_t> slots_used_{0};
   std::array<Slot, kSlots> slots_{};
 

@@ -1,6 +1,6 @@
-// A bounded ring between one producer and one consumer. Push and Pop never block. seq_cst on the
-// index stores so that a push can be followed by Waker::Wake; the rings here carry whole chunks,
-// not commands.
+// A bounded ring between one producer and one consumer. Push and Pop never block. The index stores
+// are seq_cst so that a push can be followed by Waker::Wake; the rings carry whole chunks, not
+// commands.
 #ifndef ERIS_ROUTING_SPSC_RING_H_
 #define ERIS_ROUTING_SPSC_RING_H_
 
@@ -18,9 +18,9 @@ class BasicSpscRing {
   static_assert((kCapacity & (kCapacity - 1)) == 0);
 
  public:
-  // The producer. False when full.
+  // For the producer. False if full.
   [[nodiscard]] bool Push(T value) {
-    const uint32_t tail = tail_.load(std::memory_order_relaxed);  // its own
+    const uint32_t tail = tail_.load(std::memory_order_relaxed);  // its own index
     // acquire: pairs with Pop's store; the element there has been read.
     if (tail - head_.load(std::memory_order_acquire) == kCapacity) return false;
     Memory::WillWrite(&items_[tail % kCapacity], sizeof(T));
@@ -28,16 +28,16 @@ class BasicSpscRing {
     tail_.store(tail + 1, std::memory_order_seq_cst);  // release for Pop; seq_cst for Waker
     return true;
   }
-  // The consumer. T{} when empty.
+  // For the consumer. T{} if empty.
   T Pop() {
-    const uint32_t head = head_.load(std::memory_order_relaxed);    // its own
+    const uint32_t head = head_.load(std::memory_order_relaxed);    // its own index
     if (head == tail_.load(std::memory_order_seq_cst)) return T{};  // pairs with Push
     Memory::WillRead(&items_[head % kCapacity], sizeof(T));
     T value = items_[head % kCapacity];
     head_.store(head + 1, std::memory_order_release);  // pairs with Push's acquire
     return value;
   }
-  // The consumer; exact for it. seq_cst: see Waker.
+  // For the consumer; exact for it. seq_cst: see Waker.
   bool Empty() const {
     return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_seq_cst);
   }

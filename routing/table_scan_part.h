@@ -1,8 +1,8 @@
-// The part of a table scan that one AEU answers (part.h). Chunks are of fixed memory in Arrow's
-// layout; one that is delivered may be empty, at the end. Aggregates move no chunk: the AEU adds
-// up, and hands back what it has. A scan into another object has no reader of its rows: the AEU
-// sends a filled chunk to the owners of that object, and the chunk itself is the reply. Paper:
-// ERIS 3.1 (scans, scan sharing), contribution 2 (materialising intermediate results).
+// The part of a table scan that one AEU answers (part.h). Chunks have fixed memory in Arrow's
+// layout; the last delivered one may be empty. Aggregates move no chunk: the AEU aggregates, and
+// returns the result. A scan into another object has no reader of its rows: the AEU sends a filled
+// chunk to the owners of that object, and the chunk itself is the reply. Paper: ERIS 3.1 (scans,
+// scan sharing), contribution 2 (materialising intermediate results).
 #ifndef ERIS_ROUTING_TABLE_SCAN_PART_H_
 #define ERIS_ROUTING_TABLE_SCAN_PART_H_
 
@@ -28,10 +28,10 @@
 
 namespace eris::routing {
 
-// A row of an AEU's part of a table, in the order in which passes walk it: the partition's number
-// at its AEU, the segment's number in it, the row. Numbers are not used twice, and a row stays
-// where it is as long as a snapshot shows it, whoever owns its key by then: a place is good for as
-// long as the scan's snapshot is held.
+// A row of an AEU's part of a table, in the order of passes: the partition's number at its AEU, the
+// segment's number in it, the row. Numbers are never reused, and a row stays in place as long as a
+// snapshot shows it, whichever AEU owns its key now. So a place is valid for as long as the scan's
+// snapshot is held.
 struct TablePlace {
   static constexpr uint64_t kBehindPartition = std::numeric_limits<uint64_t>::max();
 
@@ -41,30 +41,30 @@ struct TablePlace {
   friend auto operator<=>(const TablePlace&, const TablePlace&) = default;
 };
 
-// Where a scan stands in one AEU's part. It begins wherever the AEU's pass is, goes on to the end,
-// then from the beginning to where it began.
+// The position of a scan in one AEU's part. It begins at the current position of the AEU's pass,
+// continues to the end, and then from the beginning to where it began.
 struct TableCursor {
   TablePlace at;     // the next row
   TablePlace began;  // at the beginning of a block
   bool wrapped = false;
-  bool chosen = false;  // the two are set; else the AEU chooses where to begin
-  uint64_t skip = 0;    // rows of the answer from `at` on that the reader has already
+  bool chosen = false;  // both are set; else the AEU chooses where to begin
+  uint64_t skip = 0;    // rows of the answer from `at` on that the reader already has
 
   bool AtEnd() const { return wrapped && at >= began; }
   friend bool operator==(const TableCursor&, const TableCursor&) = default;
 };
 
-// Rows of a scan. Base of what the engine makes of one.
+// Rows of a scan. Base class of the engine's chunks.
 class TableChunk : public Reply {
  public:
   storage::ResultRows rows_out;
-  uint32_t capacity = 0;  // of rows_out, where no fewer are wanted
-  // Where its part stood before the rows and stands behind them; written by the AEU that fills it.
+  uint32_t capacity = 0;  // of rows_out, unless fewer are wanted
+  // The positions of its part before and after the rows; written by the AEU that fills it.
   TableCursor before;
   TableCursor behind;
   std::span<ColumnView> views{};  // room for one per column
 
-  // Empties it, for the next rows. Not while anybody reads them.
+  // Empties it for the next rows. REQUIRES: no thread reads them.
   void Clear() {
     rows_out.rows = 0;
     rows_out.capacity = capacity;
@@ -73,12 +73,11 @@ class TableChunk : public Reply {
       if (column.offsets != nullptr) column.offsets[0] = 0;
     }
   }
-  // Shows what has been filled as the rows of a write, in `views` and Reply::rows.
+  // Presents the filled rows as the rows of a write, in `views` and Reply::rows.
   void ShowRows() {
     for (size_t i = 0; i < views.size(); ++i) {
       const storage::ResultColumn& column = rows_out.columns[i];
-      static_assert(std::endian::native ==
-                    std::endian::little);  // bits of words are those of bytes
+      static_assert(std::endian::native == std::endian::little);  // bits of words are bits of bytes
       views[i] = {column.values,
                   column.any_null ? reinterpret_cast<const uint8_t*>(column.validity) : nullptr,
                   column.offsets};
@@ -94,16 +93,16 @@ class TableChunk : public Reply {
   RowBatch batch_;
 };
 
-// Before a chunk's rows are sent to another object: `answers` of them will be given, through
+// Called before a chunk's rows are sent to another object: `answers` answers will follow, through
 // complete_chunk. May not block.
 using TableChunkFunction = void (*)(TableChunk* chunk, uint32_t answers) noexcept;
 
-// Where the rows of a scan are written to. Owned by the scan.
+// The target of a scan into another object. Owned by the scan.
 struct TableScanTarget {
   CommandType type = CommandType::kPutRows;  // or kAppendRows, kUpsert
   const ObjectRoute* route = nullptr;
-  const storage::TableLayout* layout = nullptr;  // of tables
-  uint64_t table_version = 0;                    // of a heap table, as the next
+  const storage::TableLayout* layout = nullptr;  // for tables
+  uint64_t table_version = 0;                    // for a heap table, like the next one
   std::span<const AeuId> holders{};              // ascending
   TableChunkFunction begin_chunk = nullptr;
   CompletionFunction complete_chunk = nullptr;
@@ -113,19 +112,20 @@ class TableScanPart : public Part<TableChunk> {
  public:
   // Immutable while commands are under way.
   std::shared_ptr<const storage::TablePlan> plan;
-  TableCursor from;                         // where it goes on; not chosen: a new scan
+  TableCursor from;                         // where it continues; not chosen: a new scan
   const TableScanTarget* target = nullptr;  // nullptr: chunks go to the reader
-  storage::RunMemory* memory = nullptr;     // that its run counts what it takes in; nullptr: none
+  // limits and counts the memory of its run; nullptr: none
+  storage::RunMemory* memory = nullptr;
 
-  // The AEU's last word, after its last Deliver; not read before the command's completion function
-  // has been called, which publishes it. `status`: of a run that failed (kAnswered). `run`: of
-  // aggregates, what has been added up.
+  // The AEU's final result, after its last Deliver. Not read before the call of the command's
+  // completion function, which publishes it. `status`: of a run that failed (kAnswered). `run`: for
+  // aggregates, the partial result.
   void Finish(PartOutcome outcome, absl::Status status, std::unique_ptr<storage::TableRun> run) {
     outcome_ = outcome;
     status_ = std::move(status);
     run_ = std::move(run);
   }
-  // The reader, after the completion.
+  // For the reader, after the completion.
   PartOutcome outcome() const { return outcome_; }
   const absl::Status& status() const { return status_; }
   std::unique_ptr<storage::TableRun> TakeRun() { return std::move(run_); }
@@ -134,7 +134,7 @@ class TableScanPart : public Part<TableChunk> {
   ~TableScanPart() = default;
 
  private:
-  // Written by the AEU while the part is out, by nobody otherwise.
+  // Written only by the AEU, while the part is out.
   PartOutcome outcome_ = PartOutcome::kRunning;
   absl::Status status_;
   std::unique_ptr<storage::TableRun> run_;

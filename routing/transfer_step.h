@@ -1,8 +1,8 @@
 // One hand-over of a range of a data object: a link, or one chunk of a copy. The engine owns it and
-// sends it to the source (kGive); the source fills it and passes it on to the target (kHandOver),
-// which installs what is in it; whoever ends it completes it. The engine then publishes the table
-// in which the target owns the range, and tells the source how it ended (kConclude). Where the
-// target could not install it, the source takes it back, and the table is published after that.
+// sends it to the source (kGive). The source fills it and passes it on to the target (kHandOver),
+// which installs the content. The AEU that ends the step completes it. The engine then publishes
+// the table in which the target owns the range, and tells the source the outcome (kConclude). If
+// the target could not install it, the source takes it back, and the table is published after that.
 // Written by one party at a time: each command publishes it to the next. Paper: ERIS 3.3.2;
 // docs/internals/balancing.md.
 #ifndef ERIS_ROUTING_TRANSFER_STEP_H_
@@ -26,30 +26,30 @@ enum class StepOutcome : uint8_t {
   kUnderWay = 0,
   kInstalled = 1,  // the target owns `covers`
   kRefused = 2,    // by the source, which has changed nothing
-  kReturned = 3,   // by the target: the source takes it back when it hears the conclusion
+  kReturned = 3,   // by the target: the source takes it back at the conclusion
 };
 
 class TransferStep : public Reply {
  public:
   virtual ~TransferStep() = default;
 
-  // The engine, before kGive.
+  // Set by the engine, before kGive.
   AeuId source;
   AeuId target;
   TransferKind kind = TransferKind::kCopy;
-  // kLink: what leaves, inside one range of the source. kCopy: what is still to leave, an end of
-  // one range of the source or all of it.
+  // kLink: the leaving range, inside one range of the source. kCopy: the part still to leave, an
+  // end of one range of the source or all of it.
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
-  // kCopy: of this chunk (storage::ChunkLimit).
+  // kCopy: the limit of this chunk (storage::ChunkLimit).
   uint32_t rows_max = 0;
   uint64_t bytes_max = kBatchValueBytesMax;
-  // The object's next table version: by it the target will own what leaves, or the source what
-  // comes back. 0 for heap tables.
+  // The object's next table version: by it the target will own the leaving range, or the source the
+  // returned one. 0 for heap tables.
   uint64_t version = 0;
-  uint64_t turn_cpu_ns_max = 0;  // kCopy: what a turn may spend on what follows from it
-  // Nothing is to leave: what the source has made ready for the steps before stays. Ends at once,
-  // as refused with OK; the rows are served as before, a piece a turn.
+  uint64_t turn_cpu_ns_max = 0;  // kCopy: the time that a turn may spend on work after it
+  // Nothing leaves: the rows that the source prepared for earlier steps stay. Ends at once, as
+  // refused with OK; the rows are taken back piece by piece.
   bool release = false;
 
   // Shared: set by the engine at any time, read by the source, which then refuses the step unless
@@ -60,34 +60,34 @@ class TransferStep : public Reply {
   std::atomic<uint32_t> turns{0};
   std::atomic<bool> left{false};
 
-  // The source. What changes hands: a partition, or rows.
+  // Set by the source. The moving content: a partition, or rows.
   std::unique_ptr<storage::Partition> partition;
   storage::ExchangeChunk chunk;
   storage::Range covers;
   uint64_t rows = 0;
   uint64_t bytes = 0;  // copied
-  // kCopy, of keys: more was to leave from there, so that the limit is what has ended the chunk.
+  // kCopy, with keys: more was to leave, so the limit has ended the chunk.
   bool filled = false;
-  // What the step cost the turn it was in: CPU time of the thread, and by the clock.
+  // The cost of the step in its turn: CPU time of the thread, and wall-clock time.
   uint64_t source_cpu_ns = 0;
   uint64_t source_wall_ns = 0;
-  // kConclude: the dearest turn that has forgotten rows of the source's transfers since the last
-  // conclusion.
+  // kConclude: the most expensive turn that has forgotten rows of the source's transfers since the
+  // last conclusion.
   uint64_t forget_cpu_ns = 0;
   uint64_t forget_wall_ns = 0;
 
-  // The target.
-  uint64_t born = 0;  // the epoch of the turn that has installed it
+  // Set by the target.
+  uint64_t born = 0;  // the epoch of the turn that installed it
   uint64_t target_cpu_ns = 0;
   uint64_t target_wall_ns = 0;
 
-  // Who ends it.
+  // Set by the AEU that ends it.
   StepOutcome outcome = StepOutcome::kUnderWay;
-  absl::Status status;  // why not
+  absl::Status status;  // reason, if not installed
 };
 
-// The data segment of kGive, kHandOver and kConclude. `context` and `complete` of the header are
-// whom the end of the command is told; the target completes what the source has begun.
+// The data segment of kGive, kHandOver and kConclude. `context` and `complete` of the header get
+// the notification of the command's end; the target completes what the source has begun.
 struct TransferSegment {
   TransferStep* step = nullptr;
   uint32_t position = 0;  // kConclude: of the answer in the context's states

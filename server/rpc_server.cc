@@ -38,7 +38,7 @@
 namespace eris::server {
 namespace {
 
-// gRPC tells why it cannot listen in its log only.
+// gRPC reports only in its log why it cannot listen.
 class LogCapture {
  public:
   static void Install() {
@@ -52,13 +52,13 @@ class LogCapture {
     base::MutexLock lock(&mu());
     last().clear();
   }
-  // What the system said, taken from the last error.
+  // The system's message, from the last error.
   static std::string SystemError() {
     base::MutexLock lock(&mu());
     const absl::string_view text = last();
     constexpr absl::string_view kMark = "os_error:\"";
     const size_t begin = text.find(kMark);
-    // Without gRPC's fields in braces behind the text.
+    // Without gRPC's fields in braces after the text.
     if (begin == absl::string_view::npos) return std::string(text.substr(0, text.find('{')));
     const absl::string_view rest = text.substr(begin + kMark.size());
     return std::string(rest.substr(0, rest.find('"')));
@@ -71,7 +71,7 @@ class LogCapture {
       base::MutexLock lock(&mu());
       last() = args->message;
     }
-    // As gRPC itself does, for whoever asks for it.
+    // As gRPC itself does if the user asks for it.
     if (std::getenv("GRPC_VERBOSITY") != nullptr) {
       std::fprintf(stderr, "grpc: %s:%d: %s\n", args->file, args->line, args->message);
     }
@@ -96,7 +96,7 @@ int AsInt(uint64_t value) {
       std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int>::max())));
 }
 
-// Errors: Unavailable: the system does not know the host. gRPC would not say why.
+// Errors: Unavailable if the system does not know the host. gRPC would not report it.
 absl::Status CheckHost(absl::string_view listen) {
   absl::string_view host = listen.substr(0, listen.rfind(':'));
   if (host.empty()) return absl::OkStatus();  // any address of the machine
@@ -112,7 +112,7 @@ absl::Status CheckHost(absl::string_view listen) {
       absl::StrCat("cannot listen on ", listen, ": host '", host, "': ", gai_strerror(error)));
 }
 
-// gRPC removes a socket file that it finds, also one that another server listens on.
+// gRPC removes an existing socket file, even if another server listens on it.
 bool UnixSocketIsInUse(absl::string_view path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -126,22 +126,21 @@ bool UnixSocketIsInUse(absl::string_view path) {
   return in_use;
 }
 
-// `receive_bytes`: what gRPC may hold of messages that have not arrived whole; 0: no bound. Beyond
-// it, gRPC first narrows the windows of its connections, and then ends calls with
-// RESOURCE_EXHAUSTED.
+// `receive_bytes`: the most that gRPC may hold of incomplete messages; 0: no limit. Beyond it, gRPC
+// first narrows the windows of its connections, and then ends calls with RESOURCE_EXHAUSTED.
 void SetLimits(const ServerConfig& config, uint64_t receive_bytes, grpc::ServerBuilder* builder) {
   if (receive_bytes > 0) {
     grpc::ResourceQuota quota("eris");
     quota.Resize(receive_bytes);
     builder->SetResourceQuota(quota);
   }
-  // Windows that grow with what a connection carries hold megabytes of each call that waits.
+  // Windows that grow with a connection's traffic hold megabytes for each waiting call.
   constexpr uint64_t kReceiveBytesPlenty = uint64_t{1} << 30;
   if (receive_bytes < kReceiveBytesPlenty) builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  // Two servers on one port would otherwise share it in silence.
+  // Otherwise two servers could silently share one port.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->SetMaxReceiveMessageSize(AsInt(config.receive_message_bytes_max));
-  // Answers are bounded by what requests may ask for; the client sets its own limit.
+  // Requests limit the size of their answers; the client sets its own limit.
   builder->SetMaxSendMessageSize(-1);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               AsInt(config.calls_per_connection_max));
@@ -155,16 +154,16 @@ void SetLimits(const ServerConfig& config, uint64_t receive_bytes, grpc::ServerB
 uint32_t WantedCallbackThreads(const ServerConfig& config) {
   if (config.callback_threads > 0) return config.callback_threads;
   if (config.engine.network_cores > 0) return config.engine.network_cores;
-  // Those that the process may use, of which the library's hardware_concurrency knows nothing; on a
-  // machine with more than this set holds it will do.
+  // The cpus that the process may use, which hardware_concurrency ignores; on a machine with more
+  // cpus than this set can hold it is good enough.
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<uint32_t>(CPU_COUNT(&set));
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// Keeps gRPC's library up until the process ends. When its last user goes it shuts down, and waits
-// for a poller of its own that a blocked socket has started and that sleeps for ten seconds: a
-// server with a client that does not read would stop that much later than its drain.
+// Keeps gRPC's library initialized until the process ends. When its last user ends it shuts down,
+// and waits for one of its pollers that a blocked socket has started and that sleeps for ten
+// seconds. With a client that does not read, a server would stop that much later than its drain.
 void KeepLibraryUp() {
   static const bool kept = [] {
     grpc_init();
@@ -190,7 +189,7 @@ struct RpcServer::Impl {
   CatalogService catalog;
   AdminService admin;
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<CallbackThreads> callback_threads;  // goes before the server
+  std::unique_ptr<CallbackThreads> callback_threads;  // ends before the server
   std::string address;
   bool shut_down = false;
 };
@@ -204,8 +203,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
                                                             boost::asio::io_context* io) {
   KeepLibraryUp();
   LogCapture::Install();
-  // Reflection shows health only when its descriptor is in the binary, and the linker takes it from
-  // its archive only when somebody refers to it.
+  // Reflection shows health only if its descriptor is in the binary, and the linker includes it
+  // only if it is referenced.
   ERIS_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

@@ -1,5 +1,5 @@
-// The gRPC server: listens, carries the services, health and reflection, and is drained in steps. A
-// customer of eris::Engine; knows no signals and no process.
+// The gRPC server: listens, has the services, health and reflection, and drains in steps. Uses
+// eris::Engine; independent of signals and the process.
 #ifndef ERIS_SERVER_RPC_SERVER_H_
 #define ERIS_SERVER_RPC_SERVER_H_
 
@@ -18,12 +18,12 @@ namespace eris::server {
 class RpcServer {
  public:
   // Listens on config.listen and answers calls from then on. `engine` outlives the server, and so
-  // does `io`, which one thread runs and which carries the limits of time.
+  // does `io`, which one thread runs and which has the time limits.
   // Errors: Unavailable (address in use, unknown or not permitted: the message says which).
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerConfig& config,
                                                           Engine* engine,
                                                           boost::asio::io_context* io);
-  // Shuts down with no time left, if Shutdown has not been called.
+  // Shuts down immediately, if Shutdown has not been called.
   ~RpcServer();
 
   // As configured, with the real port.
@@ -31,14 +31,14 @@ class RpcServer {
 
   // The drain, in this order, each step once, from one thread at a time.
   // 1. Health says NOT_SERVING, new calls get UNAVAILABLE, streams stop reading. `on_empty` runs
-  //    once when no call is under way any more, on any thread.
+  //    once when no call is running any more, on any thread.
   void BeginDrain(absl::AnyInvocable<void() &&> on_empty);
-  // 2. Calls still under way end with UNAVAILABLE.
+  // 2. Running calls end with UNAVAILABLE.
   void EndCalls();
   // 3. Stops listening and cuts the connections, which clients see as UNAVAILABLE; a call that does
-  // not
-  //    end by that within `timeout` is cancelled. Blocks until every call is gone. A second call
-  //    returns at once.
+  //    not
+  //    end because of that within `timeout` is cancelled. Blocks until every call has ended. A
+  //    second call returns at once.
   void Shutdown(absl::Duration timeout);
 
  private:

@@ -14,7 +14,7 @@
 namespace eris::server {
 namespace {
 
-// gRPC's threads run no more at once than a quota of processors has room for.
+// gRPC gets at most as many threads as the processor quota allows to run in parallel.
 void LimitCallbackThreads(const ProcessLimits& limits, ServerConfig& config) {
   if (config.callback_threads > 0 || config.engine.network_cores > 0) return;
   cpu_set_t set;

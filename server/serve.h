@@ -1,5 +1,5 @@
-// Runs one server: opens an engine, serves eris.v1 over gRPC, drains on a signal. The door that the
-// eris program goes through; everything behind it is private to server/.
+// Runs one server: opens an engine, serves eris.v1 over gRPC, drains on a signal. The eris program
+// uses only this; everything behind it is private to server/.
 #ifndef ERIS_SERVER_SERVE_H_
 #define ERIS_SERVER_SERVE_H_
 
@@ -8,12 +8,12 @@
 namespace eris::server {
 
 // Serves until SIGTERM or SIGINT, then drains: health says NOT_SERVING, new calls get UNAVAILABLE,
-// calls under way are answered or, after config.drain_timeout_ms, get UNAVAILABLE. A second signal
+// running calls are answered or, after config.drain_timeout_ms, get UNAVAILABLE. A second signal
 // ends the process at once with exit code 1.
 // Prints "eris: serving on <address> (pid N)" to stdout when calls are answered; <address> has the
 // real port when the configured one was 0. Messages go to stderr.
-// Takes over the process: signal handling of SIGTERM, SIGINT and SIGPIPE, malloc's thresholds.
-// Call it once, from the main thread. Blocks until the server has stopped.
+// Takes over the process: signal handling of SIGTERM, SIGINT and SIGPIPE, malloc's thresholds. Call
+// it once, from the main thread. Blocks until the server has stopped.
 // Returns the exit code: 0 after a drain, 1 when it could not start (bad configuration, address in
 // use, engine refused).
 int Serve(const ServerConfig& config);

@@ -18,18 +18,19 @@
 namespace eris::server {
 namespace {
 
-// Connections that still have a call after the drain (health watchers, say) are cut after this.
+// Connections that still have a call after the drain (for example health watchers) are cut after
+// this.
 constexpr absl::Duration kShutdownTimeout = absl::Milliseconds(500);
 
 void TuneProcess() {
-  // Debian builds Abseil, which gRPC locks with, with its deadlock detector on: off, small calls
-  // go 77 -> 86 k/s.
+  // Debian builds Abseil, whose locks gRPC uses, with deadlock detection on. Without it small calls
+  // go from 77 to 86 k/s.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
 absl::Status WritePortFile(const std::string& path, const std::string& address) {
-  // Renamed into place, so that a script that waits for the file never reads half a port.
+  // Renamed into place, so that a script that waits for the file never reads an incomplete port.
   const std::string temporary = absl::StrCat(path, ".", getpid());
   const bool is_unix = address.rfind("unix:", 0) == 0;
   const std::string text = is_unix ? address : address.substr(address.rfind(':') + 1);
@@ -44,7 +45,7 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
   return absl::OkStatus();
 }
 
-// If a described topology has more AEUs than this machine has cpus, says so.
+// Prints a note if a described topology has more AEUs than this machine has cpus.
 void NoteStandIns(const Options& options, size_t aeus) {
   const size_t cpus = std::thread::hardware_concurrency();
   if (options.topology.empty() || aeus <= cpus) return;
@@ -64,7 +65,7 @@ int Fail(const absl::Status& status) {
 int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine) {
   if (const absl::Status status = ValidateConfig(config); !status.ok()) return Fail(status);
   TuneProcess();
-  ControlLoop loop;  // before the engine: a signal that comes while it opens is a drain, not a kill
+  ControlLoop loop;  // before the engine: a signal while it opens is then a drain, not a kill
   Options options = config.engine;
   options.caller_bytes = config.in_flight_bytes_max;
   auto engine = open_engine(options);
@@ -76,7 +77,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
   const MemoryPlan plan = (*engine)->Memory().plan;
-  if (plan.process_bytes > 0) {  // an engine of a test has none
+  if (plan.process_bytes > 0) {  // an engine in tests has none
     std::fprintf(stderr, "eris: memory: %s\n", PlanText(plan).c_str());
   }
   if (!config.port_file.empty()) {

@@ -1,5 +1,5 @@
-// One server from start to exit code: engine, gRPC server and control loop put together. What
-// Serve() is, with the engine as a parameter.
+// One server from start to exit code: assembles engine, gRPC server and control loop. Serve() with
+// the engine as a parameter.
 #ifndef ERIS_SERVER_SERVER_PROCESS_H_
 #define ERIS_SERVER_SERVER_PROCESS_H_
 

@@ -1,8 +1,8 @@
-// A byte string as one word, so that it goes wherever a u64 value goes: through commands, tree and
-// reply columns. Up to seven bytes stand in the word itself; longer ones in a record, whose address
-// the word is. Whose memory the record is in depends on where the word stands: the request's own
-// copy of what its caller wrote, the partition's cache, or the request's reply memory. A word never
-// leaves its side: partitions copy from one to the other.
+// A byte string as one word, so that it can go wherever a u64 value goes: through commands, tree
+// and reply columns. Up to seven bytes are stored in the word itself. A longer string is stored in
+// a record, and the word is the record's address. The owner of a record's memory depends on where
+// the word is stored: the request's own copy of its input, the partition's cache, or the request's
+// reply memory. A word is never passed from one of these to another: partitions copy the string.
 //
 //   word, short:    low byte 1 | length << 1, then the bytes         (a record's address is even)
 //   word, long:     address of a record: length u32 | bytes
@@ -29,12 +29,12 @@ static_assert(std::endian::native == std::endian::little);  // a short word's ta
 inline constexpr size_t kShortBytesMax = sizeof(uint64_t) - 1;
 inline constexpr size_t kRecordAlignment = 8;
 
-// Where answers are copied to: the reply memory of one request. Any AEU, at once.
+// The reply memory of one request, where answers are copied to. Any AEU, concurrently.
 class BytesSink {
  public:
-  // Room for `wanted` bytes, or for as many as are left if those are at least `least`, in one
-  // piece, aligned to kRecordAlignment; `given` says how many. nullptr: there is no room, or no
-  // memory. REQUIRES: 1 <= least <= wanted.
+  // Room for `wanted` bytes in one piece, aligned to kRecordAlignment. If less is left, but at
+  // least `least`, gives that; `given` is the size. nullptr: no room, or no memory. REQUIRES: 1 <=
+  // least <= wanted.
   virtual std::byte* Take(size_t least, size_t wanted, size_t& given) = 0;
 
  protected:
@@ -52,7 +52,7 @@ inline uint64_t ShortWord(absl::string_view bytes) {
 }
 
 constexpr size_t BlockBytes(size_t length) { return sizeof(uint32_t) + length; }
-// What a record takes among others.
+// The size of a record next to others.
 constexpr size_t RecordBytes(size_t length) {
   return base::RoundUp(BlockBytes(length), kRecordAlignment);
 }
@@ -63,7 +63,7 @@ inline void* RecordOf(uint64_t word) {
   return reinterpret_cast<void*>(word);  // NOLINT: what the word is
 }
 
-// The bytes of a valid word; of a short one they stand in `word` itself.
+// The bytes of a valid word; those of a short word are in `word` itself.
 inline absl::string_view BytesOf(const uint64_t& word) {
   if (IsShort(word)) {
     return {reinterpret_cast<const char*>(&word) + 1, (word & 0xff) >> 1};
@@ -74,7 +74,7 @@ inline absl::string_view BytesOf(const uint64_t& word) {
   return {record + sizeof length, length};
 }
 
-// Bytes of the records that a word of such a length needs; 0 for a short one.
+// Bytes of the record for a string of this length; 0 for a short one.
 constexpr size_t LongRecordBytes(size_t length) {
   return length <= kShortBytesMax ? 0 : RecordBytes(length);
 }

@@ -1,6 +1,6 @@
-// What a conditional write makes of one key: the whole meaning of the four operations, one function
-// for each, and Decide for all. Given where the key's value stands (nullptr: the key is absent) a
-// function says what is to be stored, if anything, and what the key is answered. Pure; any thread.
+// What a conditional write does to one key: the complete semantics of the four operations, one
+// function for each, and Decide for all. A function gets a pointer to the key's value (nullptr: the
+// key is absent). It returns what to store, if anything, and the answer. Pure; any thread.
 #ifndef ERIS_STORAGE_CONDITIONAL_WRITE_H_
 #define ERIS_STORAGE_CONDITIONAL_WRITE_H_
 
@@ -14,17 +14,17 @@ namespace eris::storage {
 struct ConditionalWrite {
   bool stores = false;
   uint64_t stored = 0;
-  // Unless there is no memory for a key that is new.
+  // Valid unless there is no memory for a new key.
   KeyState state = KeyState::kAbsent;
   bool answers = false;  // there is a value to answer with
   uint64_t answer = 0;
 
-  // For want of memory, before anything is stored.
+  // Called if there is no memory, before anything is stored.
   void Refuse() {
     state = KeyState::kNoMemory;
     answers = false;
   }
-  // Writes what the part's key at `index` is answered.
+  // Writes the answer of the part's key at `index`.
   void Answer(const BatchPart& part, uint32_t index) const {
     const uint32_t position = part.positions[index];
     if (answers) part.values_out[position] = answer;
@@ -32,7 +32,7 @@ struct ConditionalWrite {
   }
 };
 
-// The answer is the value that is in the way.
+// The answer is the existing value.
 inline ConditionalWrite InsertIfAbsent(const uint64_t* value, uint64_t desired) {
   if (value == nullptr) return {.stores = true, .stored = desired};
   return {.state = KeyState::kPresent, .answers = true, .answer = *value};
@@ -59,7 +59,7 @@ inline ConditionalWrite CompareAndSet(const uint64_t* value, uint64_t desired, u
           .answer = *value};
 }
 
-// Modulo 2^64, so that the two's complement of a number subtracts it. An absent key counts from 0.
+// Modulo 2^64; add the two's complement of a number to subtract it. An absent key counts from 0.
 // The answer is the sum.
 inline ConditionalWrite Add(const uint64_t* value, uint64_t delta) {
   const uint64_t sum = (value == nullptr ? 0 : *value) + delta;
@@ -70,7 +70,7 @@ inline ConditionalWrite Add(const uint64_t* value, uint64_t delta) {
           .answer = sum};
 }
 
-// `expected` counts for kCompareAndSet alone. REQUIRES: IsConditional(operation).
+// `expected` is used only for kCompareAndSet. REQUIRES: IsConditional(operation).
 inline ConditionalWrite Decide(Operation operation, const uint64_t* value, uint64_t desired,
                                uint64_t expected) {
   switch (operation) {

@@ -1,6 +1,6 @@
 // Keys inside the engine: order-preserving bytes, compared like memcmp. A u64 key is its eight
-// bytes most significant first, so that integers and bytes order alike; those of
-// two parts stand in two words. Byte-string keys would come with their own column type.
+// bytes most significant first, so integers and bytes have the same order; two-part keys are two
+// words.
 #ifndef ERIS_STORAGE_KEY_H_
 #define ERIS_STORAGE_KEY_H_
 

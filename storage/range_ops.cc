@@ -11,14 +11,14 @@
 namespace eris::storage {
 namespace {
 
-// Without a branch on the keys: all but always they do.
+// No branch on the keys: they nearly always ascend.
 bool Ascend(const std::vector<uint64_t>& keys) {
   bool ascend = true;
   for (size_t i = 1; i < keys.size(); ++i) ascend &= keys[i - 1] < keys[i];
   return ascend;
 }
 
-// The first row that is not above the one before it, by its second part where that is a part.
+// The first row that is not above the one before it; second parts count only in two-part keys.
 absl::Status CheckOrder(const ExchangeChunk& chunk, bool two_parts) {
   for (size_t i = 1; i < chunk.keys.size(); ++i) {
     const bool same = two_parts && chunk.keys[i - 1] == chunk.keys[i];
@@ -66,7 +66,7 @@ Range ChunkRange(const Range& leaving, Exchange::End from, bool all,
   if (all) return leaving;
   if (keys.empty()) return {leaving.lo, leaving.lo};
   if (from == Exchange::End::kHigh) return {Key::FromU64(keys.front()), leaving.hi};
-  // More rows follow, so the last one of the chunk is not the last key there is.
+  // More rows follow, so the range ends after the chunk's last key.
   return {leaving.lo, Key::FromU64(keys.back() + 1)};
 }
 

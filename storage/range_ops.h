@@ -1,4 +1,4 @@
-// What partitions of every kind do with key ranges, whose boundaries have 8 bytes, and with the
+// Operations of all kinds of partitions on key ranges, whose boundaries have 8 bytes, and on the
 // chunks of copy transfers. Any thread. Paper: ERIS 3.3.2.
 #ifndef ERIS_STORAGE_RANGE_OPS_H_
 #define ERIS_STORAGE_RANGE_OPS_H_
@@ -24,24 +24,24 @@ std::string Text(const Range& range);
 absl::Status CheckWidth(const Key& key);
 absl::Status CheckWidth(const Range& range);
 
-// Errors: InvalidArgument (not an end of `range`, and not all of it either; boundaries).
+// Errors: InvalidArgument (neither an end of `range` nor all of it; boundaries).
 absl::Status CheckEnd(const Range& end, const Range& range);
 
-// What changes hands with the rows of `keys`, ascending, which are all of `leaving` or those at
+// The range that moves with the rows of `keys`, ascending, which are all of `leaving` or those at
 // its end `from`.
 Range ChunkRange(const Range& leaving, Exchange::End from, bool all,
                  const std::vector<uint64_t>& keys);
 
-// Whether a chunk may be ingested by itself, wherever it goes. Errors: InvalidArgument (boundaries,
+// Whether a chunk is valid by itself, whatever its target. Errors: InvalidArgument (boundaries,
 // unequal columns, second parts of one-part keys, keys outside `covers` or not ascending).
 absl::Status CheckChunk(const ExchangeChunk& chunk, bool two_parts = false);
-// The same, of chunks whose values stand elsewhere.
+// The same, for chunks without a value column.
 absl::Status CheckChunkKeys(const ExchangeChunk& chunk, bool two_parts = false);
 
 absl::Status NoMemory(absl::string_view what);
 
-// Of a partition's Rehome. Errors: InvalidArgument (the caches are of different managers: blocks
-// could not go home).
+// For a partition's Rehome. Errors: InvalidArgument (the caches have different managers: blocks
+// could not be returned).
 absl::Status CheckHome(const memory::LocalCache& from, const memory::LocalCache& to);
 
 constexpr void MakeEmpty(Range& range) { range.hi = range.lo; }
@@ -63,7 +63,7 @@ constexpr void Widen(Range& range, const Range& by) {
   }
 }
 
-// Takes `end`, an end of `range` or all of it, off.
+// Removes `end`, an end of `range` or all of it.
 constexpr void CutOff(Range& range, const Range& end) {
   if (end.Empty()) return;
   if (end == range) {

@@ -1,4 +1,4 @@
-// Copying strings out of a partition: into pieces of a reply's memory. Used within one call of a
+// Copies strings out of a partition, into pieces of a reply's memory. Used within one call of a
 // partition.
 #ifndef ERIS_STORAGE_REPLY_ROOM_H_
 #define ERIS_STORAGE_REPLY_ROOM_H_
@@ -16,17 +16,17 @@ inline void PrefetchRecord(uint64_t word) {
   if (!IsShort(word)) base::Prefetch(RecordOf(word));
 }
 
-// The piece of reply memory that answers of one part are copied to.
+// The piece of reply memory for the answers of one part.
 class ReplyRoom {
  public:
-  // Of `wanted` bytes, or what there is.
+  // Takes `wanted` bytes, or as many as are left.
   void Open(BytesSink* sink, size_t wanted) {
     sink_ = sink;
     at_ = nullptr;
     left_ = 0;
     if (sink != nullptr && wanted > 0) at_ = sink->Take(1, wanted, left_);
   }
-  // Copies the answer; false: there is no room for it.
+  // Copies the answer; false: there is no room.
   bool Put(uint64_t word, uint64_t& out) {
     if (IsShort(word)) {
       out = word;
@@ -41,7 +41,7 @@ class ReplyRoom {
     copied_ += bytes.size();
     return true;
   }
-  // The same, also where the room was opened for less: a value that has grown since.
+  // The same for a value that may have grown since Open: takes more room if needed.
   bool PutChanged(uint64_t word, uint64_t& out) {
     if (Put(word, out)) return true;
     const size_t needed = RecordBytes(BytesOf(word).size());

@@ -1,4 +1,4 @@
-// Whether a slice of a scan has used its time up. Any thread.
+// Whether a slice of a scan has used up its time. Any thread.
 #ifndef ERIS_STORAGE_SCAN_BUDGET_H_
 #define ERIS_STORAGE_SCAN_BUDGET_H_
 
@@ -10,7 +10,7 @@
 
 namespace eris::storage {
 
-// A look at the clock takes 20 ns: rows between two of them are looked at in some 2 us.
+// A read of the clock takes 20 ns; the rows between two reads take about 2 us.
 inline bool Spent(const ScanBudget& budget) {
   if (budget.deadline_ns == std::numeric_limits<uint64_t>::max()) return false;
   const auto now = std::chrono::steady_clock::now().time_since_epoch();

@@ -1,9 +1,9 @@
-// What an AEU's turn knows of snapshots: the epoch that its writes are stamped with, and which
-// snapshots are held. Read once a turn, after all sources of commands have been cut. Plain data;
-// the AEU's own. Paper: ERIS 3.1 (MVCC).
+// Snapshots as an AEU's turn sees them: the epoch of its writes, and which snapshots are held. Read
+// once per turn, after all sources of commands have been cut. Plain data; belongs to the AEU.
+// Paper: ERIS 3.1 (MVCC).
 //
-// A snapshot S shows the writes stamped with S or less. So a write stamped e keeps what it replaces
-// if nothing is kept of that key for some held snapshot s < e.
+// A snapshot S shows the writes stamped with S or less. So a write stamped e keeps the value it
+// replaces if some held snapshot s < e has no kept value of that key.
 #ifndef ERIS_STORAGE_SNAPSHOT_VIEW_H_
 #define ERIS_STORAGE_SNAPSHOT_VIEW_H_
 
@@ -15,9 +15,9 @@ namespace eris::storage {
 
 struct SnapshotView {
   uint64_t epoch = 1;              // of this turn's writes
-  std::vector<uint64_t> active{};  // ascending; each held, and not aborted, when it was read
+  std::vector<uint64_t> active{};  // ascending; all were held, and not aborted, when read
 
-  // Whether some held snapshot s has from <= s < end: a version that stood from `from` and was
+  // Whether some held snapshot s has from <= s < end: a version that was valid from `from` and was
   // replaced at `end` is still needed.
   bool Needs(uint64_t from, uint64_t end) const {
     const auto first = std::lower_bound(active.begin(), active.end(), from);

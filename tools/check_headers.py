@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Checks that headers which take seconds to compile stay behind the few sources that need them.
 
-Usage: check_headers.py [--root DIR]. Prints each violation as file:line, with the way by which the header
-is reached; exit status 1 if there is one.
+Usage: check_headers.py [--root DIR]. Prints each violation as file:line, with the chain of includes that reaches the
+header; exit status 1 if there is one.
 
-CLI11 and nlohmann/json are known to one source each; what stands before them is clients/cli/text/flags.h and
-clients/json.h. gRPC and the generated messages are known to the client library's sources, not to those
-who use it.
+Only one source each may include CLI11 and nlohmann/json, behind clients/cli/text/flags.h and clients/json.h. The client
+library's sources may include gRPC and the generated messages, but not the library's users.
 """
 import argparse
 import pathlib
@@ -15,13 +14,13 @@ import sys
 
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 WIRE = re.compile(r"(?:grpc|google/protobuf|.*\.pb\.h$)")
-# Folders that reach CLI11 and nlohmann/json through these files alone.
+# Folders that may reach CLI11 and nlohmann/json only through these files.
 ONE_SOURCE = [
     (re.compile(r"CLI/"), "CLI11", "clients/cli/text/flags.cc"),
     (re.compile(r"nlohmann/"), "nlohmann/json", "clients/json.cc"),
 ]
 FOLDERS = ("clients", "tests")
-# The client library's headers for everybody. Others of clients/ are for its own sources.
+# The client library's public headers. Others of clients/ are for its own sources.
 PUBLIC = [
     f"clients/{name}.h"
     for name in (
@@ -29,7 +28,7 @@ PUBLIC = [
         "scan_reader",
     )
 ]
-# Whose files, and what they include, are without the wire.
+# Files of this folder, and everything they include, must not include the wire.
 NO_WIRE = "clients/cli"
 
 
@@ -39,7 +38,7 @@ class Tree:
         self.cache = {}
 
     def includes(self, path):
-        """(line, name) of each include of a file of the tree."""
+        """(line, name) of each include in a file of the tree."""
         if path not in self.cache:
             file = self.root / path
             lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
@@ -55,7 +54,7 @@ class Tree:
         return None
 
     def way_to(self, path, pattern):
-        """(line of `path`, [headers ...]) by which a header that matches is reached, or None."""
+        """(line of `path`, [headers ...]) by which a matching header is reached, or None."""
         seen = {path}
         todo = [(number, [name]) for number, name in self.includes(path)]
         while todo:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a folder includes only what lies below it, and a room of a folder only rooms below it: the
-layering of docs/internals/ARCHITECTURE.md.
+"""Checks that a folder includes only folders below it, and a room of a folder only rooms below it: the layering of
+docs/internals/ARCHITECTURE.md.
 
 Usage: check_layers.py [--root DIR]. Prints each violation as file:line; exit status 1 if there is one.
 """
@@ -10,18 +10,19 @@ import re
 import sys
 
 LAYERS = ["base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine"]
-# What each folder may include of ours, as prefixes. Tests may include everything.
+# What each folder may include of our headers, as prefixes. Tests may include everything.
 ALLOWED = {"include": ["eris/"]}
 for position, layer in enumerate(LAYERS):
     ALLOWED[layer] = ["eris/"] + [f"{below}/" for below in LAYERS[: position + 1]]
-# Customers of the engine: they see its interface and the wire, and themselves.
+# Users of the engine: they see its interface and the wire, and themselves.
 ALLOWED["wire"] = ["eris/", "wire/", "base/"]
-ALLOWED["server"] = ["eris/", "server/", "wire/", "base/"]  # base knows no domain word: no way past the interface
+# base has no domain words, so it does not bypass the interface
+ALLOWED["server"] = ["eris/", "server/", "wire/", "base/"]
 ALLOWED["clients"] = ["eris/", "clients/", "wire/"]
-# `eris serve` is the one customer of the server in process: its door, and what the door takes.
+# `eris serve` is the only in-process user of the server: its entry point, and the configuration that it takes.
 ALLOWED["clients/cli"] = ["eris/", "clients/", "server/serve.h", "server/state/config.h"]
 ALLOWED["examples"] = ["eris/"]
-# The rooms of a folder, lowest first; of those in one string none includes another. ".": the folder's own files.
+# The rooms of a folder, lowest first; rooms in one string must not include each other. ".": the folder's own files.
 ROOMS = {
     "storage": [".", "tree", "index hash", "table"],
     "storage/table": ["rows", "kernels", "query", "."],
@@ -45,7 +46,7 @@ def rule_of(path):
 
 
 def room_of(folder, path):
-    """The room of `folder` in which a file or an include lies, or None if it lies elsewhere."""
+    """The room of `folder` that contains a file or an include, or None if it is elsewhere."""
     if not path.startswith(f"{folder}/"):
         return None
     room, _, rest = path[len(folder) + 1 :].partition("/")
@@ -53,12 +54,14 @@ def room_of(folder, path):
 
 
 def floor_of(folder, room):
-    """How high the room lies; -1: it has no place in the order."""
+    """The level of the room; -1: it has no place in the order."""
     return next((at for at, rooms in enumerate(ROOMS[folder]) if room in rooms.split()), -1)
 
 
 def breach_of_rooms(path, name):
-    """What is wrong with the include of `name` in a folder with rooms that both the file and `name` lie in, or None."""
+    """The violation in the include of `name`, for a folder with rooms that contains both the file and `name`, or
+    None.
+    """
     for folder, order in ROOMS.items():
         rooms = room_of(folder, path), room_of(folder, name)
         if None in rooms or rooms[0] == rooms[1]:

@@ -6,7 +6,8 @@ Usage: check_names.py [--root DIR]. Prints each violation as file:line; exit sta
 Two classes of one name in one program violate the one-definition rule: the linker keeps one of each pair
 of equal symbols, and no compiler says so. Names in unnamed namespaces are left out, since the compiler
 refuses two of them where sources are compiled as one, and so are two definitions in one file, which are
-alternatives of the preprocessor. The checker reads text in the form that clang-format writes: what a namespace holds begins in the first column.
+alternatives of the preprocessor. The checker reads text as clang-format writes it: the content of a namespace begins in
+the first column.
 """
 import argparse
 import pathlib
@@ -20,7 +21,7 @@ TYPE = re.compile(r"(?:class|struct|union|enum(?: class| struct)?)\s+((?:(?:alig
 
 
 def definitions(text):
-    """(line number, qualified name) of each class or enumeration that a namespace holds."""
+    """(line number, qualified name) of each class or enumeration in a namespace."""
     spaces = []
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):

@@ -30,7 +30,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-# A process of its own group: Ctrl-C reaches this script alone, which then stops the server.
+# A separate process group: Ctrl-C reaches only this script, which then stops the server.
 set -m
 "$eris" serve --listen 127.0.0.1:0 --port-file "$work/port" >"$work/server.log" 2>&1 &
 server_pid=$!
@@ -78,8 +78,8 @@ run "scan, 1000 rows" scan --scan-rows 1000 --seconds "$seconds"
 run "scan, every row" scan --scan-rows 0 --requests 2
 
 "$eris" stats --output json >"$work/stats.json"
-# The program prints one member a line: an AEU's "keys" are those it has looked up or written, its "rows"
-# those it holds.
+# The program prints one member per line: an AEU's "keys" are those it has looked up or written, its "rows" those it
+# holds.
 echo
 awk -F'"' -v expected="$keys" '
   BEGIN              { count = 0 }
@@ -101,17 +101,17 @@ awk -F'"' -v expected="$keys" '
   }' "$work/stats.json"
 
 
-# An AEU's running sum of keys, a line each.
+# An AEU's running sum of keys, one per line.
 keys_done() {
   "$eris" stats --output json | awk -F'"' '
     /"aeus": \[/ { part = 1 } /"numa_nodes": \[/ { part = 0 } /"keys":/ && part { print $4 }'
 }
-# shares <sums before> <sums behind>: each AEU's part of the keys asked for in between.
+# shares <sums before> <sums after>: each AEU's part of the keys in between.
 shares() {
   paste "$1" "$2" | awk '{ done[NR] = $2 - $1; sum += done[NR] }
     END { for (i = 1; i <= NR; ++i) printf "%s AEU %d %5.1f %%", (i > 1 ? "," : ""), i - 1, 100 * done[i] / sum }'
 }
-# lookups <name> <seconds>: of the lower half of the keys, and who answered them.
+# lookups <name> <seconds>: looks up the lower half of the keys, and prints which AEUs answered.
 lookups() {
   keys_done >"$work/before"
   load lookup --batch 16384 --seconds "$2" --key-part 0.5

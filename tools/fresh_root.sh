@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that the repository needs nothing but a bare Debian 12: makes a minbase root with debootstrap,
-# clones the last commit into it, and runs verbs of ./dev there with that root's own tools alone.
+# Proves that the repository needs only a bare Debian 12: makes a minbase root with debootstrap, clones the last commit
+# into it, and runs verbs of ./dev there with only that root's own tools.
 #
 # usage: tools/fresh_root.sh [-k] [-d folder] [verb...]      (as root; default verbs: demo test)
 #   -d folder  where the root is made (default: a new folder under ${TMPDIR:-/tmp})
@@ -32,7 +32,7 @@ cleanup() {
   local point
   for ((i = ${#mounted[@]} - 1; i >= 0; i--)); do umount -l "${mounted[i]}" || true; done
   if ((!keep)); then
-    # Never through a mount that did not come off.
+    # Never remove through a mount that could not be unmounted.
     for point in proc sys dev; do mountpoint -q "$root/$point" && { echo "fresh_root: $root stays, $point is mounted" >&2; return; }; done
     rm -rf --one-file-system "$root"
   else
@@ -55,7 +55,7 @@ if [[ ! -x "$root/usr/bin/apt-get" ]]; then
 fi
 printf 'fresh_root: %-10s %6d s\n' root "$((SECONDS - started))"
 
-# Of this machine: where packages come from, whom to trust, how names are found.
+# From this machine: package sources, trusted certificates, name resolution.
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 for source in /etc/apt/sources.list.d/debian*.sources; do
   [[ -f "$source" ]] && cp "$source" "$root/etc/apt/sources.list.d/" && : > "$root/etc/apt/sources.list"
@@ -78,7 +78,7 @@ rm -rf "$root/src/eris"; mkdir -p "$root/src"
 git clone -q --no-hardlinks "$repository" "$root/src/eris"
 echo "fresh_root: commit $(git -C "$root/src/eris" rev-parse --short HEAD)"
 
-# Only settings that name a proxy, a registry or a certificate come along, and the two that CI sets.
+# Only settings for a proxy, a registry or a certificate are copied, and the two that CI sets.
 settings=(HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 while IFS='=' read -r name value; do
   case "$name" in

@@ -3,12 +3,13 @@
 
     tools/goals.py <builddir> [part...] [--tiny]
 
-One line a goal:  GOAL <id> reached=<x> goal=<op><y> held|short|NOT-MEASURED|FAILED  # how it was measured
-A short goal is a figure to work on, not an error. NOT-MEASURED: this machine has nothing to measure it with; FAILED: its
-measurement ended with an error, or without the figure. Exit code 1 for either of the two. Reports are kept in
-<builddir>/goals, and all that are there make the table <builddir>/goals.md, which docs/lab/goals.md holds a copy of.
+One line per goal:  GOAL <id> reached=<x> goal=<op><y> held|short|NOT-MEASURED|FAILED  # how it was measured A short
+goal is a figure to work on, not an error. NOT-MEASURED: this machine cannot measure it; FAILED: its measurement ended
+with an error, or without the figure. Exit code 1 for either of the two. Reports are kept in <builddir>/goals; all
+existing ones make the table <builddir>/goals.md, and docs/lab/goals.md has a copy of it.
 
---tiny: every part in sizes of seconds, for tests. The figures mean nothing; exit code 1 only for FAILED, 77 when a package is
+--tiny: every part in sizes of seconds, for tests. The figures mean nothing; exit code 1 only for FAILED, 77 when a
+package is
 missing.
 """
 import argparse

@@ -1,5 +1,5 @@
-"""The goals of load balancing: recovery and dips of a load that shifts, copies under lookups, evenness on many AEUs, transfers
-alone, linearizable histories. Part of tools/goals.py."""
+"""The goals of load balancing: recovery and dips with a shifting load, copies under lookups, evenness on many AEUs,
+transfers alone, linearizable histories. Part of tools/goals.py."""
 import json
 import os
 import pathlib
@@ -44,7 +44,7 @@ def linearizable(run):
 
 
 def part(run, name):
-    """One part of the driver's report; kept in the build, for bench/balancer/plot.py."""
+    """One part of the driver's report; kept in the build folder, for bench/balancer/plot.py."""
     report = run.script(DRIVER, "--parts", name)
     path = pathlib.Path(run.build, "balancer-tiny.json" if run.tiny else "balancer.json")
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

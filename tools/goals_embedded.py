@@ -13,7 +13,7 @@ KEYS = 1 << 26
 THREADS = 2
 BATCH = 1024
 REMOTE_ACCESSES = "remote.remote_accesses_over_shared"
-# What is counted as upserts: inserting KEYS new keys into the empty index. Rewriting is told in the note.
+# Upserts means inserting KEYS new keys into the empty index. The note reports rewriting.
 GOALS = (("remote.embedded_lookups_over_shared", "shared", "lookups_s", at_least(2)),
          ("remote.embedded_upserts_over_shared", "shared", "inserts_s", at_least(1.5)),
          ("remote.embedded_lookups_over_shared_batched", "shared_batched", "lookups_s", at_least(0.8)))

@@ -1,5 +1,5 @@
-"""The goals of imports under the balancer: however a file is ordered and however fast it comes, the AEUs share its rows when it
-has settled, and nothing moves to and fro. Part of tools/goals.py."""
+"""The goals of imports under the balancer: whatever the order and the speed of a file, the AEUs share its rows evenly
+after a while, and no rows move back and forth. Part of tools/goals.py."""
 import collections
 import contextlib
 import json
@@ -24,12 +24,12 @@ IMPORTS_MEASURED = (
     *(Import(0.5, 2, order, "a tenth") for order in ("ordered", "shuffled")))
 IMPORTS_TINY = (Import(0.001, 2, "ordered", "full"), Import(0.001, 3, "shuffled", "a tenth"))
 
-SETTLED_SECONDS = 16  # the balancer's rest before it evens out rows, and some
+SETTLED_SECONDS = 16  # slightly more than the balancer's rest before it evens out rows
 SETTLED_SECONDS_MAX = 90
 
 
 class Server:
-    """A server with so many AEUs, and what its clients ask it."""
+    """A server with this many AEUs, and its clients' calls."""
 
     def __init__(self, run, aeus):
         self.run, self.eris, self.aeus = run, f"{run.build}/clients/cli/eris", aeus
@@ -49,7 +49,7 @@ class Server:
         return json.loads(self.ask(*words, "--output", "json"))
 
     def import_file(self, *words, speed="full"):
-        """`a tenth`: of each tenth of a second the client runs for a hundredth."""
+        """`a tenth`: the client runs for a hundredth of each tenth of a second."""
         client = subprocess.Popen([self.eris, "import", *map(str, words)], env={**os.environ, **self.env}, stdout=subprocess.DEVNULL)
         while speed != "full" and client.poll() is None:
             client.send_signal(signal.SIGSTOP)
@@ -70,7 +70,7 @@ class Server:
         return int(self.json("balancer", "status")["rows_moved"])
 
     def settle(self):
-        """Until nothing has moved for a while."""
+        """Waits until nothing has moved for a while."""
         quiet = 0.5 if self.run.tiny else SETTLED_SECONDS
         began = since = time.monotonic()
         moved = self.rows_moved()
@@ -129,7 +129,7 @@ def ascending(run):
 
 
 def scans(run):
-    """A table that lies 98 : 2, and 30 seconds of scans of it."""
+    """A table that is divided 98 : 2, and 30 seconds of scans of it."""
     scale, seconds = (0.001, 0.5) if run.tiny else (0.5, 30)
     with tempfile.TemporaryDirectory() as folder, Server(run, 2) as it:
         path = files(run, folder, scale)["ordered"]

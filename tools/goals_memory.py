@@ -1,5 +1,5 @@
-"""The goals of the engine's own memory: compared with five allocators on its tree's trace, and what it costs the system. Part
-of tools/goals.py."""
+"""The goals of the engine's own memory: compared with five allocators on its tree's trace, and its cost for the system.
+Part of tools/goals.py."""
 import json
 import pathlib
 import subprocess
@@ -58,7 +58,7 @@ def tree(run):
 
 
 def accounting(run):
-    """Drift is a failed test, and a figure here."""
+    """Drift is a failed test, and also a figure here."""
     with tempfile.TemporaryDirectory() as work:
         path = pathlib.Path(work, "cases.json")
         subprocess.run([f"{run.build}/{ACCOUNTING_TEST}", "--gtest_filter=*MemoryAccountingTest.*", f"--gtest_output=json:{path}"],

@@ -1,5 +1,5 @@
-"""The goals of order: what one session or stream sends on a key takes effect in that order while ranges move all the time, and
-moves end in time beside objects that come and go. Part of tools/goals.py."""
+"""The goals of order: commands of one session or stream for a key take effect in the order of sending while ranges move
+continuously, and moves end in time while objects are created and dropped. Part of tools/goals.py."""
 import json
 import os
 import subprocess
@@ -12,12 +12,14 @@ SESSIONS, STREAMS = 16, 4
 
 
 def pipelines(run):
-    """Sessions on all kinds that have keys and gRPC streams at once, every answer predicted from the order of sending."""
+    """Sessions on all kinds with keys and gRPC streams concurrently; every answer is predicted from the order of
+    sending.
+    """
     batches = 20_000 if run.tiny else BATCHES
     command = [f"{run.build}/tests/stress/stress_run", "--seconds", 0, "--batches", batches, "--sessions", SESSIONS, "--streams", STREAMS,
                "--loads", "pipelines,streams,moves", "--balancer", 0, "--small-buffers", 0, "--memory-mib", 512]
     done = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE)
-    if done.returncode not in (0, 1):  # 1 says that something was wrong, as the figures do
+    if done.returncode not in (0, 1):  # 1 means that an answer was wrong, as the figures show
         raise subprocess.CalledProcessError(done.returncode, command)
     found = json.loads(last_line(done.stdout))
     if found["faults"] > found["out_of_order"]:

@@ -1,4 +1,4 @@
-"""The goals of remote access: `./dev goals remote`. Each is a ratio of what was measured in turns in this run; server and
+"""The goals of remote access: `./dev goals remote`. Each is a ratio of measurements that alternate in this run; server and
 client have one core each. Part of tools/goals.py."""
 import dataclasses
 import functools
@@ -14,29 +14,29 @@ import time
 from goals_embedded import EMBEDDED
 from goals_run import Absent, NotPossible, Part, Step, at_least, at_most
 
-# Keys of a batch, batches in flight: as eris bench and the peers are asked for.
+# Keys of a batch, batches in flight: as used for eris bench and the peers.
 SHAPES = {"single_1": (1, 1), "single_64": (1, 64), "256": (256, 64), "4096": (4096, 8), "256_alone": (256, 1),
           "4096_alone": (4096, 1)}
 
 
 def cpu_list(text):
-    """The kernel's way to write several: 0-2,5."""
+    """The kernel's notation for several cpus: 0-2,5."""
     ends = [[int(end) for end in part.split("-")] for part in text.strip().split(",")]
     return {cpu for end in ends for cpu in range(end[0], end[-1] + 1)}
 
 
 def siblings(cpu):
-    """The cpus of its core, itself among them."""
+    """The cpus of its core, including itself."""
     try:
         with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as file:
             return cpu_list(file.read())
-    except OSError:  # a system that does not say
+    except OSError:  # a system that does not tell
         return {cpu}
 
 
 @functools.cache
 def cpus():
-    """The server's and the client's: of two cores. Errors: NotPossible (there is one core)."""
+    """The cpus of server and client, on two cores. Errors: NotPossible (there is one core)."""
     allowed = sorted(os.sched_getaffinity(0))
     of_other_cores = [cpu for cpu in allowed if cpu not in siblings(allowed[0])]
     if not of_other_cores:
@@ -49,7 +49,7 @@ def pinned(cpu, command):
 
 
 class Peer:
-    """A server on its core, on a port that it chose, or was given."""
+    """A server on its core, on a port that it chose, or a given one."""
 
     def __init__(self, command, port_file=None, port=None):
         self.process = subprocess.Popen(pinned(cpus()[0], command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -101,7 +101,7 @@ TINY = Size(rounds=1, keys=20_000, seconds=0.1, warm_up=0.02)
 
 
 class Clients:
-    """What puts load on servers, on the client's cpu."""
+    """The load generators, on the client's cpu."""
 
     def __init__(self, build, size=FULL):
         self.build, self.size = build, size
@@ -138,12 +138,14 @@ def median(reports, field=rate):
 
 
 def client_cpu(report):
-    """How busy the client was, of eris bench or of redis_load: 1 is a core."""
+    """How busy the client was, for eris bench or redis_load: 1 is a whole core."""
     return report["client_cpu"] if "client_cpu" in report else max(report["generators_cpu"])
 
 
 def engine_s_per_key(embedded_rate, null_rate):
-    """Of the engine alone: the generator shares its core, and takes what it takes with nothing behind it."""
+    """For the engine alone: subtracts the generator's time, measured without an engine, because the generator shares
+    its core.
+    """
     return 1 / embedded_rate - 1 / null_rate
 
 
@@ -269,7 +271,7 @@ def loopback(run):
 
 
 def generator(run):
-    """On both cores: what the generators do alone, and with an engine behind them."""
+    """On both cores: the generators alone, and with an engine."""
     clients = Clients(run.build, TINY if run.tiny else FULL)
     both = ",".join(map(str, cpus()))
     shape = ("lookup", "--batch", 1024, "--connections", 2, "--seconds", clients.size.seconds, "--verify")

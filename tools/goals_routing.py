@@ -5,8 +5,8 @@ from goals_run import Absent, Part, Step, at_least, at_most
 
 RAW = "bench/routing/raw_routing"
 
-# Whole turns: an outgoing buffer of 4096 commands fills within one. The peer with commands as its elements, and with the
-# smallest element that tells the same; the better of two block sizes each.
+# Whole turns: an outgoing buffer of 4096 commands fills within one. The peer with commands as its elements, and with
+# the smallest equivalent element; the better of two block sizes each.
 WHOLE, SMALLEST = ("queue", "queue_512"), ("queue32", "queue32_512")
 
 
@@ -35,7 +35,7 @@ def raw(run):
 
 
 def key(run):
-    """What routing adds to the lookup of a key."""
+    """The cost that routing adds to the lookup of a key."""
     size = ("--keys", 16_000, "--rounds", 1, "--ms", 5) if run.tiny else ()
     keys = run.json([f"{run.build}/bench/routing/routed_keys", "--batches", "256,1024,4096,16384", *size, "--json", "-"])
     worst = max(keys["points"], key=lambda point: point["routing_ns"])
@@ -46,7 +46,7 @@ def key(run):
 
 
 def turn(run):
-    """A turn with many AEUs, of which one is addressed."""
+    """A turn with many AEUs, only one of which is addressed."""
     size = ("--benchmark_repetitions=2", "--benchmark_min_time=0.001") if run.tiny else \
         ("--benchmark_repetitions=7", "--benchmark_min_time=0.1")
     report = run.json([f"{run.build}/bench/routing/turn_bench", "--benchmark_filter=^turn/aeus:(2|512)$", "--benchmark_format=json",
@@ -59,7 +59,7 @@ def turn(run):
 
 
 def routed_lookup(run):
-    """What routing, reply and completion leave of the bare partition's batched lookups."""
+    """The throughput of the bare partition's batched lookups that remains with routing, reply and completion."""
     size = (16_384, 0.01, 1) if run.tiny else ()
     one = run.json([f"{run.build}/bench/engine/routed_lookup", *size])
     run.goal("engine.routed_over_bare_lookup", one["routed_over_bare"],

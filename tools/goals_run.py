@@ -1,8 +1,8 @@
-"""One run of the goals: what a measurement reports to, and how its parts are run. Part of tools/goals.py.
+"""One run of the goals: collects the results of measurements, and runs their parts. Part of tools/goals.py.
 
-A part (`./dev goals <part>`) is a list of steps. A step is a function of a Run and the goals that it reports, each exactly
-once, by `run.goal` or `run.no_goal`. A step that raises, ends the program or leaves a goal out hides no other: its goals
-that have no figure are told as FAILED, and the next step runs.
+A part (`./dev goals <part>`) is a list of steps. A step is a function of a Run and the goals that it reports, each
+exactly once, by `run.goal` or `run.no_goal`. A step that raises, ends the program or omits a goal does not affect
+others: its goals without a figure are reported as FAILED, and the next step runs.
 """
 import dataclasses
 import json
@@ -21,19 +21,21 @@ sys.path.insert(0, str(ROOT / "bench" / "paper"))
 import common  # noqa: E402
 
 HELD, SHORT = "held", "short"
-NOT_MEASURED = "NOT-MEASURED"  # there is nothing here to measure it with; the note says why
+NOT_MEASURED = "NOT-MEASURED"  # it cannot be measured here; the note says why
 FAILED = "FAILED"  # its measurement ended with an error, or without the figure
 
 
 class Absent(Exception):
-    """What a step needs cannot be had here: "<package> cannot be installed: <why>", as tools/dev/count_tests.py reads it."""
+    """A requirement of a step is not available here: "<package> cannot be installed: <why>", as
+    tools/dev/count_tests.py reads it.
+    """
 
 
 class NotPossible(OSError):
-    """This machine has nothing to measure a step's goals with; the text says what it lacks."""
+    """This machine cannot measure a step's goals; the text says what it lacks."""
 
 
-CANNOT_BE_HAD = 77  # a driver's exit code; the last line that it has printed is what Absent says, behind "SKIPPED: "
+CANNOT_BE_HAD = 77  # a driver's exit code; the last line of its output is the text of Absent, after "SKIPPED: "
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +55,7 @@ def at_most(wanted):
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """`test`: the path of the test that makes the same measurement; a tiny run leaves it to that."""
+    """`test`: the path of the test that makes the same measurement; a tiny run leaves it to that test."""
     measure: object
     goals: dict
     test: str = ""
@@ -80,8 +82,9 @@ class Result:
 
 
 class Run:
-    """What a step measures with, and reports to. `tiny`: sizes so small that the figures mean nothing: does it run at all,
-    and are its answers right."""
+    """The context of a step: it measures with it, and reports to it. `tiny`: sizes so small that the figures mean nothing;
+    only checks
+        that it runs, and that its answers are right."""
 
     def __init__(self, build, tiny=False):
         self.build, self.tiny = str(build), tiny
@@ -116,7 +119,7 @@ class Run:
         self._tell(Result(name, float(reached), goal.op, goal.wanted, HELD if held else SHORT, note))
 
     def no_goal(self, name, why):
-        """A goal that there is nothing to measure for."""
+        """Reports a goal that cannot be measured."""
         goal = self._goal(name)
         self._tell(Result(name, None, goal.op, goal.wanted, NOT_MEASURED, why))
 
@@ -139,7 +142,7 @@ class Run:
         except subprocess.CalledProcessError as error:
             how = f"ended with {error.returncode}" if error.returncode > 0 else f"was ended by signal {-error.returncode}"
             why = f"{' '.join(map(str, error.cmd))} {how}"
-        except (Exception, SystemExit) as error:  # whatever it is: the other steps go on
+        except (Exception, SystemExit) as error:  # any error: the other steps continue
             traceback.print_exc()
             why = f"{type(error).__name__}: {error}"
         for name, goal in list(self._goals.items()):
@@ -163,7 +166,9 @@ def last_line(text):
 # --- what is left of a run ---
 
 def measure(name, part, build, tiny):
-    """Runs the part's steps; its report, saved as <build>/goals/<name>.json (tiny: goals-tiny), and what is absent here."""
+    """Runs the part's steps; returns its report, saved as <build>/goals/<name>.json (tiny: goals-tiny), and what is
+    absent here.
+    """
     run, others, began = Run(build, tiny), common.OtherLoad(), time.monotonic()
     for step in part.steps:
         run.step(step)
@@ -180,7 +185,7 @@ def folder(build, tiny):
 
 
 def counted(goals):
-    """In words: how many of each outcome."""
+    """In words: the number of each outcome."""
     outcomes = [one["outcome"] for one in goals]
     return ", ".join(f"{outcomes.count(outcome)} {words}" for outcome, words in
                      ((HELD, "held"), (SHORT, "short"), (NOT_MEASURED, "not measured"), (FAILED, "failed")))

@@ -16,8 +16,9 @@ START_SECONDS_MAX = 60
 
 @contextlib.contextmanager
 def server(run, *options):
-    """`eris serve` on a free port of the loopback: its process, and the environment of its clients. Errors: OSError (it did
-    not start)."""
+    """`eris serve` on a free port of the loopback: its process, and the environment of its clients. Errors: OSError (it
+    did
+        not start)."""
     with tempfile.TemporaryDirectory() as work:
         port_file, said = os.path.join(work, "port"), os.path.join(work, "stderr")
         with open(said, "w", encoding="utf-8") as file:

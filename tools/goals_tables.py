@@ -15,7 +15,7 @@ def words_of(found, unit):
 
 
 def scans(run, aeus):
-    """Of a table that has as many AEUs. Errors: NotPossible (there are fewer cpus)."""
+    """For a table with as many AEUs. Errors: NotPossible (there are fewer cpus)."""
     if len(os.sched_getaffinity(0)) < aeus:
         raise NotPossible(f"this process may use fewer than {aeus} cpus")
     name = AEUS[aeus]

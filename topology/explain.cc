@@ -13,7 +13,7 @@
 namespace eris::topology {
 namespace {
 
-// A matrix wider than this tells a person nothing; the nearest neighbours are then listed instead.
+// A wider matrix is unreadable; the nearest neighbours are then listed instead.
 constexpr size_t kMatrixNumaNodesMax = 16;
 
 std::string Count(size_t count, const char* word) {
@@ -94,7 +94,7 @@ void ExplainDistances(const Topology& topology, std::string& text) {
   }
 }
 
-// Said where it is not the machine's own.
+// Shown if it is not the machine's own.
 std::string SourceText(const Topology& topology) {
   const ProcessLimits& limits = topology.limits();
   const bool ordinary = limits.memory_source.empty() || limits.memory_source == "physical memory";

@@ -21,8 +21,8 @@ std::optional<uint64_t> FreeMemoryBytes(const NumaNode& node, const std::string&
   return free;
 }
 
-// A zone begins with "Node 0, zone   Normal"; in it stands "        high     13345", in pages, the
-// mark above which the kernel stops looking for memory to take back. ("high:" is another figure.)
+// A zone begins with "Node 0, zone   Normal". Its line "        high     13345", in pages, is the
+// mark above which the kernel stops reclaiming memory. ("high:" is another figure.)
 uint64_t KernelReserveBytes(const NumaNode& node, const std::string& file) {
   constexpr uint64_t kPageBytes = 4096;
   std::ifstream zones(file);

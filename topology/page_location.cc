@@ -14,7 +14,8 @@ namespace eris::topology {
 
 absl::Status LocatePages(std::span<void* const> pages, std::span<int32_t> os_nodes) {
   ERIS_CHECK(pages.size() == os_nodes.size());
-  // Without a list of targets the call only tells; one that is not there answers -ENOENT.
+  // Without a list of targets the call only reports locations. A page that is not present gives
+  // -ENOENT.
   if (syscall(SYS_move_pages, 0, pages.size(), pages.data(), nullptr, os_nodes.data(), 0) != 0) {
     const int error = errno;
     const std::string message =

@@ -1,5 +1,5 @@
-// Asks the kernel where pages lie. Paper: locality-aware scheduling in Bobox, 5.2 (what first touch
-// promises, this verifies).
+// Asks the kernel where pages lie. Paper: locality-aware scheduling in Bobox, 5.2 (this verifies
+// the effect of first touch).
 #ifndef ERIS_TOPOLOGY_PAGE_LOCATION_H_
 #define ERIS_TOPOLOGY_PAGE_LOCATION_H_
 
@@ -10,11 +10,12 @@
 
 namespace eris::topology {
 
-// Of pages that have never been touched, or cannot be asked for.
+// For pages that have never been touched or cannot be queried.
 inline constexpr int32_t kPageNotPresent = -1;
 
-// os_nodes[i] becomes the NumaNode (the operating system's number) that holds the page of pages[i],
-// or kPageNotPresent. Shapes: equal lengths. Moves nothing; some microseconds per thousand pages.
+// Sets os_nodes[i] to the NumaNode (the operating system's number) that holds the page of pages[i],
+// or kPageNotPresent. Shapes: equal lengths. Moves nothing; takes some microseconds per thousand
+// pages.
 // Errors: Unimplemented (a kernel without NUMA), PermissionDenied, Internal.
 absl::Status LocatePages(std::span<void* const> pages, std::span<int32_t> os_nodes);
 

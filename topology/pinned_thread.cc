@@ -15,7 +15,7 @@
 namespace eris::topology {
 namespace {
 
-// Address space; pages come as they are used.
+// Address space; pages are allocated on first use.
 constexpr size_t kStackBytes = 8u << 20;
 constexpr size_t kGuardBytes = 64u << 10;
 
@@ -29,7 +29,7 @@ PinnedThread::PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node
   ERIS_CHECK(stack != MAP_FAILED);
   stack_ = static_cast<std::byte*>(stack);
   mprotect(stack_, kGuardBytes, PROT_NONE);
-  // A refusal is told by the pools, which bind far more.
+  // A refusal is reported by the pools, which bind far more.
   if (numa_node) (void)BindMemory(stack_ + kGuardBytes, kStackBytes, *numa_node);
 
   int error = Start(cpu);

@@ -1,7 +1,7 @@
-// A thread that runs on one cpu from its first instruction, on a stack of that cpu's NumaNode. A
-// thread that pins itself after its start has its stack's first page - where its thread-local data
-// and its outer frames are for good - touched by whoever created it, on that one's NumaNode. Paper:
-// ERIS 3.1 (an AEU's data is local).
+// A thread that runs on one cpu from its first instruction, on a stack of that cpu's NumaNode. If a
+// thread pins itself after its start, its creator has already touched the stack's first page, on
+// the creator's NumaNode. That page keeps the thread-local data and the outer frames. Paper: ERIS
+// 3.1 (an AEU's data is local).
 #ifndef ERIS_TOPOLOGY_PINNED_THREAD_H_
 #define ERIS_TOPOLOGY_PINNED_THREAD_H_
 
@@ -19,9 +19,9 @@ namespace eris::topology {
 
 class PinnedThread {
  public:
-  // Runs `body`. `cpu`: the operating system's number; -1: anywhere. `numa_node`: where its stack
-  // lies; nullopt: where it happens to. A system that refuses either gets a thread without:
-  // binding_status() tells. Aborts when the system has no thread or no stack to give.
+  // Runs `body`. `cpu`: the operating system's number; -1: anywhere. `numa_node`: where the stack
+  // is placed; nullopt: no preference. If the system refuses either, the thread runs without it;
+  // see binding_status(). Aborts if the system has no thread or no stack left.
   PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node, std::function<void()> body);
   ~PinnedThread();  // as Join
   PinnedThread(const PinnedThread&) = delete;

@@ -11,7 +11,7 @@
 namespace eris::topology {
 namespace {
 
-// A place that can hold an AEU: a hardware thread of the topology.
+// A place for one AEU: a hardware thread of the topology.
 struct Slot {
   NumaNodeId numa_node;
   uint32_t cpu = 0;
@@ -60,8 +60,7 @@ std::vector<Slot> DenseSlots(const Topology& topology, const std::vector<size_t>
   return slots;
 }
 
-// One NumaNode after the other, and within each every core's first hardware thread before any
-// second.
+// One NumaNode after the other; within each, every core's first hardware thread before any second.
 std::vector<Slot> SparseSlots(const Topology& topology, const std::vector<size_t>& cores,
                               bool per_hardware_thread) {
   std::map<NumaNodeId, std::vector<Slot>> by_numa_node;
@@ -109,8 +108,8 @@ absl::StatusOr<std::vector<Slot>> ExplicitSlots(const Topology& topology,
   return slots;
 }
 
-// The cpus of the real machine that stand in for a synthetic topology's cores; as many as asked
-// (and as can be spared) go to the network.
+// The cpus of the real machine that replace a synthetic topology's cores. As many as requested (and
+// available) go to the network.
 std::vector<uint32_t> StandInCpus(const Topology& topology, size_t network_cores,
                                   PlacementPlan& plan) {
   std::vector<uint32_t> cpus = topology.allowed_cpus();

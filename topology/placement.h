@@ -23,20 +23,23 @@ struct AeuPlace {
 
 struct PlacementPlan {
   std::vector<AeuPlace> aeus;          // by AeuId
-  std::vector<uint32_t> network_cpus;  // kept free of AEUs; empty: network threads go anywhere
-  std::vector<std::string> notes;      // what the plan could not give, one sentence each
+  std::vector<uint32_t> network_cpus;  // kept free of AEUs; empty: network threads run anywhere
+  std::vector<std::string> notes;      // what the plan could not provide, one sentence each
 };
 
 // Reads placement, aeu_count, aeu_per_hardware_thread, network_cores and aeu_cpus of `options`.
-// Without a number of AEUs there is one for each core (or hardware thread) that is left, but no
-// more than the quota of processors, rounded up, has room for beside the network cores; at least
-// one. An AEU takes a core (or a hardware thread) of the topology: dense fills a NumaNode before
-// the next, sparse goes round robin over the NumaNodes, none takes the NumaNodes of dense but pins
-// nothing. AEUs beyond the cores start over at the first. On a synthetic topology, whose cpus do
-// not exist, AEUs are pinned round robin on the allowed cpus; aeu_cpus then names the topology's
-// own cpus. Network cores are taken one by one from the NumaNode with the most cores left, last
-// core first. Errors: InvalidArgument: an unknown or repeated cpu in aeu_cpus, more than kAeusMax
-// AEUs. More network cores than the machine can spare is a note, not an error.
+//
+// Number: without aeu_count there is one AEU per core (or hardware thread) that is left after the
+// network cores. It is at least one, and together with the network cores at most the quota of
+// processors, rounded up.
+// Placement: an AEU takes a core (or a hardware thread) of the topology. Dense fills a NumaNode
+// before the next, sparse goes round robin over the NumaNodes, none uses the NumaNodes of dense but
+// pins nothing. AEUs beyond the number of cores start over at the first core. On a synthetic
+// topology, whose cpus do not exist, AEUs are pinned round robin on the allowed cpus; aeu_cpus then
+// names the topology's own cpus.
+// Network cores are taken one by one from the NumaNode with the most cores left, last core first.
+// More network cores than the machine can spare is a note, not an error.
+// Errors: InvalidArgument (an unknown or repeated cpu in aeu_cpus, more than kAeusMax AEUs).
 absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Options& options);
 
 // The machine and the plan as text for a person.

@@ -35,7 +35,7 @@ bool Contains(const std::vector<std::string>& words, absl::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// One hierarchy of cgroups, and where the process is in it.
+// A hierarchy of cgroups, and the process's path in it.
 struct Membership {
   std::vector<std::string> controllers;  // empty: version 2
   std::string path;                      // "/a/b"; "/" is the hierarchy's root
@@ -97,7 +97,7 @@ std::vector<Mount> ReadMounts(const std::string& root) {
   return mounts;
 }
 
-// Where they usually are, for a system whose mounts cannot be read.
+// The usual mounts, for a system whose mounts cannot be read.
 std::vector<Mount> UsualMounts() {
   std::vector<Mount> mounts;
   for (const char* directory : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
@@ -112,9 +112,9 @@ std::vector<Mount> UsualMounts() {
   return mounts;
 }
 
-// The path below a mount of a process at `path`: "" or "/b/c". A container often sees a part of the
-// hierarchy, but its own path from the hierarchy's root, or the other way round: then all that is
-// known is the mount's top.
+// The path, below a mount, of a process at `path`: "" or "/b/c". A container often sees only a part
+// of the hierarchy but its own path from the hierarchy's root, or the reverse: then only the
+// mount's top is known.
 std::string Below(const std::string& top, std::string path) {
   if (absl::StrContains(path, "/..")) return "";
   if (top != "/") {
@@ -157,11 +157,10 @@ class Reader {
   }
 
  private:
-  // `path`: of the cgroup inside its hierarchy, for the source; `directory`: where its files are.
+  // `path`: the cgroup inside its hierarchy, for the source text; `directory`: where its files are.
   using ReadOne = void (Reader::*)(const std::string& path, const std::string& directory);
 
-  // The process's cgroup and every ancestor down to the mount's top. Those that are not there say
-  // nothing.
+  // The process's cgroup and every ancestor down to the mount's top. Missing ones are skipped.
   void Walk(const Mount& mount, const Membership& membership, ReadOne read) {
     std::string below = Below(mount.top, membership.path);
     const std::string top = mount.top == "/" ? "" : mount.top;
@@ -186,7 +185,7 @@ class Reader {
 
   void ReadMemory1(const std::string& path, const std::string& directory) {
     TakeMemory(FirstWord(directory, "memory.limit_in_bytes"), "memory.limit_in_bytes", path);
-    // The lowest limit above, also of ancestors that the process cannot see.
+    // The lowest limit of all ancestors, including those that the process cannot see.
     constexpr absl::string_view kLowest = "hierarchical_memory_limit ";
     for (const std::string& line : Lines(ReadText(directory + "/memory.stat"))) {
       if (!absl::StartsWith(line, kLowest)) continue;
@@ -213,7 +212,7 @@ class Reader {
     limits_.memory_source = absl::StrCat("cgroup ", file, " of ", path);
   }
 
-  // Version 1 says -1 for "no quota", which is no number here.
+  // In version 1, -1 means "no quota"; it does not parse as a number here.
   void TakeCpus(const std::string& quota_text, const std::string& period_text, const char* file,
                 const std::string& path) {
     const std::optional<uint64_t> quota = Number(quota_text);

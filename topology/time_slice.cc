@@ -7,14 +7,14 @@
 namespace eris::topology {
 namespace {
 
-// The kernel's struct sched_attr, first version; the C library has no name for it.
+// The kernel's struct sched_attr, first version; the C library does not declare it.
 struct Attributes {
   uint32_t size = sizeof(Attributes);
   uint32_t policy = 0;
   uint64_t flags = 0;
   int32_t nice = 0;
   uint32_t priority = 0;
-  uint64_t runtime_ns = 0;  // of usual threads: their slice
+  uint64_t runtime_ns = 0;  // for normal threads: their slice
   uint64_t deadline_ns = 0;
   uint64_t period_ns = 0;
 };

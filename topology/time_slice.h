@@ -1,5 +1,5 @@
-// How long the calling thread runs before others that wait for its cpu get their turn. Linux 6.12
-// and later; older systems have one slice for all.
+// How long the calling thread runs before other threads that wait for its cpu get their turn. Linux
+// 6.12 and later; older systems have one slice for all.
 #ifndef ERIS_TOPOLOGY_TIME_SLICE_H_
 #define ERIS_TOPOLOGY_TIME_SLICE_H_
 
@@ -7,14 +7,14 @@
 
 namespace eris::topology {
 
-// The system's least one.
+// The system's minimum.
 inline constexpr uint64_t kTimeSliceNsMin = 100'000;
 
-// Asks for slices of `ns`; the thread's policy and priority stay as they are. It is woken sooner
-// and put aside sooner where others want the cpu; its share stays the same. False: the system
-// refuses, or the thread has another policy than the usual one.
+// Asks for slices of `ns`; the thread's policy and priority do not change. If other threads want
+// the cpu, this thread is woken sooner and preempted sooner; its share stays the same. False: the
+// system refuses, or the thread has another policy than the normal one.
 bool SetTimeSlice(uint64_t ns);
-// What has been asked for. 0: nothing, or the system does not say.
+// The slice that has been requested. 0: none, or unknown.
 uint64_t TimeSliceNs();
 
 }  // namespace eris::topology

@@ -12,7 +12,7 @@
 namespace eris::topology {
 namespace {
 
-// The largest machine that makes sense to describe; a slip of the keyboard must not eat the memory.
+// The largest machine that makes sense to describe; a typing error must not use up the memory.
 constexpr uint64_t kSyntheticCpusMax = 1u << 16;
 
 struct HwlocDeleter {
@@ -31,7 +31,7 @@ absl::Status BadDescription(const std::string& description, absl::string_view re
                    "; expected an hwloc description such as \"numa:4 core:2 pu:1\""));
 }
 
-// The product of the counts of "type:count" levels; attributes in parentheses hold no counts.
+// The product of the counts of "type:count" levels; attributes in parentheses have no counts.
 uint64_t DescribedCpus(const std::string& description) {
   uint64_t cpus = 1;
   int depth = 0;
@@ -60,13 +60,14 @@ absl::StatusOr<Topology> Topology::Discover() {
   const RealMachine real = TopologyBuilder::ReadRealMachine();
   const HwlocTopology loaded = NewHwloc();
   if (loaded == nullptr) return absl::InternalError("hwloc cannot start");
-  // Disallowed parts are read too, so that a core keeps its NumaNode when only that one's memory is
-  // out of bounds; `real.allowed_cpus` then does the restricting.
+  // Reads disallowed parts too, so that a core keeps its NumaNode if only that NumaNode's memory is
+  // disallowed; `real.allowed_cpus` then restricts the cpus.
   if (hwloc_topology_set_flags(loaded.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
       hwloc_topology_load(loaded.get()) != 0) {
     return absl::InternalError("hwloc cannot read this system");
   }
-  // HWLOC_XMLFILE and its like put another machine in our place: nothing can be bound on that.
+  // HWLOC_XMLFILE and similar variables replace our machine by another one: nothing can be bound on
+  // that.
   if (!hwloc_topology_is_thissystem(loaded.get())) {
     return TopologyBuilder::FromHwloc(loaded.get(), /*synthetic=*/true, nullptr, real);
   }
@@ -84,7 +85,7 @@ absl::StatusOr<Topology> Topology::Synthetic(const std::string& description) {
       hwloc_topology_load(loaded.get()) != 0) {
     return BadDescription(description, "not understood");
   }
-  // Who describes a machine gets as many AEUs as it has cores.
+  // A described machine gets as many AEUs as it has cores.
   RealMachine real = TopologyBuilder::ReadRealMachine();
   real.limits.cpu_quota = 0;
   absl::StatusOr<Topology> result =
@@ -109,7 +110,7 @@ NumaNodeId Topology::NearestWithMemory(NumaNodeId from) const {
       nearest = &candidate;
     }
   }
-  ERIS_CHECK(nearest != nullptr);  // the builder lets no topology out without memory
+  ERIS_CHECK(nearest != nullptr);  // the builder returns no topology without memory
   return nearest->id;
 }
 

@@ -1,6 +1,6 @@
-// What the machine is: NumaNodes, cores, hardware threads, cache groups and distances, inside the
-// set of cpus that the process may use. Real (hwloc) or synthetic (hwloc's synthetic strings).
-// Plain values, immutable after construction; any thread. Paper: ERIS 2.
+// The machine: NumaNodes, cores, hardware threads, cache groups and distances, restricted to the
+// cpus that the process may use. Real (hwloc) or synthetic (hwloc's synthetic strings). Plain
+// values, immutable after construction; any thread. Paper: ERIS 2.
 #ifndef ERIS_TOPOLOGY_TOPOLOGY_H_
 #define ERIS_TOPOLOGY_TOPOLOGY_H_
 
@@ -17,8 +17,8 @@ namespace eris::topology {
 struct Core {
   NumaNodeId numa_node;       // where its memory comes from: its home, or the nearest with memory
   NumaNodeId home_numa_node;  // the one it belongs to, with memory or without
-  // Cores with the same number share a last-level cache. Where the machine shows no cache, the
-  // cores of a NumaNode count as one group.
+  // Cores with the same number share a last-level cache. If the machine shows no cache, the cores
+  // of a NumaNode are one group.
   uint32_t cache_group = 0;
   // Hardware threads, operating-system numbers (a synthetic topology: its own numbers); never
   // empty.
@@ -27,16 +27,16 @@ struct Core {
 
 struct NumaNode {
   NumaNodeId id{};            // dense, 0 .. n-1; not the operating system's number
-  uint32_t os_index = 0;      // what mbind wants
-  uint64_t memory_bytes = 0;  // 0: memory-less (or not allowed to us), not a place for data
+  uint32_t os_index = 0;      // the number that mbind needs
+  uint64_t memory_bytes = 0;  // 0: memory-less (or not allowed for us), not a place for data
   uint32_t core_count = 0;    // cores whose home it is; 0: memory only (CXL), no AEU here
 };
 
 class Topology {
  public:
-  // Reads the machine; never fails on odd ones: memory-less NumaNodes and ones without cores are
-  // kept and marked, a machine that shows no NUMA is one NumaNode. What counts as allowed is the
-  // calling thread's affinity (taskset, cgroup), so call it before pinning the thread.
+  // Reads the machine; never fails on unusual ones. NumaNodes without memory or without cores are
+  // kept and marked; a machine that shows no NUMA is one NumaNode. Uses the calling thread's
+  // affinity (taskset, cgroup) as the allowed cpus, so call it before pinning the thread.
   // Errors: Internal (hwloc could not read the system at all).
   static absl::StatusOr<Topology> Discover();
   // Parses an hwloc synthetic description such as "numa:4 core:2 pu:1".
@@ -49,13 +49,13 @@ class Topology {
   const std::vector<Core>& cores() const { return cores_; }
   // Relative cost of reaching `to`'s memory from `from`; 10 is local.
   uint32_t Distance(NumaNodeId from, NumaNodeId to) const;
-  // `from` itself where it has memory; else the nearest NumaNode that has, lowest id first.
+  // `from` itself if it has memory; else the nearest NumaNode that has, lowest id first.
   NumaNodeId NearestWithMemory(NumaNodeId from) const;
-  // Memory the process may use, over all NumaNodes: at most limits().memory_bytes, less where not
-  // all NumaNodes are allowed. For a synthetic topology: limits().memory_bytes.
+  // Memory the process may use, over all NumaNodes: at most limits().memory_bytes, less if some
+  // NumaNodes are not allowed. For a synthetic topology: limits().memory_bytes.
   uint64_t memory_bytes() const { return memory_bytes_; }
-  // What the system lets the process have. Its quota of processors counts for a machine that was
-  // read; a synthetic description has none.
+  // The system's limits for the process. The processor quota applies to a real machine; a synthetic
+  // description has none.
   const ProcessLimits& limits() const { return limits_; }
   // Cpus of the real machine that this process may use, ascending; never empty.
   const std::vector<uint32_t>& allowed_cpus() const { return allowed_cpus_; }

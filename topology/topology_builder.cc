@@ -26,7 +26,7 @@ bool Usable(const std::vector<uint32_t>* usable_cpus, uint32_t cpu) {
          std::binary_search(usable_cpus->begin(), usable_cpus->end(), cpu);
 }
 
-// The largest cache above a core; nullptr where hwloc shows none.
+// The largest cache above a core; nullptr if hwloc shows none.
 hwloc_obj_t LastLevelCache(hwloc_obj_t core) {
   hwloc_obj_t last = nullptr;
   for (hwloc_obj_t up = core->parent; up != nullptr; up = up->parent) {
@@ -46,7 +46,7 @@ hwloc_obj_t CpuSideParent(hwloc_obj_t numa_node) {
 
 RealMachine TopologyBuilder::ReadRealMachine() {
   RealMachine real;
-  // The kernel refuses a set smaller than its own, whose size it does not tell: grow until it fits.
+  // The kernel refuses a set smaller than its own, whose size is unknown: grow until it fits.
   for (int cpus = 1024; cpus <= (1 << 16); cpus *= 2) {
     cpu_set_t* set = CPU_ALLOC(cpus);
     const size_t bytes = CPU_ALLOC_SIZE(cpus);
@@ -110,7 +110,7 @@ void TopologyBuilder::AddNumaNodes() {
     NumaNode numa_node;
     numa_node.id = NumaNodeId{static_cast<uint32_t>(result_.numa_nodes_.size())};
     numa_node.os_index = object->os_index;
-    // Memory that the cpuset forbids is as good as none.
+    // Memory that the cpuset forbids counts as none.
     if (hwloc_bitmap_isset(allowed, object->os_index)) {
       numa_node.memory_bytes = object->attr->numanode.local_memory;
     }
@@ -124,7 +124,7 @@ void TopologyBuilder::AddNumaNodes() {
 }
 
 void TopologyBuilder::AddCores(const std::vector<uint32_t>* usable_cpus) {
-  // Some machines (and guests) show hardware threads without cores: each is then a core.
+  // Some machines (and guests) show hardware threads without cores: then each counts as a core.
   const bool has_cores = hwloc_get_nbobjs_by_type(loaded_, HWLOC_OBJ_CORE) > 0;
   const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
 
@@ -133,7 +133,7 @@ void TopologyBuilder::AddCores(const std::vector<uint32_t>* usable_cpus) {
     hwloc_obj_t object = hwloc_get_obj_by_type(loaded_, HWLOC_OBJ_NUMANODE, index);
     numa_node_cpus.push_back(object == nullptr ? 0 : hwloc_bitmap_weight(object->cpuset));
   }
-  // A core may see several NumaNodes (a CXL device is listed beside the socket's own memory): its
+  // A core may see several NumaNodes (a CXL device is listed next to the socket's own memory). Its
   // home is the one with the fewest cpus, then the lowest system number.
   const auto home_of = [&](hwloc_obj_t core) {
     NumaNodeId home{0};
@@ -151,7 +151,8 @@ void TopologyBuilder::AddCores(const std::vector<uint32_t>* usable_cpus) {
     return home;
   };
 
-  std::map<std::pair<hwloc_obj_t, uint32_t>, uint32_t> groups;  // by cache, or by NumaNode without
+  // by cache; without a cache by NumaNode
+  std::map<std::pair<hwloc_obj_t, uint32_t>, uint32_t> groups;
   for (hwloc_obj_t object = nullptr;
        (object = hwloc_get_next_obj_by_type(loaded_, type, object)) != nullptr;) {
     Core core;
@@ -169,7 +170,7 @@ void TopologyBuilder::AddCores(const std::vector<uint32_t>* usable_cpus) {
   }
 }
 
-// Cpus that the system lets us use and hwloc does not show (a container with half a /sys).
+// Cpus that the system lets us use but hwloc does not show (a container with an incomplete /sys).
 void TopologyBuilder::AddUnknownCpus(const std::vector<uint32_t>& usable_cpus) {
   std::set<uint32_t> known;
   uint32_t next_group = 0;
@@ -187,7 +188,7 @@ void TopologyBuilder::AddUnknownCpus(const std::vector<uint32_t>& usable_cpus) {
   }
 }
 
-// A NumaNode with neither memory nor cores for us (the rest of the machine around a small cpuset).
+// NumaNodes with neither memory nor cores for us (the rest of the machine around a small cpuset).
 void TopologyBuilder::DropUseless() {
   std::vector<NumaNode> kept;
   std::vector<uint32_t> kept_index;
@@ -204,8 +205,8 @@ void TopologyBuilder::DropUseless() {
   hwloc_index_ = std::move(kept_index);
 }
 
-// Without a matrix from the system, the distance is told by how far up the tree two NumaNodes meet:
-// one step per level at which any two NumaNodes of this machine meet.
+// Without a matrix from the system, distance is how far up the tree two NumaNodes meet: one step
+// per level at which any two NumaNodes of this machine meet.
 void TopologyBuilder::AddDistances() {
   const size_t count = result_.numa_nodes_.size();
   result_.distances_.assign(count * count, kLocalDistance);
@@ -236,7 +237,7 @@ void TopologyBuilder::AddDistances() {
   ReadDistances();
 }
 
-// What the firmware says goes before what the tree suggests.
+// Distances from the firmware take precedence over those derived from the tree.
 void TopologyBuilder::ReadDistances() {
   unsigned matrices = 1;
   hwloc_distances_s* matrix = nullptr;
@@ -266,8 +267,8 @@ void TopologyBuilder::AddMemoryOwners() {
   auto& numa_nodes = result_.numa_nodes_;
   const auto has_memory = [](const NumaNode& numa_node) { return numa_node.memory_bytes > 0; };
   if (std::none_of(numa_nodes.begin(), numa_nodes.end(), has_memory)) {
-    // Nobody tells how much each has. A description means even shares; on a real machine that
-    // cannot be known, and one NumaNode stands for all.
+    // No source says how much each has. In a description every NumaNode gets an even share. On a
+    // real machine the shares are unknown, so the first NumaNode gets all memory.
     const uint64_t share_bytes =
         std::max<uint64_t>(real_memory_bytes_ / (result_.synthetic_ ? numa_nodes.size() : 1), 1);
     for (NumaNode& numa_node : numa_nodes) {
@@ -275,8 +276,8 @@ void TopologyBuilder::AddMemoryOwners() {
       if (!result_.synthetic_) break;
     }
   }
-  // A lone NumaNode has what the process may use: its own figure leaves out memory that was plugged
-  // in while the system ran.
+  // A single NumaNode has all memory that the process may use: its own figure does not include
+  // memory that was plugged in while the system ran.
   if (!result_.synthetic_ && numa_nodes.size() == 1)
     numa_nodes[0].memory_bytes = real_memory_bytes_;
   uint64_t sum_bytes = 0;

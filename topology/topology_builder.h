@@ -1,5 +1,5 @@
-// Turns what hwloc has loaded into a Topology; the one place that knows how odd machines are
-// mended. Inside topology/ and its tests only.
+// Turns what hwloc has loaded into a Topology. All corrections for unusual machines are here.
+// Inside topology/ and its tests only.
 #ifndef ERIS_TOPOLOGY_TOPOLOGY_BUILDER_H_
 #define ERIS_TOPOLOGY_TOPOLOGY_BUILDER_H_
 
@@ -14,7 +14,7 @@ struct hwloc_topology;
 
 namespace eris::topology {
 
-// What the real machine allows, whatever topology is laid over it.
+// The limits of the real machine, whatever topology is used on it.
 struct RealMachine {
   std::vector<uint32_t> allowed_cpus;  // ascending, never empty
   ProcessLimits limits{};
@@ -26,9 +26,9 @@ class TopologyBuilder {
   // is known.
   static RealMachine ReadRealMachine();
 
-  // Cores of `loaded` inside `usable_cpus` (nullptr: all of them). Where no NumaNode tells its
-  // memory, a description's share the real memory evenly; a real machine's first one stands for
-  // all. Errors: InvalidArgument (no usable core).
+  // Cores of `loaded` inside `usable_cpus` (nullptr: all of them). If no NumaNode states its
+  // memory, those of a description share the real memory evenly; on a real machine the first one
+  // gets all. Errors: InvalidArgument (no usable core).
   static absl::StatusOr<Topology> FromHwloc(hwloc_topology* loaded, bool synthetic,
                                             const std::vector<uint32_t>* usable_cpus,
                                             const RealMachine& real);

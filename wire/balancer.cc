@@ -40,7 +40,7 @@ v1::BalanceAlgorithm AsMessage(BalanceAlgorithm algorithm) {
   return static_cast<v1::BalanceAlgorithm>(algorithm);
 }
 v1::TransferKind AsMessage(TransferKind kind) { return static_cast<v1::TransferKind>(kind); }
-// Unspecified stands before the first one.
+// "Unspecified" comes before the first value.
 v1::TransferOutcome AsMessage(TransferOutcome outcome) {
   return static_cast<v1::TransferOutcome>(static_cast<int>(outcome) + 1);
 }
@@ -55,7 +55,7 @@ TransferKind KindFrom(v1::TransferKind kind) { return static_cast<TransferKind>(
 // A negative number is none, either.
 bool IsKind(v1::TransferKind kind) { return IsTransferKind(static_cast<uint64_t>(kind)); }
 
-// What this program does not know, and nothing, is the first one.
+// An unknown value, or none, becomes the first one.
 TransferOutcome OutcomeFrom(v1::TransferOutcome outcome) {
   const bool known =
       outcome > v1::TRANSFER_OUTCOME_UNSPECIFIED && outcome <= v1::TRANSFER_OUTCOME_REFUSED;
@@ -67,7 +67,7 @@ TransferPhase PhaseFrom(v1::TransferPhase phase) {
   return known ? static_cast<TransferPhase>(phase - 1) : TransferPhase::kBetweenSteps;
 }
 
-// The message says by its fields what its bounds are. `bounds` stays where it has none.
+// The message's fields tell the type of its bounds. `bounds` is unchanged if it has none.
 KeyRange MovedRangeFrom(const v1::KeyRange& message, ColumnType* bounds) {
   KeyRange range{.lo = message.lo(), .hi = std::nullopt};
   if (message.has_hi()) range.hi = message.hi();

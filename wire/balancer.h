@@ -1,4 +1,4 @@
-// What the balancer is told and tells, as messages. Any thread, no state.
+// Options, plans, state and history of the balancer, as messages. Any thread, no state.
 #ifndef ERIS_WIRE_BALANCER_H_
 #define ERIS_WIRE_BALANCER_H_
 
@@ -20,16 +20,16 @@ namespace eris::wire {
 // Errors: as BoundsFrom, and an empty range.
 absl::StatusOr<KeyRange> MovedRangeFrom(const BoundType& type, const v1::KeyRange& message);
 
-// Changes what is set. Errors: InvalidArgument (nothing is set, a value outside its limits; both
-// named); `options` is then as it was.
+// Changes the options that are set. Errors: InvalidArgument (nothing is set, a value outside its
+// limits; both named); `options` is then unchanged.
 absl::Status ChangeOptions(const v1::BalancerOptions& message, BalancerOptions* options);
 void FillOptions(const BalancerOptions& options, v1::BalancerOptions* message);
 BalancerOptions OptionsFrom(const v1::BalancerOptions& message);
 
-// Unset: as can be. Errors: InvalidArgument.
+// Unset: the best possible one. Errors: InvalidArgument.
 absl::StatusOr<std::optional<TransferKind>> TransferKindFrom(v1::TransferKind kind);
 
-// Of an object by name.
+// The type for an object's name.
 using BoundTypes = std::function<BoundType(absl::string_view object)>;
 
 void FillTransfer(const TransferRecord& record, const BoundTypes& types, v1::Transfer* message);
@@ -37,11 +37,11 @@ void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan*
 void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
                   v1::GetBalancerResponse* response);
 
-// The other way. `bounds`: what the bounds of the ranges are, which messages say by their fields;
-// as it was where no range has one.
+// The opposite direction. `bounds`: the type of the ranges' bounds, which the messages' fields
+// tell; unchanged if no range has one.
 TransferRecord TransferFrom(const v1::Transfer& message, ColumnType* bounds);
 BalancePlan PlanFrom(const v1::BalancePlan& message, ColumnType* bounds);
-// `running_bounds` gets one for each of the transfers that run.
+// `running_bounds` gets one for each running transfer.
 BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
                             std::vector<ColumnType>* running_bounds);
 

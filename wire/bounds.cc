@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kNarrowShift = 32;
 
-// A bound as it stands in the message, as the engine's word.
+// A bound of a message as the engine's word.
 absl::StatusOr<uint64_t> WordFrom(const BoundType& type, absl::string_view name, uint64_t key) {
   if (!type.narrow) return key;
   return VisitColumnType(type.column, [&]<class T>(ColumnTraits<T>) -> absl::StatusOr<uint64_t> {
@@ -96,7 +96,7 @@ absl::Status SetBound(absl::string_view name, const BoundType& type, uint64_t wo
 absl::Status SetBounds(absl::string_view name, const BoundType& type, const KeyRange& range,
                        v1::KeyRange& message) {
   if (!type.narrow) return SetRange(name, type.key_type, range, message);
-  // In front of every key there is, and to the end: unset.
+  // From before every possible key, and to the end: unset.
   if (range.lo != 0) {
     ERIS_RETURN_IF_ERROR(
         SetBound(absl::StrCat(name, ".lo"), type, range.lo, *message.mutable_start()));
@@ -109,7 +109,7 @@ void FillBounds(const BoundType& type, const KeyRange& range, v1::KeyRange* mess
   if (!type.bounded) return;
   KeyRange shown{.lo = KeyOfWord(type, range.lo), .hi = std::nullopt};
   if (range.hi) shown.hi = KeyOfWord(type, *range.hi);
-  // In front of every key there is, of a type of four bytes.
+  // Before every possible key, for a type of four bytes.
   if (range.lo == 0) shown.lo = 0;
   FillRange(type.key_type.first, shown, message);
 }

@@ -1,6 +1,6 @@
-// The bounds of an object's partitions as messages: keys of an index or a hash, first parts of
-// keys, or values of a table's first key column there, the engine's words here
-// (CreateOptions::expected). Any thread, no state.
+// The bounds of an object's partitions: in messages keys of an index or a hash, first parts of
+// keys, or values of a table's first key column; here the engine's words (CreateOptions::expected).
+// Any thread, no state.
 #ifndef ERIS_WIRE_BOUNDS_H_
 #define ERIS_WIRE_BOUNDS_H_
 
@@ -28,18 +28,18 @@ struct BoundType {
 };
 BoundType BoundTypeOf(ObjectKind kind, const Schema& schema);
 
-// `name` stands in messages. Errors: as wire/keys.h; an i64 that is no INT32; a second part.
+// `name` is for messages. Errors: as wire/keys.h; an i64 outside INT32; a second part.
 absl::StatusOr<uint64_t> BoundFrom(absl::string_view name, const BoundType& type,
                                    const v1::Key& message);
 absl::StatusOr<KeyRange> BoundsFrom(absl::string_view name, const BoundType& type,
                                     const v1::KeyRange& message);
 std::string BoundText(const BoundType& type, uint64_t word);
-// The other way. Errors: InvalidArgument (a word that the column has not).
+// The opposite direction. Errors: InvalidArgument (a word that the column cannot have).
 absl::Status SetBound(absl::string_view name, const BoundType& type, uint64_t word,
                       v1::Key& message);
 absl::Status SetBounds(absl::string_view name, const BoundType& type, const KeyRange& range,
                        v1::KeyRange& message);
-// Of bounds that there are: those of a narrow column lose what follows in the key.
+// For existing bounds: those of a narrow column lose the following part of the key.
 void FillBounds(const BoundType& type, const KeyRange& range, v1::KeyRange* message);
 
 }  // namespace eris::wire

@@ -1,4 +1,4 @@
-// Plain fields that have the same name in a struct and in its message, copied in both directions
+// Copies plain fields that have the same name in a struct and in its message, in both directions,
 // from one list:
 //
 //   #define ERIS_SHARE_FIELDS(F) F(rows) F(bytes)
@@ -12,7 +12,7 @@
 #define ERIS_SET_FIELD(field) to->set_##field(from.field);
 #define ERIS_TAKE_FIELD(field) to->field = from.field();
 
-// Functions Fill and Take of such a pair, of no other fields.
+// Defines Fill and Take for such a pair without other fields.
 #define ERIS_SAME_FIELDS(Struct, FIELDS)                                   \
   void Fill(const Struct& from, v1::Struct* to) { FIELDS(ERIS_SET_FIELD) } \
   void Take(const v1::Struct& from, Struct* to) { FIELDS(ERIS_TAKE_FIELD) }

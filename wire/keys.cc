@@ -74,7 +74,7 @@ std::string BoundText(const KeyTypes& types, uint64_t first, uint64_t second) {
   return text;
 }
 
-// The second part of the bound `name`, or the lowest there is.
+// The second part of the bound `name`, or the lowest one.
 absl::StatusOr<uint64_t> SecondFrom(const std::string& name, const KeyTypes& types, bool is_set,
                                     bool has_first, const v1::Key& second) {
   if (!is_set) return 0;
@@ -88,7 +88,7 @@ absl::StatusOr<uint64_t> SecondFrom(const std::string& name, const KeyTypes& typ
   }
   ERIS_ASSIGN_OR_RETURN(const uint64_t key,
                         KeyFrom(absl::StrCat(name, "_second"), *types.second, second));
-  // As when it is unset: nothing lies below.
+  // Same as unset: no key is below it.
   return key == LowestKey(*types.second) ? 0 : key;
 }
 
@@ -113,7 +113,7 @@ absl::StatusOr<KeyRange> RangeFrom(absl::string_view name, const KeyTypes& types
   if (message.has_end()) {
     ERIS_ASSIGN_OR_RETURN(range.hi, KeyFrom(absl::StrCat(name, ".end"), type, message.end()));
   }
-  // In the short form an lo of 0 cannot be told from none: it counts beside an hi.
+  // In the short form an lo of 0 cannot be distinguished from none: it counts if there is an hi.
   ERIS_ASSIGN_OR_RETURN(range.lo_second,
                         SecondFrom(absl::StrCat(name, ".start"), types, message.has_start_second(),
                                    is_short || message.has_start(), message.start_second()));

@@ -29,7 +29,7 @@ absl::StatusOr<ObjectKind> KindFrom(v1::ObjectKind kind) {
       " (OBJECT_KIND_INDEX to OBJECT_KIND_HEAP_TABLE) or unset"));
 }
 
-// In which the bounds of an object's partitions are shown.
+// The type in which the bounds of an object's partitions are shown.
 ColumnType ShownBounds(ObjectKind kind, const Schema& schema) {
   return IsTable(kind) ? ColumnType::kUint64 : BoundTypeOf(kind, schema).key_type.first;
 }

@@ -1,5 +1,4 @@
-// What the catalogue says of an object, and what one is created with, as messages. Any thread, no
-// state.
+// Objects of the catalogue and options of their creation, as messages. Any thread, no state.
 #ifndef ERIS_WIRE_OBJECTS_H_
 #define ERIS_WIRE_OBJECTS_H_
 
@@ -13,15 +12,15 @@
 
 namespace eris::wire {
 
-// Bounds of partitions of tables are the engine's words: u64.
+// Partition bounds of tables are the engine's words: u64.
 void FillObject(const ObjectInfo& info, v1::Object* object);
-// Errors: Internal (a schema that this program does not know: the server is newer).
+// Errors: Internal (an unknown schema: the server is newer).
 absl::StatusOr<ObjectInfo> ObjectFrom(const v1::Object& object);
 
 // Errors: InvalidArgument (kind; a table without a schema; types; bounds of another type than the
-// first key column, NaN, inverted, or of an object without a key). The engine checks the rest.
+// first key column, NaN, inverted, or for an object without a key). The engine checks the rest.
 absl::StatusOr<CreateOptions> CreateOptionsFrom(const v1::CreateObjectRequest& request);
-// Errors: InvalidArgument (a bound that the first key column has not).
+// Errors: InvalidArgument (a bound that the first key column cannot have).
 absl::Status FillCreateOptions(const CreateOptions& options, v1::CreateObjectRequest* request);
 
 }  // namespace eris::wire

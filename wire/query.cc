@@ -104,7 +104,7 @@ absl::Status TakeExpression(const v1::Expression& message, uint32_t depth, uint3
   } else if (out.kind == Kind::kLiteral) {
     ERIS_ASSIGN_OR_RETURN(out.value, ValueFrom(message.value()));
   }
-  // Reserved by the size, not by what the message says: it may say more than is allowed.
+  // Reserves by the counted size, not by the message's claim, which may exceed the limit.
   for (const v1::Expression& argument : message.arguments()) {
     ERIS_RETURN_IF_ERROR(TakeExpression(argument, depth + 1, size, out.arguments.emplace_back()));
   }
@@ -258,7 +258,7 @@ absl::Status FillAggregateOptions(ObjectKind kind, const Schema& schema,
 void FillAggregate(const Schema& schema, const RangeAggregate& rows,
                    v1::AggregateResponse* response) {
   response->set_count(rows.count);
-  // A count alone leaves the keys as they were.
+  // A count alone does not set the keys.
   if (rows.count == 0 || rows.first_key > rows.last_key) return;
   response->set_min(rows.min);
   response->set_max(rows.max);

@@ -12,22 +12,22 @@
 
 namespace eris::wire {
 
-// Of an object of that kind and schema; without snapshot and resume point. Errors: InvalidArgument
-// (unknown kinds, functions and directions, values that are unset where one is needed, more than
-// kExpressionSizeMax or kExpressionDepthMax; ranges as wire/keys.h, and of a table any). The engine
-// checks names, types, and what else does not fit the kind.
+// For an object of that kind and schema; without snapshot and resume point. Errors: InvalidArgument
+// (unknown kinds, functions and directions, missing values, more than kExpressionSizeMax or
+// kExpressionDepthMax; ranges as in wire/keys.h, and for a table any range). The engine checks
+// names, types, and everything else that does not fit the kind.
 absl::StatusOr<Query> QueryFrom(ObjectKind kind, const Schema& schema, const v1::Query& message);
-// Errors: InvalidArgument (a range that keys of the object have not, or of a table).
+// Errors: InvalidArgument (a range that keys of the object cannot have, or any range for a table).
 absl::Status FillQuery(ObjectKind kind, const Schema& schema, const Query& query,
                        v1::Query* message);
 
-// Without snapshot. Errors: InvalidArgument, as above. Of tables the range is not looked at: the
-// engine refuses them.
+// Without snapshot. Errors: InvalidArgument, as above. For tables the range is ignored: the engine
+// refuses them.
 absl::StatusOr<AggregateOptions> AggregateOptionsFrom(ObjectKind kind, const Schema& schema,
                                                       const v1::AggregateRequest& request);
 absl::Status FillAggregateOptions(ObjectKind kind, const Schema& schema,
                                   const AggregateOptions& options, v1::AggregateRequest* request);
-// REQUIRES, as below: the schema of an index.
+// REQUIRES, here and below: the schema of an index.
 void FillAggregate(const Schema& schema, const RangeAggregate& rows,
                    v1::AggregateResponse* response);
 RangeAggregate AggregateFrom(const Schema& schema, const v1::AggregateResponse& response);

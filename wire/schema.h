@@ -8,12 +8,12 @@
 
 namespace eris::wire {
 
-// Errors: InvalidArgument (types, scales out of their range, a key column that is none of the
-// columns). The engine checks the rest.
+// Errors: InvalidArgument (types, scales out of their range, a key column that does not exist). The
+// engine checks the rest.
 absl::StatusOr<Schema> SchemaFrom(const v1::Schema& message);
 void FillSchema(const Schema& schema, v1::Schema* message);
-// Of an answer, whose columns may have types that only results have. Errors: Internal (a type that
-// this program does not know, a key column that is none: the server is newer).
+// For an answer, whose columns may have types that only results have. Errors: Internal (an unknown
+// type or key column: the server is newer).
 absl::StatusOr<Schema> AnsweredSchemaFrom(const v1::Schema& message);
 
 }  // namespace eris::wire

@@ -1,4 +1,4 @@
-// The engine's counters, its memory and where its pages lie, as messages. Any thread, no state.
+// The engine's counters, memory and page locations, as messages. Any thread, no state.
 #ifndef ERIS_WIRE_STATS_H_
 #define ERIS_WIRE_STATS_H_
 

@@ -20,7 +20,7 @@ using storage::KeyState;
 
 namespace {
 
-// What both have; empty where there is nothing.
+// The common part; empty if there is none.
 storage::Range Intersection(const storage::Range& a, const storage::Range& b) {
   storage::Range both{std::max(a.lo, b.lo), a.hi};
   if (b.hi && (!both.hi || *b.hi < *both.hi)) both.hi = b.hi;
@@ -30,7 +30,7 @@ storage::Range Intersection(const storage::Range& a, const storage::Range& b) {
 }  // namespace
 
 void JoinRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
-  // The command may stand in a multicast buffer, which is let go at once.
+  // The command may be in a multicast buffer, which is released immediately.
   const auto* segment =
       reinterpret_cast<const routing::JoinSegment*>(routing::DataSegment(command));
   RunningJoin join;
@@ -78,7 +78,7 @@ void JoinRunner::EndAll(const ObjectSlot* slot) {
 
 bool JoinRunner::Advance(uint64_t deadline_ns) {
   bool moved = false;
-  // Each join at most once a turn; whoever did not get its slice is first in the next one.
+  // Each join at most once per turn; a join that did not get its slice is first in the next one.
   for (size_t left = joins_.size(); left > 0 && !joins_.empty(); --left) {
     if (next_ >= joins_.size()) next_ = 0;
     if (AdvanceOne(joins_[next_], deadline_ns, moved)) {
@@ -118,7 +118,7 @@ bool JoinRunner::AdvanceOne(RunningJoin& join, uint64_t deadline_ns, bool& moved
       if (!SendBlock(join)) continue;
       if (!join.left.empty()) return false;
     }
-    // An end is never put off, so that a block with nothing in it is not held back.
+    // An end is never postponed, so that an empty block is not held back.
     if (join.end.outcome == PartOutcome::kRunning && NowNs() >= deadline_ns) return false;
   }
 }
@@ -128,7 +128,7 @@ void JoinRunner::FindPiece(RunningJoin& join) {
   for (; join.owned < partitions.size(); ++join.owned) {
     join.piece = Intersection(join.range, join.table->RangeOf(partitions[join.owned]));
     if (!join.piece.Empty()) return;
-    if (join.range.hi && join.piece.lo >= *join.range.hi) break;  // so do all that follow
+    if (join.range.hi && join.piece.lo >= *join.range.hi) break;  // so are all that follow
   }
   join.end.outcome = PartOutcome::kAnswered;
 }
@@ -198,7 +198,8 @@ bool JoinRunner::SendBlock(RunningJoin& join) {
     return false;
   }
   JoinBlock* const block = std::exchange(join.filling, nullptr);
-  // Before the first key can be answered. From here on it is the answering AEUs' as well.
+  // Call it before the first key can be answered. From here on the answering AEUs use the block
+  // too.
   join.begin_block(block, block->rows);
   routing::KeyedCommand command = CommandOf(join, block);
   command.keys = {block->join_keys, block->rows};
@@ -239,7 +240,7 @@ bool JoinRunner::SendLeft(RunningJoin& join) {
     return true;
   }
   for (const uint32_t key : port_.refused_keys()) positions_.push_back(join.left[key]);
-  // No swap: each join's list keeps the room that it has reserved.
+  // No swap: each join's list keeps its reserved memory.
   join.left.assign(positions_.begin(), positions_.end());
   if (join.left.empty()) join.sending = nullptr;
   return join.left.size() < before;
@@ -249,7 +250,7 @@ void JoinRunner::AnswerLeft(RunningJoin& join, KeyState state) {
   if (join.left.empty()) return;
   JoinBlock* const block = std::exchange(join.sending, nullptr);
   for (const uint32_t position : join.left) block->states[position] = state;
-  // Not an acknowledgement: these keys have not been a command.
+  // Not an acknowledgement: these keys have not been sent as a command.
   join.complete_block(block, static_cast<uint32_t>(join.left.size()));
   join.left.clear();
 }

@@ -1,8 +1,8 @@
-// The joins that one AEU has under way as owner of outer rows: it scans its ranges in slices, a
-// block of rows at a time, and sends the rows' values out as look-ups. It is a producer of commands
-// that pauses: keys that find no room are kept and sent in a later turn, and no new slice begins
-// before; the AEU goes on draining meanwhile. It pauses, too, where it has come to a range that is
-// on its way to another AEU. Never waits. Owned by the AEU. Paper: ERIS 3.1, 3.2.
+// The joins that one AEU is running as the owner of outer rows. It scans its ranges in slices, a
+// block of rows at a time, and sends the rows' values as lookups. This producer pauses: keys
+// without room are kept and sent in a later turn, and no new slice begins before that; the AEU
+// executes other commands meanwhile. It also pauses at a range that is moving to another AEU. Never
+// waits. Owned by the AEU. Paper: ERIS 3.1, 3.2.
 #ifndef ERIS_AEU_JOIN_RUNNER_H_
 #define ERIS_AEU_JOIN_RUNNER_H_
 
@@ -32,7 +32,7 @@ class JoinRunner final : public Runner {
              LoadCounters& counters)
       : self_(self), port_(port), acknowledgements_(acknowledgements), counters_(counters) {}
 
-  // `slot` is that of the outer object.
+  // `slot` belongs to the outer object.
   void Begin(const routing::CommandHeader* command, ObjectSlot* slot) override;
   void EndAll(const ObjectSlot* slot) override;
   bool Advance(uint64_t deadline_ns) override;
@@ -41,8 +41,8 @@ class JoinRunner final : public Runner {
 
  private:
   struct RunningJoin {
-    // Of the command.
-    ObjectSlot* slot = nullptr;  // nullptr: the object is gone
+    // From the command.
+    ObjectSlot* slot = nullptr;  // nullptr: the object has been dropped
     storage::Range range;
     const routing::RangeTable* table = nullptr;
     const routing::ObjectRoute* inner = nullptr;
@@ -52,32 +52,33 @@ class JoinRunner final : public Runner {
     routing::JoinBlockFunction begin_block = nullptr;
     routing::CompletionFunction complete_block = nullptr;
 
-    // The cursor: a key, sought anew at each slice.
-    size_t owned = 0;      // of the AEU's partitions in `table`, the one that the piece is of
-    storage::Range piece;  // what is still to be scanned of it
+    // The cursor: a key, searched again at each slice.
+    size_t owned = 0;      // the current one of the AEU's partitions in `table`
+    storage::Range piece;  // the rest of its range
     routing::JoinPartEnd end;
 
     routing::JoinBlock* filling = nullptr;
-    // Its keys at the positions `left` are still to be sent: there was no room for them.
+    // Its keys at the positions `left` must still be sent: there was no room for them.
     routing::JoinBlock* sending = nullptr;
     std::vector<uint32_t> left;
   };
 
-  // Whether the join's next row lies in a range that is on its way to another AEU.
+  // Whether the join's next row is in a range that is moving to another AEU.
   static bool Waits(const RunningJoin& join);
-  // True when the join has ended.
+  // True if the join has ended.
   bool AdvanceOne(RunningJoin& join, uint64_t deadline_ns, bool& moved);
-  // Makes the next piece that the AEU is to answer the cursor's, from its partition join.owned on;
+  // Sets the cursor to the next piece that the AEU must answer, from its partition join.owned on;
   // after the last one the join is answered.
   void FindPiece(RunningJoin& join);
-  // From the AEU's next partition after the cursor's on; nothing: there is none in the range.
+  // The rest from the AEU's next partition on, after the cursor's; nullopt: the range has no
+  // further one.
   std::optional<storage::Range> RestAfter(const RunningJoin& join) const;
   void FillBlock(RunningJoin& join, uint64_t deadline_ns);
   // False: no memory; nothing has been sent, and the part ends.
   bool SendBlock(RunningJoin& join);
-  // Sends what is left; true if any of it found room.
+  // Sends the remaining keys; true if there was room for any.
   bool SendLeft(RunningJoin& join);
-  // Answers what is left instead of sending it.
+  // Answers the remaining keys instead of sending them.
   void AnswerLeft(RunningJoin& join, storage::KeyState state);
   routing::KeyedCommand CommandOf(const RunningJoin& join, routing::JoinBlock* block) const;
   void Finish(RunningJoin& join);
@@ -87,8 +88,8 @@ class JoinRunner final : public Runner {
   Acknowledgements& acknowledgements_;
   LoadCounters& counters_;
   std::vector<RunningJoin> joins_;
-  size_t next_ = 0;                  // whose turn it is
-  std::vector<uint64_t> keys_;       // scratch: of keys sent again
+  size_t next_ = 0;                  // index of the next one to advance
+  std::vector<uint64_t> keys_;       // scratch: keys to send again
   std::vector<uint32_t> positions_;  // scratch
 };
 

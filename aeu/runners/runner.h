@@ -1,7 +1,6 @@
-// What an AEU advances in slices, turn by turn: scans, joins, scans of tables. Each kind is a
-// Runner; Runners is all of them, and the table from a command's type to the runner that takes it
-// on. A new kind is a class and a line in the constructor of Aeu. Owned by the AEU. Paper:
-// ERIS 3.1.
+// Work that an AEU advances in slices, turn by turn: scans, joins, table scans. Each kind is a
+// Runner. Runners has all of them, and maps a command's type to the runner that handles it. A new
+// kind is a class and a line in the constructor of Aeu. Owned by the AEU. Paper: ERIS 3.1.
 #ifndef ERIS_AEU_RUNNER_H_
 #define ERIS_AEU_RUNNER_H_
 
@@ -17,17 +16,17 @@ namespace eris::aeu {
 class Runner {
  public:
   virtual ~Runner() = default;
-  // Takes a command on and keeps nothing of it; `slot` is that of the command's object, nullptr
-  // when the AEU has no such object. Runs nothing: Advance does. Never throws: without memory the
-  // part is answered so.
+  // Accepts a command and keeps no pointer into it; `slot` belongs to the command's object, nullptr
+  // if the AEU has no such object. Only Advance runs it. Never throws: without memory the part is
+  // answered accordingly.
   virtual void Begin(const routing::CommandHeader* command, ObjectSlot* slot) = 0;
-  // The object is being dropped: what reads it ends here, or once what it has begun to send has
-  // been sent.
+  // The object is being dropped: its readers end now, or once they have sent what they have begun
+  // to send.
   virtual void EndAll(const ObjectSlot* slot) = 0;
-  // Advances what can run, one after another from where the last turn stopped, until `deadline_ns`;
-  // one step in any case. True if any row or key moved, or anything ended.
+  // Advances work that can run, one after another from where the last turn stopped, until
+  // `deadline_ns`, but always at least one step. True if any row or key moved, or anything ended.
   virtual bool Advance(uint64_t deadline_ns) = 0;
-  // Whether Advance would find something to do. seq_cst underneath: see routing::Waker.
+  // Whether Advance would find work. Uses seq_cst loads: see routing::Waker.
   virtual bool Runnable() const = 0;
   virtual size_t running() const = 0;
 };
@@ -41,7 +40,7 @@ class Runners {
   static constexpr size_t kKinds = 3;
   explicit Runners(const std::array<Kind, kKinds>& kinds) : kinds_(kinds) {}
 
-  // False: the command is for no runner.
+  // False: no runner handles the command.
   bool Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
     for (const Kind& kind : kinds_) {
       if (kind.command != command->type) continue;
@@ -55,8 +54,8 @@ class Runners {
     for (const Kind& kind : kinds_) kind.runner->EndAll(slot);
     Count();
   }
-  // One slice for all kinds: those behind the first have what is left of it, or a single step. Each
-  // that runs comes first in its turn.
+  // One slice for all kinds: the kinds after the first get the rest of it, or a single step. Every
+  // kind with work is first in turn.
   bool Advance(uint64_t deadline_ns) {
     bool moved = false;
     size_t first = kKinds;
@@ -87,7 +86,7 @@ class Runners {
 
   const std::array<Kind, kKinds> kinds_;
   size_t first_ = 0;    // the kind that comes first in the next turn
-  size_t running_ = 0;  // of all kinds: what every turn asks
+  size_t running_ = 0;  // of all kinds: checked in every turn
 };
 
 }  // namespace eris::aeu

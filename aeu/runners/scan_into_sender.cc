@@ -34,7 +34,7 @@ absl::Status ScanIntoSender::Send(TableChunk* chunk) {
   chunk->ShowRows();
   const uint32_t rows = chunk->rows_out.rows;
   if (target_.layout != nullptr) {
-    // The types have been compared when the scan was opened; what is left are nulls.
+    // The types were compared when the scan was opened; only nulls remain to be checked.
     absl::Status fits = target_.layout->Check(*chunk->rows, /*keys_only=*/false);
     if (!fits.ok()) return fits;
   } else {
@@ -53,7 +53,7 @@ absl::Status ScanIntoSender::Send(TableChunk* chunk) {
   const size_t answers = appends() ? firsts_.size() - 1 : rows;
   left_.resize(answers);
   std::iota(left_.begin(), left_.end(), 0);
-  // Before the first of them can be answered. From here on nothing throws.
+  // Set it before the first of them can be answered. From here on nothing throws.
   chunk_ = chunk;
   target_.begin_chunk(chunk, static_cast<uint32_t>(answers));
   SendLeft();
@@ -104,7 +104,7 @@ void ScanIntoSender::SendKeys() {
 
 void ScanIntoSender::SendPieces() {
   const auto& holders = target_.holders;
-  // Where the rows are already, if that AEU holds a part of the target.
+  // Prefer this AEU, which has the rows already, if it holds a part of the target.
   const bool here = std::binary_search(holders.begin(), holders.end(), self_);
   const auto aeu_of = [&](uint32_t piece) {
     return here ? self_ : holders[(self_.value + piece) % holders.size()];
@@ -141,7 +141,7 @@ void ScanIntoSender::AnswerLeft(KeyState state) {
   if (!pending()) return;
   TableChunk* const chunk = std::exchange(chunk_, nullptr);
   for (const uint32_t position : left_) chunk->states[position] = state;
-  // Not an acknowledgement: these have not been a command.
+  // Not an acknowledgement: these have not been sent as a command.
   const auto answers = static_cast<uint32_t>(left_.size());
   left_.clear();
   target_.complete_chunk(chunk, answers);

@@ -59,7 +59,7 @@ void ScanRunner::EndAll(const ObjectSlot* slot) {
 
 bool ScanRunner::Advance(uint64_t deadline_ns) {
   bool moved = false;
-  // Each scan at most once a turn; whoever did not get its slice is first in the next one.
+  // Each scan at most once per turn; a scan that did not get its slice is first in the next one.
   for (size_t left = scans_.size(); left > 0 && !scans_.empty(); --left) {
     if (next_ >= scans_.size()) next_ = 0;
     if (AdvanceOne(scans_[next_], deadline_ns, moved)) {
@@ -79,7 +79,8 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
     moved = true;
     return true;
   }
-  // Before each slice: rows that only this snapshot needed are gone as soon as it is given up.
+  // Check before each slice: rows that only this snapshot needed are freed as soon as it is given
+  // up.
   if (scan.cursor.snapshot != 0 && !snapshots_.Holds(scan.cursor.snapshot)) {
     Finish(scan, PartOutcome::kAborted);
     moved = true;
@@ -91,7 +92,7 @@ bool ScanRunner::AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved
       moved = true;
       return true;
     }
-    // Sought again at each slice: the cursor is a key, and ranges may have come or gone.
+    // Searched again at each slice: the cursor is a key, and ranges may have come or gone.
     const uint64_t near = NearKey(scan.cursor);
     OwnedRange* owned = scan.slot->Find(near);
     if (owned == nullptr && scan.slot->UnderStub(near)) return false;
@@ -122,11 +123,11 @@ void ScanRunner::RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& 
   const storage::Range& range = owned.partition->range();
   storage::ScanCursor here = scan.cursor;
   here.looked = 0;
-  // What of the rest lies in this range.
+  // The part of the rest in this range.
   if (range.lo > rest.lo) here.rest.lo = range.lo;
   if (range.hi && (!rest.hi || *rest.hi > *range.hi)) here.rest.hi = range.hi;
   const storage::Range asked = here.rest;
-  // A scan of the whole range costs time for all its rows, wherever its cursor is now.
+  // A scan of the whole range takes time for all its rows, wherever its cursor is now.
   const bool whole =
       Covers(scan.asked, range) && (scan.aggregate || scan.rows_asked >= owned.partition->size());
   const uint64_t begin_ns = whole ? ThreadCpuNs() : NowNs();
@@ -165,7 +166,7 @@ void ScanRunner::Deliver(RunningScan& scan) {
 
 void ScanRunner::Finish(RunningScan& scan, PartOutcome outcome,
                         std::optional<storage::Range> rest) {
-  // A chunk without rows goes back the same way; the reader knows it by its count.
+  // A chunk without rows is returned the same way; the reader recognizes it by its count.
   if (scan.chunk != nullptr) scan.part->Deliver(scan.chunk);
   scan.chunk = nullptr;
   scan.part->Finish(outcome, rest);

@@ -1,7 +1,7 @@
-// The scans and aggregates that one AEU has under way, advanced in slices so that point commands
-// never wait for more than one. A part without an empty chunk pauses and costs nothing; so does one
-// that has come to a range which is on its way to another AEU, until it is known who has it. Owned
-// by the AEU. Paper: ERIS 3.1.
+// The scans and aggregates that one AEU is running, advanced in slices so that point commands never
+// wait longer than a slice. A part without an empty chunk pauses and costs nothing. So does a part
+// at a range that is moving to another AEU, until its new owner is known. Owned by the AEU. Paper:
+// ERIS 3.1.
 #ifndef ERIS_AEU_SCAN_RUNNER_H_
 #define ERIS_AEU_SCAN_RUNNER_H_
 
@@ -39,15 +39,15 @@ class ScanRunner final : public Runner {
     storage::ScanCursor cursor;
     bool aggregate = false;
     routing::ScanPart* part = nullptr;
-    routing::ScanChunkBuffer* chunk = nullptr;  // being filled
+    routing::ScanChunkBuffer* chunk = nullptr;  // the one being filled
     routing::CompletionFunction complete = nullptr;
     routing::Reply* context = nullptr;
   };
-  // Whether the scan's next row lies in a range that is on its way.
+  // Whether the scan's next row is in a range that is moving.
   static bool Waits(const RunningScan& scan);
-  // True when the scan has ended.
+  // True if the scan has ended.
   bool AdvanceOne(RunningScan& scan, uint64_t deadline_ns, bool& moved);
-  // One slice in a range that holds the near end of the scan's rest; moves the rest behind it.
+  // One slice in a range that contains the near end of the scan's rest; advances the rest.
   void RunSlice(OwnedRange& owned, uint64_t deadline_ns, RunningScan& scan);
   void Deliver(RunningScan& scan);
   void Finish(RunningScan& scan, routing::PartOutcome outcome,
@@ -57,7 +57,7 @@ class ScanRunner final : public Runner {
   LoadCounters& counters_;
   routing::SnapshotRegistry& snapshots_;
   std::vector<RunningScan> scans_;
-  size_t next_ = 0;  // whose turn it is
+  size_t next_ = 0;  // index of the next one to advance
 };
 
 }  // namespace eris::aeu

@@ -20,19 +20,20 @@ using storage::kBlockRows;
 
 namespace {
 
-// A block of one column takes half a microsecond, and a look at the clock a twentieth of that; one
-// of many columns and expressions ten.
+// A block of one column takes half a microsecond, a read of the clock a twentieth of that; a block
+// with many columns and expressions takes ten.
 constexpr uint32_t kRunsPerClock = 4;
-constexpr uint64_t kLongStepNs = 8000;  // four blocks that took longer: the next ones go one by one
-// Scans that ride together: a block is run for all of them before anybody looks at the clock.
+// if four blocks took longer, the next ones are timed one by one
+constexpr uint64_t kLongStepNs = 8000;
+// Scans that share a pass: a block is run for all of them before the clock is read.
 constexpr size_t kRidersMax = 32;
 
 constexpr uint64_t NextBlock(uint64_t row) { return (row / kBlockRows + 1) * kBlockRows; }
 
-// The partition that `at` lies in, or the one with the next number; nullptr: there is none. Passes
-// go by numbers, not by keys, of which a partition may have none left. One that is added has the
-// highest number, and nothing for the snapshots that were there before it: a scan may come to it or
-// not. One that has gone had nothing left for them.
+// The partition of `at`, or the one with the next number; nullptr: there is none. Passes follow
+// numbers, not keys, because a partition may have no keys left. A newly added partition has the
+// highest number and no rows for older snapshots, so it does not matter whether a scan visits it. A
+// removed partition had nothing left for them.
 const OwnedRange* PartitionAt(const ObjectSlot& slot, const TablePlace& at) {
   const bool behind = at.segment == TablePlace::kBehindPartition;
   const OwnedRange* next = nullptr;
@@ -46,7 +47,7 @@ const OwnedRange* PartitionAt(const ObjectSlot& slot, const TablePlace& at) {
 }  // namespace
 
 void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* slot) {
-  // The command may stand in a multicast buffer, which is let go at once.
+  // The command may be in a multicast buffer, which is released immediately.
   const auto* segment =
       reinterpret_cast<const routing::TableScanSegment*>(routing::DataSegment(command));
   routing::TableScanPart* const part =
@@ -70,14 +71,14 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   if (slot == nullptr) {
     End(*scan, PartOutcome::kNoObject);
   } else {
-    // Here, so that its scratch memory is this AEU's from the first touch on.
+    // Made here, so that this AEU touches its scratch memory first.
     auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory);
     if (!scan->own.mask.Allocate()) {
       End(*scan, PartOutcome::kNoMemory);
     } else if (run.ok()) {
       scan->run = *std::move(run);
       scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
-      // Goes on behind the last row there is.
+      // It continues after the last row.
       if (scan->part->from.chosen && scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
     } else {
       End(*scan, PartOutcome::kAnswered, run.status());
@@ -92,9 +93,9 @@ TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {
   for (const auto& other : scans_) {
     if (other->slot != &slot || other->end != PartOutcome::kRunning) continue;
     cursor.at = other->cursor.at;
-    // One that has paused inside a block goes on alone until the block's end.
+    // A scan that has paused inside a block continues alone until the block's end.
     if (cursor.at.row % kBlockRows != 0) cursor.at.row = NextBlock(cursor.at.row);
-    if (CanRun(*other)) break;  // rather ride with one that runs
+    if (CanRun(*other)) break;  // better share the pass of a scan that runs
   }
   cursor.began = cursor.at;
   return cursor;
@@ -130,13 +131,13 @@ bool TableScanRunner::Advance(uint64_t deadline_ns) {
     } else if (scan->sender && scan->sender->pending()) {
       moved |= scan->sender->SendLeft();
     }
-    // Rows that only this snapshot needed may be gone from now on.
+    // Rows that only this snapshot needed may have been freed.
     if (scan->end == PartOutcome::kRunning && !snapshots_.Holds(scan->snapshot)) {
       End(*scan, PartOutcome::kAborted);
     }
   }
   moved |= Reap();
-  // Each scan at most once a turn; whoever did not get its slice is first in the next one.
+  // Each scan at most once per turn; a scan that did not get its slice is first in the next one.
   for (size_t left = scans_.size(); left > 0; --left) {
     if (next_ >= scans_.size()) next_ = 0;
     RunningScan& scan = *scans_[next_++];
@@ -163,7 +164,7 @@ bool TableScanRunner::Reap() {
 
 void TableScanRunner::CollectGroup(const RunningScan& first) {
   group_.clear();
-  // The one whose turn it is in any case.
+  // The scan whose turn it is always comes along.
   for (auto& scan : scans_) {
     if (scan.get() == &first && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
   }
@@ -185,13 +186,13 @@ void TableScanRunner::RunPass(RunningScan& first, uint64_t deadline_ns) {
 }
 
 void TableScanRunner::RunSegments(RunningScan& first, uint64_t deadline_ns) {
-  // Anew for each segment: others may stand where this pass has come to.
+  // Collected again for each segment: this pass may have reached other scans.
   RunningScan* lead = &first;
   do {
     CollectGroup(*lead);
     if (group_.empty()) return;
     if (!RunSegment(deadline_ns)) return;
-    // The first may have paused or ended; the others of its pass go on.
+    // The first scan may have paused or ended; the others of its pass continue.
     const auto on = std::find_if(group_.begin(), group_.end(), [](const RunningScan* scan) {
       return scan->end == PartOutcome::kRunning && CanRun(*scan);
     });
@@ -214,7 +215,7 @@ void TableScanRunner::Wrap() {
       scan->cursor.wrapped = true;
       continue;
     }
-    // Where it began is not there any more. A reader that goes on from here has had all rows.
+    // Its starting point no longer exists. A reader that continues from here has had all rows.
     scan->cursor.at = scan->cursor.began;
     End(*scan, PartOutcome::kAnswered);
   }
@@ -305,7 +306,7 @@ bool TableScanRunner::RunBlocks(TablePlace at, uint64_t rows_end, uint64_t deadl
     if (runs < runs_per_clock || at.row >= rows_end) continue;
     const uint64_t now_ns = NowNs();
     const uint64_t step_ns = now_ns - looked_ns;
-    // Before the deadline rather than behind it: one more step is expected to take as long.
+    // Stop before the deadline rather than after it: one more step is expected to take as long.
     if (now_ns + step_ns > deadline_ns) return false;
     if (step_ns > kLongStepNs) runs_per_clock = 1;
     looked_ns = now_ns;
@@ -335,7 +336,7 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
     switch (outcome) {
       case storage::TableRun::Outcome::kDone:
         ERIS_DCHECK(row >= std::min<uint64_t>(NextBlock(at.row), segment.rows));
-        // Now, not with the next row that passes the filter, which may be far.
+        // Now, not at the next row that passes the filter, which may be far away.
         if (scan.chunk != nullptr && scan.chunk->rows_out.rows == scan.chunk->rows_out.capacity) {
           scan.cursor.at.row = row;
           GiveAway(scan);
@@ -363,7 +364,7 @@ void TableScanRunner::BeginChunk(RunningScan& scan) {
   scan.chunk->Clear();
   scan.chunk->before = scan.cursor;
   if (scan.cursor.skip > 0) {
-    // Full with the last row that the reader has already, at the latest.
+    // It must be full at the last row that the reader already has.
     auto& capacity = scan.chunk->rows_out.capacity;
     capacity = static_cast<uint32_t>(std::min<uint64_t>(capacity, scan.cursor.skip));
   }
@@ -400,7 +401,7 @@ void TableScanRunner::End(RunningScan& scan, PartOutcome outcome, absl::Status s
   scan.end = outcome;
   scan.status = std::move(status);
   if (!scan.sender || scan.chunk == nullptr) return;
-  // The rows of the last chunk are sent as well, if the scan has come to its end.
+  // The rows of the last chunk are sent too, if the scan has reached its end.
   if (outcome != PartOutcome::kAnswered || !scan.status.ok()) return;
   if (scan.chunk->rows_out.rows > 0) scan.status = SendOn(scan);
 }
@@ -414,7 +415,7 @@ absl::Status TableScanRunner::SendOn(RunningScan& scan) {
 
 void TableScanRunner::Finish(RunningScan& scan) {
   if (scan.chunk != nullptr) {
-    // One without rows that are wanted goes back the same way; the reader knows it by its count.
+    // A chunk without wanted rows is returned the same way; the reader recognizes it by its count.
     if (scan.sender || scan.cursor.skip > 0) scan.chunk->rows_out.rows = 0;
     scan.chunk->behind = scan.cursor;
     scan.part->Deliver(std::exchange(scan.chunk, nullptr));

@@ -1,9 +1,9 @@
-// The table scans that one AEU has under way. Scans that stand at the same row of the same object
-// ride one pass: each block is run for all of them while it is in the caches. A new scan attaches
-// where a pass of its object is and wraps around at the end. A scan without an empty chunk pauses,
-// costs nothing and falls out of its pass; it rides along again when another pass comes to where it
-// stands. Advanced in slices, so that point commands never wait for more than one. Owned by the
-// AEU; never blocks. Paper: ERIS 3.1 (scan sharing), 4.2.2.
+// The table scans that one AEU is running. Scans at the same row of the same object share a pass:
+// each block is run for all of them while it is in the caches. A new scan joins at the current
+// position of a pass over its object, and wraps around at the end. A scan without an empty chunk
+// pauses, costs nothing and leaves its pass; it joins again when another pass reaches its position.
+// Advanced in slices, so that point commands never wait longer than a slice. Owned by the AEU;
+// never blocks. Paper: ERIS 3.1 (scan sharing), 4.2.2.
 #ifndef ERIS_AEU_TABLE_SCAN_RUNNER_H_
 #define ERIS_AEU_TABLE_SCAN_RUNNER_H_
 
@@ -44,14 +44,14 @@ class TableScanRunner final : public Runner {
 
   void Begin(const routing::CommandHeader* command, ObjectSlot* slot) override;
   void EndAll(const ObjectSlot* slot) override;
-  // Pass after pass. Scans whose snapshot is not held any more end.
+  // Pass after pass. Scans whose snapshot is no longer held end.
   bool Advance(uint64_t deadline_ns) override;
   bool Runnable() const override;
   size_t running() const override { return scans_.size(); }
 
  private:
-  // A segment as one snapshot shows it, or the next one that may have rows at it. Good for a slice;
-  // but for the mask, of which what has been made stays.
+  // A segment as one snapshot shows it, or the next one that may have rows for it. Valid for one
+  // slice, except the mask, which keeps its blocks.
   struct View {
     bool found = false;
     uint64_t number = 0;
@@ -59,39 +59,39 @@ class TableScanRunner final : public Runner {
     storage::SegmentMask mask;
   };
   struct RunningScan {
-    ObjectSlot* slot = nullptr;  // nullptr: the object is gone
+    ObjectSlot* slot = nullptr;  // nullptr: the object has been dropped
     routing::TableScanPart* part = nullptr;
     uint64_t snapshot = 0;
     routing::CompletionFunction complete = nullptr;
     bool aggregate = false;
     std::unique_ptr<storage::TableRun> run;
     routing::TableCursor cursor;
-    routing::TableChunk* chunk = nullptr;  // being filled
-    std::optional<ScanIntoSender> sender;  // of scans into other objects
-    // Decided; the scan goes once nothing of it is left to send.
+    routing::TableChunk* chunk = nullptr;  // the one being filled
+    std::optional<ScanIntoSender> sender;  // for scans into other objects
+    // The outcome is decided; the scan is removed once all its rows have been sent.
     routing::PartOutcome end = routing::PartOutcome::kRunning;
     absl::Status status;
 
-    // Of the segment at hand.
+    // For the current segment.
     View own;
-    View* view = nullptr;  // its own, or that of another scan of the group with its snapshot
+    View* view = nullptr;  // its own, or that of a scan in the group with the same snapshot
     bool wanted = false;   // some row of it may pass the filter
   };
   using Group = std::vector<RunningScan*>;
 
   static bool CanRun(const RunningScan& scan);
-  // Where a new scan of `slot` begins: at the pass that is under way.
+  // Where a new scan of `slot` begins: at the current pass.
   routing::TableCursor Attach(const ObjectSlot& slot) const;
-  // Runs the scan's pass, with all that ride along, until the deadline or until nobody of them can
-  // go on.
+  // Runs the pass of the scan, with all scans that share it, until the deadline or until none of
+  // them can continue.
   void RunPass(RunningScan& first, uint64_t deadline_ns);
   void RunSegments(RunningScan& first, uint64_t deadline_ns);
-  // The scans that can run and stand where `first` does.
+  // The scans at the position of `first` that can run.
   void CollectGroup(const RunningScan& first);
-  // One segment of group_, or what lies between segments. False: the deadline has passed.
+  // Runs one segment for group_, or moves to the next segment. False: the deadline has passed.
   bool RunSegment(uint64_t deadline_ns);
-  // Finds the next segment for each snapshot of group_; the lowest number is the one to run.
-  // nullopt: none may have rows behind `at`.
+  // Finds the next segment for each snapshot of group_; the one with the lowest number is run.
+  // nullopt: none may have rows after `at`.
   std::optional<uint64_t> FindSegments(const storage::TablePartition& partition,
                                        const routing::TablePlace& at);
   // Begins the segment for each scan of group_ that has rows in it. Its rows, as far as any scan
@@ -101,28 +101,28 @@ class TableScanRunner final : public Runner {
   bool RunBlocks(routing::TablePlace at, uint64_t rows_end, uint64_t deadline_ns);
   // One block, from `at` on, for one scan. False: it has paused in it or come to its end.
   bool RunBlock(RunningScan& scan, const routing::TablePlace& at);
-  // Puts the group at `at`; those that have been everywhere end.
+  // Moves the group to `at`; scans that have completed their round end.
   void MoveTo(const routing::TablePlace& at);
   void Wrap();
   static bool InGroup(const RunningScan& scan, const routing::TablePlace& at) {
     return scan.end == routing::PartOutcome::kRunning && scan.cursor.at == at && CanRun(scan);
   }
 
-  // A chunk that has just been taken, or emptied.
+  // Prepares a chunk that has just been taken, or emptied.
   void BeginChunk(RunningScan& scan);
-  // A full chunk: by SkipChunk or HandOver.
+  // Passes on a full chunk, by SkipChunk or HandOver.
   void GiveAway(RunningScan& scan);
-  // A chunk of rows that the reader has already.
+  // Drops a chunk of rows that the reader already has.
   void SkipChunk(RunningScan& scan);
-  // A full chunk: to the reader, or to the owners of the target.
+  // Passes a full chunk to the reader, or to the owners of the target.
   void HandOver(RunningScan& scan);
-  // The scan's chunk, to the owners of its target. Errors: as ScanIntoSender::Send, and
-  // ResourceExhausted; it has not been sent then.
+  // Sends the scan's chunk to the owners of its target. Errors: as ScanIntoSender::Send, and
+  // ResourceExhausted; then it has not been sent.
   absl::Status SendOn(RunningScan& scan);
   void End(RunningScan& scan, routing::PartOutcome outcome, absl::Status status = {});
-  // Acknowledges the end. REQUIRES: nothing is left to send.
+  // Acknowledges the end. REQUIRES: nothing must still be sent.
   void Finish(RunningScan& scan);
-  // Finishes what has ended and removes it. True if there was any.
+  // Finishes and removes scans that have ended. True if there were any.
   bool Reap();
 
   const AeuId self_;
@@ -131,7 +131,7 @@ class TableScanRunner final : public Runner {
   Acknowledgements& acknowledgements_;
   LoadCounters& counters_;
   std::vector<std::unique_ptr<RunningScan>> scans_;
-  size_t next_ = 0;  // whose turn it is
+  size_t next_ = 0;  // index of the next one to advance
   // Scratch.
   Group group_;
 };

@@ -15,7 +15,7 @@ memory::FailurePoint& AccessSample::AllocationFailures() {
 }
 
 AccessSample::Ring* AccessSample::NewRing() {
-  // Once refused, not asked for again: the commands matter more.
+  // After one refusal do not ask again: the commands matter more.
   if (refused_) return nullptr;
   Ring* ring = AllocationFailures().Fires() ? nullptr : new (std::nothrow) Ring;
   refused_ = ring == nullptr;
@@ -41,7 +41,7 @@ uint64_t AccessSample::Read(uint64_t from, uint32_t count_max, std::vector<Acces
   const uint64_t count = std::min<uint64_t>(count_max, end - std::min(begin, end));
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t at = (begin + (end - begin) * i / count) % kRingKeys;
-    // relaxed: see the head of the file.
+    // relaxed: see the head of this file.
     out.push_back({ring->keys[at].load(std::memory_order_relaxed),
                    ring->kinds[at].load(std::memory_order_relaxed)});
   }

@@ -1,13 +1,13 @@
-// What one AEU does for one data object, for the balancer: the last few thousand of its sampled
-// keys, each with the kind of its command, per kind how many keys were executed in how much time,
-// and a sample of the keys of rows that were added. Written by the AEU, read by anyone while it
-// writes. Bounded: 44 KiB, allocated with the first command; refused memory means no samples, and
-// no more than that. Paper: ERIS 3.3 (monitoring).
+// The work of one AEU for one data object, for the balancer: the last few thousand sampled keys,
+// each with the kind of its command; per kind the number of executed keys and their time; and a
+// sample of the keys of added rows. Written by the AEU, read by any thread meanwhile. Bounded: 44
+// KiB, allocated with the first command. If the memory is refused there are only no samples. Paper:
+// ERIS 3.3 (monitoring).
 //
-// A reader may find a torn view: where the AEU has gone once around meanwhile, a later sample in
-// place of an earlier one, and for a moment its key beside the kind of the other. Each word is one
-// that the AEU has written for a sample (the count is released behind them): a key counts that was
-// accessed, at worst in another period and at the price of another kind.
+// A reader may see an inconsistent view. If the AEU has gone around the ring meanwhile, it reads a
+// later sample instead of an earlier one, and for a moment the key of one with the kind of the
+// other. Each word was written for some sample, because the count is released after them. So every
+// key that counts was accessed, at worst in another period and with the cost of another kind.
 #ifndef ERIS_AEU_ACCESS_SAMPLE_H_
 #define ERIS_AEU_ACCESS_SAMPLE_H_
 
@@ -26,21 +26,21 @@ namespace eris::aeu {
 
 class AccessSample {
  public:
-  // One key in so many is noted, so that sampling costs far less than the look-up.
+  // One key out of this many is noted, so that sampling costs far less than the lookup.
   static constexpr uint32_t kSampleEvery = 32;
   static constexpr uint32_t kRingKeys = 4096;
   static constexpr uint32_t kKinds = 20;  // keyed commands and scans: routing::CommandType
-  // The kind of RecordSpread: its time has no key, so it is never noted.
+  // The kind of RecordSpread: its time belongs to no key, so it is never noted.
   static constexpr uint32_t kSpread = 19;
 
   AccessSample() = default;
-  ~AccessSample() { delete ring_.load(std::memory_order_relaxed); }  // nobody else is left
+  ~AccessSample() { delete ring_.load(std::memory_order_relaxed); }  // no other thread is left
   AccessSample(const AccessSample&) = delete;
   AccessSample& operator=(const AccessSample&) = delete;
 
-  // The AEU: keys that it has executed, and how long that took. The phase goes on from batch to
-  // batch: small ones are sampled as much as large ones. `keys`: how many they are together, where
-  // that is known, else 0; of parts of one key each only those that are noted are looked at then.
+  // For the AEU: records executed keys, and how long they took. The sampling phase continues from
+  // batch to batch, so small batches are sampled as much as large ones. `keys`: their number if
+  // known, else 0; for parts of one key each, only the noted ones are then read.
   void Record(uint32_t kind, std::span<const storage::BatchPart> parts, uint64_t elapsed_ns,
               uint64_t keys = 0) {
     uint32_t next = next_;
@@ -59,8 +59,8 @@ class AccessSample {
     next_ = next;
     RecordExecution(kind, keys, elapsed_ns);
   }
-  // A write of these keys has added `added` rows: those whose answers say that they were absent.
-  // The keys are looked at only if one of them is kept, which is rare once there are many rows.
+  // A write of these keys has added `added` rows: those answered as absent before. The keys are
+  // read only if one of them is kept, which is rare once there are many rows.
   void RecordAdded(std::span<const storage::BatchPart> parts, uint64_t added) {
     Ring* ring = RingOrNew();
     if (ring == nullptr || ring->rows.PassOver(added)) return;
@@ -72,12 +72,13 @@ class AccessSample {
       }
     }
   }
-  // Work that is not counted in keys, a slice of a scan: always noted, under the key it began at.
+  // Work that is not counted in keys, for example a slice of a scan: always noted, under the key at
+  // which it began.
   void RecordSlice(uint32_t kind, uint64_t key, uint64_t elapsed_ns) {
     Note(kind, key);
     RecordExecution(kind, 1, elapsed_ns);
   }
-  // Work on all rows of the AEU alike, a slice of a scan that asks for everything: CPU time of the
+  // Work on all rows of the AEU alike, for example a slice of a scan of everything: CPU time of the
   // AEU's thread.
   void RecordSpread(uint64_t cpu_ns) {
     keys_[kSpread].Add(1);
@@ -90,15 +91,15 @@ class AccessSample {
     execution_ns_[kind].Add(elapsed_ns);
   }
 
-  // Anyone.
+  // For any thread.
   struct Access {
     uint64_t key;
     uint32_t kind;
   };
-  // Samples since the beginning.
+  // Number of samples since the beginning.
   uint64_t noted() const { return noted_.load(std::memory_order_acquire); }
-  // Appends those from number `from` on, or what is left of them, at most `count_max`, spread over
-  // them. The number to go on with.
+  // Appends the samples from number `from` on, if they still exist, at most `count_max`, evenly
+  // chosen. Returns the number to continue with.
   uint64_t Read(uint64_t from, uint32_t count_max, std::vector<Access>& out) const;
   uint64_t keys(uint32_t kind) const { return keys_[kind].Read(); }
   uint64_t keys() const {
@@ -121,7 +122,7 @@ class AccessSample {
     std::array<std::atomic<uint8_t>, kRingKeys> kinds;
     KeySketch rows;
   };
-  // Longer than a turn's batches take as a rule.
+  // Longer than a turn's batches normally take.
   static constexpr uint64_t kLongBatchNs = 100'000;
 
   void Note(uint32_t kind, uint64_t key) {
@@ -132,7 +133,7 @@ class AccessSample {
     const uint64_t at = noted_.load(std::memory_order_relaxed);
     ring->keys[at % kRingKeys].store(key, std::memory_order_relaxed);
     ring->kinds[at % kRingKeys].store(static_cast<uint8_t>(kind), std::memory_order_relaxed);
-    // Pairs with the acquire in noted(): what is counted has been written.
+    // Pairs with the acquire in noted(): everything counted has been written.
     noted_.store(at + 1, std::memory_order_release);
   }
   Ring* RingOrNew() {
@@ -141,12 +142,12 @@ class AccessSample {
     return ring != nullptr ? ring : NewRing();
   }
   Ring* NewRing();
-  // A batch that took far longer than batches of its kind do: the thread did not run for most of
-  // it.
+  // If a batch took far longer than batches of its kind, the thread was descheduled for most of it:
+  // returns a plausible time.
   uint64_t Plausible(uint32_t kind, uint64_t keys, uint64_t elapsed_ns) const;
 
   // Owned by the AEU thread.
-  uint32_t next_ = 0;  // of the keys to come: the one that is noted next
+  uint32_t next_ = 0;  // index, among the coming keys, of the next one to note
   bool refused_ = false;
 
   // Shared: written by the AEU, read by anyone.

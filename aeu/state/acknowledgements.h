@@ -1,5 +1,5 @@
-// What a turn has executed and has still to acknowledge. Executing a write and acknowledging it are
-// two steps: a log can be written between them. Owned by the AEU.
+// Answers that a turn has executed and must still acknowledge. Executing a write and acknowledging
+// it are two steps, so that a log can be written between them. Owned by the AEU.
 #ifndef ERIS_AEU_ACKNOWLEDGEMENTS_H_
 #define ERIS_AEU_ACKNOWLEDGEMENTS_H_
 
@@ -14,12 +14,12 @@ namespace eris::aeu {
 
 class Acknowledgements {
  public:
-  // `answered` counts what Add is told.
+  // `answered` counts what is passed to Add.
   explicit Acknowledgements(base::Counter& answered) : answered_(answered) {
     waiting_.reserve(kWaitingMax);
   }
 
-  // `answered` keys or parts of `context` have their answers; 0 only notifies.
+  // `answered` keys or parts of `context` have their answers; 0 only sends a notification.
   void Add(routing::CompletionFunction complete, routing::Reply* context, uint32_t answered) {
     answered_.Add(answered);
     if (!waiting_.empty() && waiting_.back().context == context &&
@@ -27,12 +27,12 @@ class Acknowledgements {
       waiting_.back().answered += answered;
       return;
     }
-    // Bounded: a turn with more acknowledges in several goes.
+    // Bounded: a turn with more acknowledges several times.
     if (waiting_.size() == kWaitingMax) Send();
     waiting_.push_back({complete, context, answered});
   }
 
-  // The end of a turn (or of a full list): nothing executed so far stays unacknowledged.
+  // At the end of a turn (or when the list is full): nothing executed so far stays unacknowledged.
   void Send() {
     for (const Waiting& one : waiting_) one.complete(one.context, one.answered);
     waiting_.clear();

@@ -1,4 +1,4 @@
-// The steady clock of turns and slices, and the clock of what a thread has spent.
+// The steady clock of turns and slices, and the CPU clock of a thread.
 #ifndef ERIS_AEU_CLOCK_H_
 #define ERIS_AEU_CLOCK_H_
 
@@ -15,7 +15,7 @@ inline uint64_t NowNs() {
          static_cast<uint64_t>(now.tv_nsec);
 }
 
-// CPU time of the calling thread. A system call: not for each command.
+// CPU time of the calling thread. A system call: do not use it for each command.
 inline uint64_t ThreadCpuNs() {
   timespec spent{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);

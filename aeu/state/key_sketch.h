@@ -1,6 +1,6 @@
 // A sample of the keys of rows that one AEU has added to one data object, evenly over all that it
-// ever added: whatever the order was in which they came. Written by the AEU, read by anyone while
-// it writes. A fixed 8 KiB.
+// ever added, whatever their order. Written by the AEU, read by any thread meanwhile. A fixed 8
+// KiB.
 //
 // The sketch keeps one random key for every `rows_per_key` added rows. When it is full, it drops
 // every other key and doubles rows_per_key. A reader that runs at the same time may read a key
@@ -21,34 +21,34 @@ class KeySketch {
   static constexpr uint32_t kKeys = 1024;
   static constexpr uint64_t kRowsPerKeyMin = 32;
 
-  // The AEU: `rows` new rows come, and no key of theirs will be kept. False: one or more will, so
-  // that each of them has to be added by its key.
+  // For the AEU: `rows` new rows were added, and none of their keys will be kept. False: at least
+  // one will be, so add each of them by its key.
   bool PassOver(uint64_t rows) {
     if (rows >= next_) return false;
     next_ -= rows;
     return true;
   }
-  // The AEU: a row with that key is new.
+  // For the AEU: a row with that key is new.
   void Add(uint64_t key) {
     if (--next_ > 0) return;
     Keep(key);
     // relaxed: only this thread writes it.
     const uint64_t rows_per_key = rows_per_key_.load(std::memory_order_relaxed);
-    // At random distances of rows_per_key on average, so that no order of keys repeats them.
+    // At random distances, rows_per_key on average, so that no order of keys resonates with them.
     random_ = random_ * 6364136223846793005 + 1442695040888963407;
     next_ = 1 + (random_ >> 32) % (2 * rows_per_key - 1);
   }
 
-  // Anyone: how many keys there are. relaxed: a figure.
+  // For any thread: the number of keys. relaxed: a figure.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
-  // Anyone: appends at most `keys_max` of the keys, evenly chosen. Returns about how many added
-  // rows one appended key represents; 0 if the sketch is empty.
+  // For any thread: appends at most `keys_max` of the keys, evenly chosen. Returns about how many
+  // added rows one appended key represents; 0 if the sketch is empty.
   uint64_t Read(uint32_t keys_max, std::vector<uint64_t>& out) const {
     const uint32_t count = count_.load(std::memory_order_acquire);
     const uint32_t taken = count < keys_max ? count : keys_max;
     if (taken == 0) return 0;
     for (uint32_t i = 0; i < taken; ++i) {
-      // relaxed: see the head of the file.
+      // relaxed: see the head of this file.
       out.push_back(keys_[uint64_t{count} * i / taken].load(std::memory_order_relaxed));
     }
     return rows_per_key_.load(std::memory_order_relaxed) * count / taken;
@@ -68,11 +68,11 @@ class KeySketch {
       rows_per_key_.store(2 * rows_per_key, std::memory_order_relaxed);
     }
     keys_[count].store(key, std::memory_order_relaxed);
-    // Pairs with the acquire in Read: what is counted has been written.
+    // Pairs with the acquire in Read: everything counted has been written.
     count_.store(count + 1, std::memory_order_release);
   }
 
-  uint64_t next_ = kRowsPerKeyMin / 2;  // of the new rows, the one to be kept
+  uint64_t next_ = kRowsPerKeyMin / 2;  // index, among the coming rows, of the next one to keep
   uint64_t random_ = 1;
   // Shared: written by the AEU, read by anyone.
   std::atomic<uint64_t> rows_per_key_{kRowsPerKeyMin};

@@ -1,6 +1,6 @@
-// What an AEU shows of its objects to others: the balancer and whoever asks for figures. The AEU
-// writes when it gets or gives up an object or a range, anyone reads; the mutex is taken for
-// nothing else, so no turn waits for a reader's work.
+// What an AEU shows of its objects to the balancer and to readers of statistics. The AEU writes it
+// when it gets or gives up an object or a range; any thread reads it. The mutex is held for nothing
+// else, so no turn waits for a reader's work.
 #ifndef ERIS_AEU_LOAD_BOARD_H_
 #define ERIS_AEU_LOAD_BOARD_H_
 
@@ -20,16 +20,16 @@ namespace eris::aeu {
 
 class LoadBoard {
  public:
-  // The AEU. The slot's cache outlives its entry.
+  // For the AEU. The slot's cache outlives its entry.
   void Add(ObjectSlot& slot, const OwnedRange& owned);  // O(1)
   void Remove(ObjectSlot& slot, const OwnedRange& owned);
-  // Until so many more are added, Add asks for no memory. Throws std::bad_alloc.
+  // After it, Add needs no memory for `more` ranges. Throws std::bad_alloc.
   void Reserve(ObjectSlot& slot, size_t more);
   void Erase(ObjectId object);
 
   // Any thread.
   std::vector<ObjectLoad> All() const;
-  // nullopt: none of the object is here. O(log objects + its ranges here).
+  // nullopt: this AEU has no part of the object. O(log objects + its ranges here).
   std::optional<ObjectLoad> Of(ObjectId object) const;
   // Keys and slices of scans that the AEU has executed for the object. O(log objects).
   uint64_t KeysOf(ObjectId object) const;

@@ -1,5 +1,5 @@
-// What an AEU counts about itself. Written by the AEU, read by anyone; relaxed, because they are
-// figures and order nothing.
+// Counters of an AEU. Written by the AEU, read by any thread; relaxed, because they are figures and
+// order nothing.
 #ifndef ERIS_AEU_LOAD_COUNTERS_H_
 #define ERIS_AEU_LOAD_COUNTERS_H_
 
@@ -17,15 +17,15 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter commands;
   Counter keys;
   Counter rows_scanned;
-  // Of tables: blocks that passes have run, and for how many scans each, added up.
+  // For tables: blocks that passes have run, and the sum of the scans that each was run for.
   Counter table_blocks;
   Counter table_block_runs;
-  Counter writer_waits;  // turns that found an AEU in the middle of its copy to here
+  Counter writer_waits;  // turns that found an AEU in the middle of a copy into this one's buffer
   // In keys, as routing::PortFigures.
   Counter delivered;   // taken from the incoming buffers and the ingress
   Counter answered;    // executed, redirected or refused here
-  Counter forwarded;   // passed on to the AEU that owns them
-  Counter redirected;  // of those answered: went back to the sender as moved
+  Counter forwarded;   // forwarded to the AEU that owns them
+  Counter redirected;  // part of answered: went back to the sender as moved
 };
 
 }  // namespace eris::aeu

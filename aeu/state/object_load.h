@@ -1,4 +1,4 @@
-// The loads of one data object at one AEU, as the engine and the balancer see them from outside.
+// The loads of one data object at one AEU, for readers outside it: the engine and the balancer.
 #ifndef ERIS_AEU_OBJECT_LOAD_H_
 #define ERIS_AEU_OBJECT_LOAD_H_
 

@@ -9,7 +9,7 @@
 namespace eris::aeu {
 
 uint64_t NextRangeId() {
-  // relaxed: only that it is another one each time, and a higher one on the same thread.
+  // relaxed: only uniqueness matters, and that ids ascend on one thread.
   static std::atomic<uint64_t> ids{0};
   return ids.fetch_add(1, std::memory_order_relaxed) + 1;
 }
@@ -22,7 +22,7 @@ OwnedRange* ObjectSlot::Find(uint64_t key) {
   while (after != ranges_.begin()) {
     OwnedRange& owned = *--after;
     if (owned.partition->range().ContainsU64(key)) return &owned;
-    // An empty range may share its beginning with the one that has the key.
+    // An empty range may have the same beginning as the one that contains the key.
     if (!owned.partition->range().Empty()) return nullptr;
   }
   return nullptr;

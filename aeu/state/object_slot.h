@@ -1,7 +1,7 @@
-// What one AEU holds of one data object: its ranges, each with a partition, the memory cache they
-// allocate from, and the load they have seen; and the range that it has just given away, as long as
-// the partition table still says otherwise. Owned by the AEU thread but for the figures that others
-// read. Paper: ERIS 3.1, Figure 3; 3.3.2.
+// One AEU's part of one data object: its ranges, each with a partition; the memory cache they
+// allocate from; their loads; and the range that it has just given away, as long as the partition
+// table still shows it here. Owned by the AEU thread, except figures that others read. Paper: ERIS
+// 3.1, Figure 3; 3.3.2.
 #ifndef ERIS_AEU_OBJECT_SLOT_H_
 #define ERIS_AEU_OBJECT_SLOT_H_
 
@@ -23,33 +23,34 @@
 
 namespace eris::aeu {
 
-// Of no other range of the process, ever, and above those of ranges that were there before.
+// Unique among all ranges of the process, for ever, and above those of earlier ranges.
 uint64_t NextRangeId();
 
 struct OwnedRange {
   std::unique_ptr<storage::Partition> partition;
-  std::shared_ptr<PartitionLoad> load;  // its rows, as others see them
-  uint64_t version_bytes = 0;  // of the partition, as far as the registry of snapshots knows
-  bool lends = false;          // rows that another AEU has still to install
-  bool forgets = false;        // still frees rows that it has given away
-  // What scans of tables name it by: its range comes and goes.
+  std::shared_ptr<PartitionLoad> load;  // its rows, as other threads see them
+  uint64_t version_bytes = 0;  // of the partition, as last reported to the registry of snapshots
+  bool lends = false;          // another AEU has still to install some of its rows
+  bool forgets = false;        // it still frees rows that it has given away
+  // Identifies it for table scans, because its range may change.
   uint64_t id = NextRangeId();
 
-  // Whether it may grow by a range, or join with another one.
+  // Whether it may take in a range, or be joined with another one.
   bool settled() const { return !lends && !forgets; }
 };
 
 // A range that was given away while every table still shows its old owner. The target will own it
-// by `version`; commands of older tables go there at once: behind the range, in one stream.
+// by `version`; commands of older tables are forwarded to it immediately: after the range, in the
+// same stream.
 struct Stub {
   storage::Range range;
   AeuId target;
   uint64_t version = 0;
-  // One has found no room: whatever is behind it is refused, too.
+  // A command had no room: all that follow it are refused too.
   bool broken = false;
 };
 
-// The rows that a hash has made ready to leave, as far as its transfers know.
+// The rows that a hash has prepared to leave, for transfers.
 struct PreparedRows {
   const storage::Partition* partition = nullptr;
   storage::Range leaving;
@@ -58,8 +59,8 @@ struct PreparedRows {
 
 class ObjectSlot {
  public:
-  // `cache` is the AEU's own and, as all caches, its manager's: it outlives the slot.
-  // `copies_bytes`: its values are byte strings, so that its commands copy more than they hold.
+  // `cache` belongs to the AEU and, like all caches, to its manager: it outlives the slot.
+  // `copies_bytes`: the values are byte strings, so its commands copy more bytes than they contain.
   ObjectSlot(ObjectId object, const routing::ObjectRoute& route, memory::LocalCache& cache,
              bool copies_bytes = false, PartitionSpec spec = {})
       : object_(object),
@@ -67,7 +68,7 @@ class ObjectSlot {
         cache_(cache),
         copies_bytes_(copies_bytes),
         spec_(std::move(spec)) {}
-  // No row is touched: the memory goes back with the manager, in O(superblocks).
+  // Touches no row: the memory is freed with the manager, in O(superblocks).
   ~ObjectSlot() {
     for (OwnedRange& owned : ranges_) owned.partition->Abandon();
   }
@@ -77,28 +78,27 @@ class ObjectSlot {
   memory::LocalCache& cache() const { return cache_; }
   bool copies_bytes() const { return copies_bytes_; }
   const PartitionSpec& spec() const { return spec_; }
-  // Rows of a heap table have none: no key of it is owned by anybody.
+  // A heap table has none: no AEU owns its keys.
   bool has_keys() const { return spec_.kind != ObjectKind::kHeapTable; }
-  // What this AEU does for the object, whichever ranges it has; shared with the balancer's sampler.
+  // This AEU's work for the object, whichever ranges it has; shared with the balancer's sampler.
   const std::shared_ptr<AccessSample>& accesses() const { return accesses_; }
   // Ordered by range, disjoint. Usually one. Some may be empty: they keep old rows for a while.
   std::vector<OwnedRange>& ranges() { return ranges_; }
 
   const std::vector<OwnedRange>& ranges() const { return ranges_; }
 
-  // The owned range that holds `key`, or nullptr. O(log ranges).
+  // The owned range that contains `key`, or nullptr. O(log ranges).
   OwnedRange* Find(uint64_t key);
-  // The one with that partition, or nullptr. O(ranges).
+  // The range with that partition, or nullptr. O(ranges).
   OwnedRange* Find(const storage::Partition* partition);
-  // At its place in the order; its index.
+  // Inserts it in order; returns its index.
   size_t Insert(OwnedRange owned);
-  // The load of a range that is to be inserted.
+  // The load of a range that will be inserted.
   std::shared_ptr<PartitionLoad> NewLoad(const storage::Range& range);
-  // From now on so many ranges can be added, with their loads, without asking for memory. Throws
-  // std::bad_alloc.
+  // After it, `more` ranges can be added, with their loads, without memory. Throws std::bad_alloc.
   void ReserveRanges(size_t more);
-  // The range at `index` begins elsewhere now: puts it to its place in the order, past empty ranges
-  // that lie between; its index.
+  // The range at `index` now begins elsewhere: moves it to its place in the order, past empty
+  // ranges in between; returns its index.
   size_t Reorder(size_t index);
   // An empty partition of the object. Errors: ResourceExhausted.
   absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
@@ -117,10 +117,10 @@ class ObjectSlot {
   }
   bool ScansArePruned() const { return pruned_ * 8 > segments_; }
 
-  // What turns do of each kind of background work on the object.
+  // The amount that a turn does of each kind of background work on the object.
   struct Paces {
     WorkPace forget;         // rows that were given away
-    WorkPace walk;           // rows that a hash makes ready to leave, or takes back
+    WorkPace walk;           // rows that a hash prepares to leave, or takes back
     WorkPace maintain;       // rows to be compacted, or freed
     WorkPace free_versions;  // old rows
   };
@@ -131,13 +131,13 @@ class ObjectSlot {
 
   const std::optional<Stub>& stub() const { return stub_; }
   void SetStub(std::optional<Stub> stub) { stub_ = std::move(stub); }
-  // Scans of such a key wait: which AEU will own it is known when the step has ended.
+  // Scans wait at such a key: its new owner is known when the step has ended.
   bool UnderStub(uint64_t key) const { return stub_ && stub_->range.ContainsU64(key); }
-  // A command of table `version` on a key that is not here is sent on.
+  // Whether a command of table `version` on an absent key is forwarded.
   bool SendsOn(uint64_t key, uint64_t version) const {
     return UnderStub(key) && version < stub_->version && !history_.TooOld(key, version);
   }
-  // What the slot has taken in from others.
+  // The ranges that the slot has taken in from others.
   RangeHistory& history() { return history_; }
   const RangeHistory& history() const { return history_; }
   void BreakStub() {

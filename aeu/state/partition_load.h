@@ -1,5 +1,5 @@
-// How many rows one owned range has, for whoever reads it from outside. Written by the owning AEU,
-// read by anyone (relaxed: a figure). What is accessed stands in access_sample.h, by key.
+// The number of rows of one owned range, for readers outside. Written by the owning AEU, read by
+// any thread (relaxed: a figure). Accesses are in access_sample.h, by key.
 #ifndef ERIS_AEU_PARTITION_LOAD_H_
 #define ERIS_AEU_PARTITION_LOAD_H_
 
@@ -19,11 +19,11 @@ class PartitionLoad {
   void SetRange(const storage::Range& range) { lo_.Set(range.lo.head); }
   void SetSize(uint64_t rows) { rows_.Set(rows); }
 
-  // Anyone: where the range begins.
+  // For any thread: the beginning of the range.
   uint64_t lo() const { return lo_.Read(); }
   uint64_t rows() const { return rows_.Read(); }
 
-  // Its index among the loads that the AEU tells of, for the AEU; kNowhere: it tells nobody.
+  // For the AEU: its index among the published loads; kNowhere: not published.
   static constexpr size_t kNowhere = ~size_t{0};
   size_t place = kNowhere;
 

@@ -21,7 +21,7 @@ PartitionOr WithVersions(absl::StatusOr<std::unique_ptr<storage::OrderedPartitio
   return storage::VersionedPartition::Create(*std::move(rows), cache, form);
 }
 
-// Neighbouring numbers become seeds that have nothing in common (the finaliser of splitmix64).
+// Makes unrelated seeds of adjacent numbers (the finaliser of splitmix64).
 uint64_t SeedOf(uint64_t seed, uint64_t number) {
   uint64_t mixed = seed + number * 0x9e3779b97f4a7c15;
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;

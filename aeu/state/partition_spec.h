@@ -1,5 +1,5 @@
-// What an AEU has to know of a data object to make another partition of it: when one is installed,
-// and when a range arrives that touches none of its own.
+// The properties of a data object that an AEU needs to make a partition of it: when one is
+// installed, and when a range arrives that touches none of its own.
 #ifndef ERIS_AEU_PARTITION_SPEC_H_
 #define ERIS_AEU_PARTITION_SPEC_H_
 
@@ -27,12 +27,12 @@ struct PartitionSpec {
   ColumnType value_type = ColumnType::kUint64;
   bool two_parts = false;
   uint64_t seed = 0;                                   // kHash
-  std::shared_ptr<const storage::TableLayout> layout;  // of tables, else nullptr
+  std::shared_ptr<const storage::TableLayout> layout;  // for tables, else nullptr
 };
 
 // An empty partition of `range`, which may be empty, on `cache`. `snapshots` is the AEU's view of
-// its turn and outlives the partition. `number`: of the partitions of one seed, so that no two hash
-// alike. Errors: ResourceExhausted.
+// its turn and outlives the partition. `number`: unique among the partitions with one seed, so that
+// no two hash alike. Errors: ResourceExhausted.
 absl::StatusOr<std::unique_ptr<storage::Partition>> MakePartition(
     const PartitionSpec& spec, const storage::Range& range, memory::LocalCache& cache,
     const storage::SnapshotView& snapshots, uint64_t number);

@@ -1,4 +1,4 @@
-// Room in an AEU's vector for what a turn will add after it cannot go back any more.
+// Reserves room in an AEU's vector for elements that a turn will add when it can no longer go back.
 #ifndef ERIS_AEU_RESERVE_MORE_H_
 #define ERIS_AEU_RESERVE_MORE_H_
 
@@ -11,14 +11,14 @@
 
 namespace eris::aeu {
 
-// Tests make ReserveMore fail.
+// Lets tests make ReserveMore fail.
 inline memory::FailurePoint& ReserveFailures() {
   static memory::FailurePoint failures;
   return failures;
 }
 
-// For so many elements more than there are. Grows as push_back does, so that it may be asked for
-// again and again. Throws std::bad_alloc, with nothing changed.
+// Reserves room for `more` additional elements. Grows as push_back does, so it may be called
+// repeatedly. Throws std::bad_alloc, with nothing changed.
 template <class T>
 void ReserveMore(std::vector<T>& vector, size_t more) {
   if (ReserveFailures().Fires()) throw std::bad_alloc();

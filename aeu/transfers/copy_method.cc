@@ -42,7 +42,7 @@ uint64_t RowsOf(const storage::ExchangeChunk& chunk) {
   return std::max<uint64_t>(chunk.keys.size(), chunk.rows.count);  // a heap table has no keys
 }
 
-// What a turn may spend on the step.
+// The time that a turn may spend on the step.
 uint64_t TurnCpuNs(const TransferStep& step) {
   return step.turn_cpu_ns_max > 0 ? step.turn_cpu_ns_max : TransferTurn::kCpuNsMax;
 }
@@ -60,11 +60,11 @@ absl::StatusOr<bool> CopyMethod::Prepare(ObjectSlot& slot, Partition& partition,
   const uint32_t rows = pace.Rows(turn_cpu_ns, kWalkedPerTurn);
   turn_.stepped = true;
   const uint64_t began_ns = turn_.clock();
-  std::erase(releasing_, &slot);  // this does it
+  std::erase(releasing_, &slot);  // this call does it
   PreparedRows& prepared = slot.prepared();
   if (prepared.partition != &partition || prepared.leaving != given) {
     prepared = {};
-    // Of a transfer that was stopped.
+    // The preparation of a transfer that was stopped.
     absl::StatusOr<bool> cancelled = preparation->CancelExtract(rows);
     if (!cancelled.ok()) return cancelled.status();
     pace.Learn(rows, turn_.clock() - began_ns, *cancelled);
@@ -72,19 +72,20 @@ absl::StatusOr<bool> CopyMethod::Prepare(ObjectSlot& slot, Partition& partition,
     ERIS_RETURN_IF_ERROR(preparation->PrepareExtract(given));
     prepared = {&partition, given, false};
   }
-  if (prepared.ready) return preparation->WalkLeaving(rows);  // says so, or goes on where it has to
+  // returns true, or continues if needed
+  if (prepared.ready) return preparation->WalkLeaving(rows);
   const absl::StatusOr<bool> walked = preparation->WalkLeaving(rows);
   if (!walked.ok()) return walked.status();
   pace.Learn(rows, turn_.clock() - began_ns, *walked);
   prepared.ready = *walked;
-  return false;  // the chunk is another turn's
+  return false;  // the chunk is cut in another turn
 }
 
 absl::Status CopyMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range& given,
                                 TransferStep& step, Partition*& lender_out) {
   Partition* lender = owned.partition.get();
   if (storage::OrderedPartition* const ordered = lender->ordered()) {
-    // Only an end can be lent, so what lies in the middle becomes one first.
+    // Only an end can be lent, so a range in the middle must become an end first.
     const bool low = step.from == Partition::End::kLow;
     if (low ? given.lo != lender->range().lo : given.hi != lender->range().hi) {
       auto cut = ordered->SplitAt(low ? given.lo : *given.hi);
@@ -95,14 +96,14 @@ absl::Status CopyMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range
       ranges_.Add(slot, *std::move(cut));
     }
   }
-  // The chunk's memory is the engine's, made ready before.
+  // The chunk's memory belongs to the engine, which prepared it.
   const storage::ChunkLimit limit(std::max<uint32_t>(step.rows_max, 1), step.bytes_max);
   ERIS_RETURN_IF_ERROR(lender->Lend(given, step.from, limit, step.chunk));
   lender_out = lender;
   OwnedRange& lends = *slot.Find(lender);
   lends.lends = true;
   host_.SettleVersions(lends);
-  SlotRanges::SettleLoad(lends);  // it may begin elsewhere now
+  SlotRanges::SettleLoad(lends);  // it may now begin elsewhere
   slot.Reorder(SlotRanges::IndexOf(slot, lends));
   step.covers = step.chunk.covers;
   step.rows = RowsOf(step.chunk);
@@ -165,7 +166,7 @@ absl::StatusOr<std::optional<size_t>> CopyMethod::IngestBeside(
         heap || (!range.Empty() && (range.hi == chunk.covers.lo || chunk.covers.hi == range.lo));
     if (!touches || owned.lends) continue;
     const absl::Status status = owned.partition->Ingest(chunk);
-    if (absl::IsFailedPrecondition(status)) continue;  // rows of it are made ready to leave
+    if (absl::IsFailedPrecondition(status)) continue;  // its rows are prepared to leave
     if (!status.ok()) return status;
     host_.SettleVersions(owned);
     SlotRanges::SettleLoad(owned);
@@ -177,8 +178,8 @@ absl::StatusOr<std::optional<size_t>> CopyMethod::IngestBeside(
 // --- What follows.
 
 void CopyMethod::BeginForgetting(ObjectSlot& slot, OwnedRange& owned) {
-  // Of a table all rows die in this call, at the epoch at which the target's were born. Of others
-  // the first piece is freed.
+  // For a table all rows die in this call, at the epoch at which the target's were born. For other
+  // kinds it frees the first piece.
   WorkPace& pace = slot.paces().forget;
   const uint32_t rows = pace.Rows(turn_.cpu_ns_max, kForgottenPerTurn);
   const uint64_t began_ns = turn_.clock();
@@ -193,9 +194,9 @@ void CopyMethod::BeginForgetting(ObjectSlot& slot, OwnedRange& owned) {
 
 void CopyMethod::Forget(uint32_t rows_max) {
   if (turn_.stepped || forgetting_.empty()) return;
-  const Forgetting one = forgetting_.front();  // one a turn
+  const Forgetting one = forgetting_.front();  // one per turn
   OwnedRange& owned = *one.slot->Find(one.partition);
-  ERIS_DCHECK(!owned.lends);  // to forget more would be to forget what it lends
+  ERIS_DCHECK(!owned.lends);  // forgetting more would forget the rows that it lends
   WorkPace& pace = one.slot->paces().forget;
   const uint32_t rows = pace.Rows(turn_.cpu_ns_max, rows_max);
   const Stopwatch watch;

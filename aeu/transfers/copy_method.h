@@ -1,7 +1,7 @@
-// Copy: rows are lent to the target a chunk at a time, and forgotten here once it has them, a piece
-// a turn. For every kind of object. A hash makes the rows of a chunk ready before, over several
-// turns; what it has made ready and is not asked for stays, and is taken back in the same way.
-// Owned by the AEU. Paper: ERIS 3.3.2; docs/internals/balancing.md.
+// Copy: rows are lent to the target chunk by chunk, and forgotten here, piece by piece, once the
+// target has them. For every kind of object. A hash prepares the rows of a chunk over several
+// turns; prepared rows that are not requested stay, and are taken back in the same way. Owned by
+// the AEU. Paper: ERIS 3.3.2; docs/internals/balancing.md.
 #ifndef ERIS_AEU_COPY_METHOD_H_
 #define ERIS_AEU_COPY_METHOD_H_
 
@@ -19,10 +19,10 @@ namespace eris::aeu {
 
 class CopyMethod final : public TransferMethod {
  public:
-  // Rows that a turn forgets, beside other work and without any: whole blocks, mostly.
+  // Rows that a turn forgets, with and without other work: mostly whole blocks.
   static constexpr uint32_t kForgottenPerTurn = 1024;
   static constexpr uint32_t kForgottenPerIdleTurn = 8192;
-  // Rows that a turn looks through at most while a hash makes those ready that are going to leave.
+  // The most rows that a turn walks over while a hash prepares rows to leave.
   static constexpr uint32_t kWalkedPerTurn = 8192;
 
   // All outlive it. `snapshots` is the turn's view.
@@ -43,21 +43,21 @@ class CopyMethod final : public TransferMethod {
   void Conclude(ObjectSlot& slot, routing::TransferStep& step, storage::Partition* lender,
                 bool installed) override;
 
-  // The object is being dropped: nothing more is forgotten in it or taken back.
+  // The object is being dropped: stops forgetting its rows or taking them back.
   void EndAll(const ObjectSlot* slot);
-  // So that no conclusion asks for memory. Throws std::bad_alloc.
+  // So that no conclusion needs memory. Throws std::bad_alloc.
   void Reserve();
 
-  // A bounded piece of the rows that have been given away, in rows and in time.
+  // Frees a piece of the rows that have been given away, bounded in rows and in time.
   void Forget(uint32_t rows_max);
-  // Whether there are any. None of a range that lends: chunks wait for that.
+  // Whether there are such rows. A range that lends has none: chunks wait for that.
   bool forgets() const { return !forgetting_.empty(); }
-  // The dearest slice of forgetting since the last call, for the step's figures.
+  // Moves the most expensive slice of forgetting since the last call to the step's figures.
   void TakeForgetCost(routing::TransferStep& step);
 
-  // From now on what was made ready is served as before again. Errors: ResourceExhausted.
+  // From now on prepared rows are served as before. Errors: ResourceExhausted.
   absl::Status BeginReleasing(ObjectSlot& slot);
-  // A bounded piece of that.
+  // Takes back a bounded piece of them.
   void Release();
   bool releases() const { return !releasing_.empty(); }
 
@@ -67,7 +67,7 @@ class CopyMethod final : public TransferMethod {
     storage::Partition* partition;
   };
 
-  // Into a range that there is; its index. Nothing: none touches the chunk.
+  // Ingests into an existing range; returns its index. nullopt: none touches the chunk.
   absl::StatusOr<std::optional<size_t>> IngestBeside(ObjectSlot& slot,
                                                      const storage::ExchangeChunk& chunk);
   void BeginForgetting(ObjectSlot& slot, OwnedRange& owned);

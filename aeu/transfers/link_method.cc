@@ -22,7 +22,7 @@ absl::Status LinkMethod::Check(const ObjectSlot& slot) const {
 
 absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range& given,
                                 TransferStep& step, Partition*&) {
-  OrderedPartition& partition = *owned.partition->ordered();  // Check has seen the kind
+  OrderedPartition& partition = *owned.partition->ordered();  // Check has tested the kind
   const Range whole = partition.range();
   std::unique_ptr<OrderedPartition> above, middle;
   if (given.hi != whole.hi) {
@@ -34,7 +34,7 @@ absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range
     absl::StatusOr<std::unique_ptr<OrderedPartition>> cut = base::OrNoMemory(
         "no memory to cut off a range", [&] { return partition.SplitAt(given.lo); });
     if (!cut.ok()) {
-      // Where it cannot be joined again there is a range more, and every row is where it was.
+      // If it cannot be joined again there is one more range, and every row is in its place.
       if (above != nullptr && !partition.Absorb(*above).ok()) ranges_.Add(slot, std::move(above));
       host_.SettleVersions(*slot.Find(&partition));
       return cut.status();
@@ -51,7 +51,7 @@ absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range
     if (above != nullptr) {
       owned.partition = std::move(above);
       host_.SettleVersions(owned);
-      SlotRanges::SettleLoad(owned);  // it begins elsewhere now
+      SlotRanges::SettleLoad(owned);  // it now begins elsewhere
       slot.Reorder(SlotRanges::IndexOf(slot, owned));
     } else {
       ranges_.Remove(slot, owned);

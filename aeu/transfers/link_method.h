@@ -1,5 +1,5 @@
-// Link: inside a NumaNode the subtree changes hands, and no row is touched. For indexes. Owned by
-// the AEU. Paper: ERIS 3.3.2.
+// Link: inside a NumaNode the subtree moves to another AEU, and no row is touched. For indexes.
+// Owned by the AEU. Paper: ERIS 3.3.2.
 #ifndef ERIS_AEU_LINK_METHOD_H_
 #define ERIS_AEU_LINK_METHOD_H_
 

@@ -39,7 +39,7 @@ bool SlotRanges::JoinWithNext(ObjectSlot& slot, size_t index) {
   const Range& range = low.partition->range();
   if (range.Empty() || high.partition->range().Empty()) return false;
   if (range.hi != high.partition->range().lo || !low.settled() || !high.settled()) return false;
-  // Without memory there are two ranges, which is as good.
+  // Without memory there are two ranges, which is also correct.
   if (!low.partition->ordered()->Absorb(*high.partition->ordered()).ok()) return false;
   Remove(slot, high);
   host_.SettleVersions(low);

@@ -1,5 +1,5 @@
-// How the ranges of a slot come and go, with all that depends on it: their loads, what the registry
-// of snapshots knows of their old rows, what has been made ready to leave. Owned by the AEU.
+// Adds, joins and removes the ranges of a slot, with all dependent state: their loads, the old rows
+// reported to the registry of snapshots, and rows prepared to leave. Owned by the AEU.
 #ifndef ERIS_AEU_SLOT_RANGES_H_
 #define ERIS_AEU_SLOT_RANGES_H_
 
@@ -19,16 +19,16 @@ class SlotRanges {
   SlotRanges(TransferHost& host, const storage::SnapshotView& snapshots)
       : host_(host), snapshots_(snapshots) {}
 
-  // Adds a partition to the slot's ranges; its index. Asks for no memory
+  // Adds a partition to the slot's ranges; returns its index. Needs no memory
   // (ObjectSlot::ReserveRanges, LoadBoard::Reserve).
   size_t Add(ObjectSlot& slot, std::unique_ptr<storage::Partition> partition);
   void Remove(ObjectSlot& slot, OwnedRange& owned);
-  // The range at `index` becomes one with its neighbours where their kind can.
+  // Joins the range at `index` with its neighbours, if their kind can.
   void Join(ObjectSlot& slot, size_t index);
-  // Ranges that have kept old rows alone, and none any more.
+  // Removes ranges that kept only old rows, and no longer have any.
   void RemoveEmpty(ObjectSlot& slot);
 
-  // What the range's load has to say after its partition has changed.
+  // Updates the range's load after its partition has changed.
   static void SettleLoad(const OwnedRange& owned) {
     owned.load->SetRange(owned.partition->range());
     owned.load->SetSize(owned.partition->size());

@@ -1,4 +1,4 @@
-// What a stretch of a turn has cost, in CPU time of the thread and by the clock.
+// Measures the cost of a part of a turn, in CPU time of the thread and in wall-clock time.
 #ifndef ERIS_AEU_STOPWATCH_H_
 #define ERIS_AEU_STOPWATCH_H_
 
@@ -12,7 +12,7 @@ namespace eris::aeu {
 class Stopwatch {
  public:
   Stopwatch() : cpu_ns_(ThreadCpuNs()), wall_ns_(NowNs()) {}
-  // The longest turn counts.
+  // Keeps the maximum of all turns.
   void Stop(uint64_t& cpu_ns, uint64_t& wall_ns) const {
     cpu_ns = std::max(cpu_ns, ThreadCpuNs() - cpu_ns_);
     wall_ns = std::max(wall_ns, NowNs() - wall_ns_);

@@ -1,4 +1,4 @@
-// What an AEU does for the transfers that it takes part in. Owned by the AEU.
+// The services of an AEU for the transfers that it takes part in. Owned by the AEU.
 #ifndef ERIS_AEU_TRANSFER_HOST_H_
 #define ERIS_AEU_TRANSFER_HOST_H_
 
@@ -12,15 +12,15 @@ namespace eris::aeu {
 
 class TransferHost {
  public:
-  // nullptr: it has nothing of that object.
+  // nullptr: it has no part of that object.
   virtual ObjectSlot* SlotOf(uint32_t slot, ObjectId object) = 0;
-  // Tells the registry of snapshots what the partition keeps of old rows by now.
+  // Reports to the registry of snapshots the old rows that the partition keeps now.
   virtual void SettleVersions(OwnedRange& owned) = 0;
-  // ... that it keeps none any more: it leaves, or is gone.
+  // Reports that it keeps none any more: it leaves, or is destroyed.
   virtual void ReleaseVersions(OwnedRange& owned) = 0;
-  // The slot's ranges are others, or have been cut: there may be something to free, or to compact.
+  // The slot's ranges have changed: there may be rows to free or to compact.
   virtual void RangesChanged(ObjectSlot& slot) = 0;
-  // Where others see the loads of its ranges.
+  // Where other threads read the loads of its ranges.
   virtual LoadBoard& load_board() = 0;
   // Memory of the slot has been freed.
   virtual void MemoryFreed(ObjectSlot& slot) = 0;

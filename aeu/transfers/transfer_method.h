@@ -1,6 +1,6 @@
-// How one kind of transfer does its work at source and target. TransferRunner has the protocol that
-// all kinds share: who is asked, when it may be, what is sent and answered. A new kind is a class
-// here and a line in TransferRunner::MethodOf. Owned by the AEU. Paper: ERIS 3.3.2.
+// How one kind of transfer works at source and target. TransferRunner has the protocol that all
+// kinds share: requests, permissions, messages and answers. A new kind is a class here and a line
+// in TransferRunner::MethodOf. Owned by the AEU. Paper: ERIS 3.3.2.
 #ifndef ERIS_AEU_TRANSFER_METHOD_H_
 #define ERIS_AEU_TRANSFER_METHOD_H_
 
@@ -16,38 +16,38 @@
 
 namespace eris::aeu {
 
-// What a turn spends on transfers, and may.
+// The time that a turn spends, and may spend, on transfers.
 struct TransferTurn {
-  static constexpr uint64_t kCpuNsMax = 200'000;  // where no step has said
+  static constexpr uint64_t kCpuNsMax = 200'000;  // if no step has set it
 
-  bool stepped = false;             // it has done a piece of a step: nothing else is added
-  uint64_t cpu_ns_max = kCpuNsMax;  // as the last step said
-  WorkClock clock = ThreadCpuNs;    // by which what follows a step is paced
+  bool stepped = false;             // it has done a piece of a step: no other work is added
+  uint64_t cpu_ns_max = kCpuNsMax;  // set by the last step
+  WorkClock clock = ThreadCpuNs;    // paces the work after a step
 };
 
 class TransferMethod {
  public:
   virtual ~TransferMethod() = default;
 
-  // Whether the object's ranges can move so. Errors: InvalidArgument.
+  // Whether the object's ranges can move in this way. Errors: InvalidArgument.
   virtual absl::Status Check(const ObjectSlot& slot) const = 0;
-  // Which end of what is to leave goes first.
+  // Which end of the leaving range goes first.
   virtual storage::Partition::End NearEnd(const routing::TransferStep& step) const = 0;
 
-  // The source, in each turn until it says true: the range may be cut off in this turn. Errors:
-  // ResourceExhausted; the rows are served as before.
+  // For the source, called in each turn until it returns true: the range may be cut off in this
+  // turn. Errors: ResourceExhausted; the rows are served as before.
   virtual absl::StatusOr<bool> Prepare(ObjectSlot& slot, storage::Partition& partition,
                                        const storage::Range& given,
                                        const routing::TransferStep& step) = 0;
-  // The source: takes `given`, or a part of it, off `owned` and puts it into the step. Room for the
-  // ranges that this adds has been made. `lender`: the partition whose rows stay until the
-  // conclusion; nullptr: none do. Errors: ResourceExhausted, and those of the partition; every row
-  // is where it was then, perhaps in more ranges. May throw std::bad_alloc, with nothing changed.
+  // For the source: cuts `given`, or a part of it, off `owned` and puts it into the step. Room for
+  // the additional ranges has been reserved. `lender`: the partition whose rows stay until the
+  // conclusion; nullptr: none. Errors: ResourceExhausted, and those of the partition; then every
+  // row is in its place, perhaps in more ranges. May throw std::bad_alloc, with nothing changed.
   virtual absl::Status CutOff(ObjectSlot& slot, OwnedRange& owned, const storage::Range& given,
                               routing::TransferStep& step, storage::Partition*& lender) = 0;
-  // The target: takes in what the step has. Errors: as CutOff; nothing has changed then.
+  // For the target: takes in the content of the step. Errors: as CutOff; then nothing has changed.
   virtual absl::Status TakeIn(ObjectSlot& slot, routing::TransferStep& step) = 0;
-  // The source hears how it ended: the target has the range, or it comes back. Never fails.
+  // Tells the source how it ended: the target has the range, or it comes back. Never fails.
   virtual void Conclude(ObjectSlot& slot, routing::TransferStep& step, storage::Partition* lender,
                         bool installed) = 0;
 };

@@ -89,7 +89,7 @@ bool TransferRunner::Advance() {
   if (giving_.step == nullptr || giving_.out) return false;
   TransferStep& step = *giving_.step;
   ObjectSlot& slot = *giving_.slot;
-  // relaxed: nothing comes with it.
+  // relaxed: it publishes nothing.
   if (step.give_up.load(std::memory_order_relaxed)) {
     Refuse(LeanStatus(StatusCode::kCancelled, "the transfer was given up"));
     return true;
@@ -102,7 +102,7 @@ bool TransferRunner::Advance() {
     return true;
   }
   if (!Prepare(*owned, given)) {
-    // relaxed: see the step. The source alone writes it.
+    // relaxed: see the step. Only the source writes it.
     step.turns.store(step.turns.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     watch.Stop(step.source_cpu_ns, step.source_wall_ns);
     return true;
@@ -111,9 +111,9 @@ bool TransferRunner::Advance() {
     Refuse(room);
     return true;
   }
-  owned = FindGiven(given);  // they may lie elsewhere now
-  // Before anything changes: what has been cut off can be sent then, whatever happens. From here on
-  // nothing else is buffered for the target in between.
+  owned = FindGiven(given);  // the range may have moved
+  // Open the record before anything changes: what has been cut off can then always be sent. From
+  // here on nothing else is buffered for the target in between.
   CommandHeader* const record = port_.Open(step.target, sizeof(TransferSegment));
   if (record == nullptr) return false;
   const absl::Status status = base::OrNoMemory("no memory to cut off a range", [&] {
@@ -121,7 +121,7 @@ bool TransferRunner::Advance() {
   });
   if (!status.ok()) {
     port_.Withdraw(step.target, record);
-    host_.RangesChanged(slot);  // it may be cut all the same
+    host_.RangesChanged(slot);  // it may have been cut all the same
     Refuse(status);
     return true;
   }
@@ -134,13 +134,13 @@ bool TransferRunner::Advance() {
                           .count = 1};
   new (record + 1) TransferSegment{.step = &step};
   counters_.forwarded.Add(1);
-  // Where rows have keys, these go to the target from now on, behind the record.
+  // If rows have keys, commands for these go to the target from now on, after the record.
   if (slot.has_keys()) slot.SetStub(Stub{step.covers, step.target, step.version});
   giving_.out = true;
   step.left.store(true, std::memory_order_relaxed);  // see the step
   host_.RangesChanged(slot);
   turn_.stepped = true;
-  // Sent over at the turn's end: the target does not see the step before.
+  // Sent at the turn's end: until then the target does not see the step.
   watch.Stop(step.source_cpu_ns, step.source_wall_ns);
   return true;
 }
@@ -160,8 +160,8 @@ absl::Status TransferRunner::MakeRoom(ObjectSlot& slot, std::optional<AeuId> tar
 
 bool TransferRunner::Prepare(OwnedRange& owned, const Range& given) {
   const TransferStep& step = *giving_.step;
-  // A range leaves with all that is in it. And chunks must not leave faster than the rows of those
-  // before are freed, a piece in each turn.
+  // A range leaves with everything in it. And chunks must not leave faster than the rows of earlier
+  // ones are freed, piece by piece.
   if (owned.forgets) return false;
   const absl::StatusOr<bool> ready = base::OrNoMemory("no memory to make rows ready", [&] {
     return MethodOf(step).Prepare(*giving_.slot, *owned.partition, given, step);
@@ -182,18 +182,18 @@ void TransferRunner::Conclude(const CommandHeader* command) {
   const Stopwatch watch;
   const Giving given = std::exchange(giving_, {});
   if (given.slot == nullptr) {
-    // Dropped meanwhile: what came back goes with the object's memory.
+    // Dropped meanwhile: what came back is freed with the object's memory.
     if (step->partition != nullptr) step->partition->Abandon();
     step->partition.reset();
     return answer(KeyState::kNoObject);
   }
   ObjectSlot& slot = *given.slot;
-  // The table has been published, or is about to be: from now on it says who owns the keys, and who
-  // goes by an older one has to look.
+  // The table has been published, or will be soon: from now on it tells the owner of the keys, and
+  // a sender with an older one must look again.
   slot.SetStub(std::nullopt);
   ERIS_DCHECK(step->outcome == StepOutcome::kInstalled || step->outcome == StepOutcome::kReturned);
   const bool installed = step->outcome == StepOutcome::kInstalled;
-  // What was sent on meanwhile has been refused, so what is older than that is refused here.
+  // Commands forwarded meanwhile have been refused, so older commands are refused here.
   if (!installed && slot.has_keys()) slot.history().TookIn(step->covers, step->version);
   MethodOf(*step).Conclude(slot, *step, given.lender, installed);
   host_.RangesChanged(slot);

@@ -1,8 +1,8 @@
-// What one AEU has to do when ranges change hands. As the source it gives a range away in one turn,
-// after the turn's commands: first it takes the room for the message, then it cuts the range off,
-// leaves a stub and sends the range to its new owner. Until it hears how that ended it gives
-// nothing else. As the target it takes what arrives in, or refuses it with nothing changed. Rows
-// that have been copied are forgotten afterwards, a piece a turn. Never waits. Owned by the AEU.
+// One AEU's part in transfers. As the source it gives a range away in one turn, after the turn's
+// commands: it reserves room for the message, cuts the range off, leaves a stub and sends the range
+// to its new owner. Until it hears how that ended it gives nothing else. As the target it takes in
+// what arrives, or refuses it with nothing changed. Copied rows are forgotten afterwards, piece by
+// piece. Never waits. Owned by the AEU.
 // Paper: ERIS 3.3.2; docs/internals/balancing.md.
 #ifndef ERIS_AEU_TRANSFER_RUNNER_H_
 #define ERIS_AEU_TRANSFER_RUNNER_H_
@@ -35,8 +35,8 @@ namespace eris::aeu {
 
 class TransferRunner {
  public:
-  // Ranges that a slot may get by a step: what is cut off above, what is cut off to be lent or
-  // comes in, and what comes back to a source.
+  // The most ranges that a slot may get by a step: the part cut off above, the part cut off to be
+  // lent or coming in, and the part that comes back to a source.
   static constexpr size_t kRangesAddedMax = 3;
 
   // All outlive it. `snapshots` is the turn's view.
@@ -51,29 +51,29 @@ class TransferRunner {
         link_(host, ranges_),
         copy_(host, ranges_, snapshots, turn_) {}
 
-  // The three commands (transfer_step.h). What they say may be out of date: that is refused.
+  // The three commands (transfer_step.h). Their content may be out of date: then it is refused.
   void Give(const routing::CommandHeader* command);
   void TakeIn(const routing::CommandHeader* command);
   void Conclude(const routing::CommandHeader* command);
-  // The object is being dropped: nothing more is given of it or forgotten in it.
+  // The object is being dropped: stops giving its ranges and forgetting its rows.
   void EndAll(const ObjectSlot* slot);
 
-  // Once a turn, after its commands: goes on with the step that is to be given. True: it has moved.
+  // Once per turn, after its commands: continues the step to be given. True: it has advanced.
   bool Advance();
-  // A bounded piece of what follows from steps before; the last of a turn. `busy`: beside other
-  // work. False: there is nothing.
+  // A bounded piece of the work after earlier steps; the last of a turn. `busy`: there is other
+  // work. False: there is none.
   bool GoOnAfterSteps(bool busy);
-  // Ranges that have kept old rows alone, and none any more.
+  // Removes ranges that kept only old rows, and no longer have any.
   void RemoveEmpty(ObjectSlot& slot) { ranges_.RemoveEmpty(slot); }
-  // Whether this turn has done a piece of a step: other background work is another turn's.
+  // Whether this turn has done a piece of a step: other background work waits for another turn.
   bool stepped() const { return turn_.stepped; }
-  // The next turn begins.
+  // Call it at the beginning of a turn.
   void BeginTurn() { turn_.stepped = false; }
-  // What a turn may spend, in CPU time, as the last step said.
+  // The CPU time that a turn may spend, as the last step set it.
   uint64_t turn_cpu_ns_max() const { return turn_.cpu_ns_max; }
-  // In place of the CPU time by which what follows a step is paced.
+  // Replaces the CPU clock that paces the work after a step.
   void SetWorkClock(WorkClock clock) { turn_.clock = clock; }
-  // Whether the next turn would find something to do. A step that is out needs nothing.
+  // Whether the next turn would find work. A step in transit needs none.
   bool HasWork() const {
     return (giving_.step != nullptr && !giving_.out) || copy_.forgets() || copy_.releases();
   }
@@ -82,11 +82,11 @@ class TransferRunner {
   // The step that this AEU is the source of.
   struct Giving {
     routing::TransferStep* step = nullptr;  // nullptr: none
-    ObjectSlot* slot = nullptr;             // nullptr: the object is gone
+    ObjectSlot* slot = nullptr;             // nullptr: the object has been dropped
     routing::CompletionFunction complete = nullptr;
     routing::Reply* context = nullptr;
     bool out = false;                      // given away, and not concluded
-    storage::Partition* lender = nullptr;  // of a copy that is out
+    storage::Partition* lender = nullptr;  // for a copy in transit
   };
 
   TransferMethod& MethodOf(const routing::TransferStep& step) {
@@ -102,7 +102,7 @@ class TransferRunner {
   // Before a step changes anything: the ranges that it may add will ask for no memory, here or when
   // it is concluded. Errors: ResourceExhausted.
   absl::Status MakeRoom(ObjectSlot& slot, std::optional<AeuId> target);
-  // The range of the slot that has the near end of what is to leave, and what of that lies in it.
+  // The range of the slot with the near end of the leaving range, and in `given` their common part.
   // nullptr: the AEU does not own it.
   OwnedRange* FindGiven(storage::Range& given);
   // True: the step may be given in this turn. False: later, or it has been refused.

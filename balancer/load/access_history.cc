@@ -15,7 +15,8 @@ uint64_t WeightOf(const std::vector<WeightedKey>& entries) {
   return sum;
 }
 
-// How many of equal weight would scatter as much: the square of the sum over the sum of squares.
+// The number of equal weights with the same scatter: the square of the sum divided by the sum of
+// squares.
 template <class Count>
 double Effective(const std::vector<WeightedKey>& entries, Count count) {
   double sum = 0;
@@ -28,8 +29,8 @@ double Effective(const std::vector<WeightedKey>& entries, Count count) {
   return squares == 0 ? 0 : sum * sum / squares;
 }
 
-// Adds `more` to an entry. How many accesses both stand for together: as many as scatter as their
-// sum does, so that exact ones do not make others exact.
+// Adds `more` to an entry. The number of accesses of the result is chosen so that its scatter is
+// that of the sum; exact entries do not make others exact.
 void Join(WeightedKey& entry, const WeightedKey& more) {
   const auto weight = static_cast<double>(entry.weight);
   const auto other = static_cast<double>(more.weight);
@@ -43,7 +44,7 @@ void Join(WeightedKey& entry, const WeightedKey& more) {
   entry.samples += more.samples;
 }
 
-// Sorts, and makes one entry of those of a key.
+// Sorts the entries and merges those with equal keys.
 void Join(std::vector<WeightedKey>& entries) {
   std::sort(entries.begin(), entries.end(),
             [](const WeightedKey& a, const WeightedKey& b) { return a.key < b.key; });
@@ -59,7 +60,7 @@ void Join(std::vector<WeightedKey>& entries) {
 }
 
 void Thin(std::vector<WeightedKey>& entries, size_t entries_max) {
-  // Twice the mean of what is to stay: half of the room is for those that stand for neighbours.
+  // Twice the mean of the entries to keep: half of the room is for merged neighbours.
   const uint64_t step = 2 * WeightOf(entries) / entries_max + 1;
   size_t used = 0;
   WeightedKey gathered;
@@ -122,9 +123,10 @@ double AccessHistory::EffectiveAccesses() const {
 }
 
 bool AccessHistory::HasShifted(const std::vector<WeightedKey>& fresh) const {
-  // Kolmogorov's and Smirnov's test, as strict as one in a million, and only for what matters. It
-  // hardly sees what a few per cent of the load do, though of many AEUs one may get all of that: so
-  // each 64th of the older load is looked at by itself, too, for whether it gained another.
+  // The Kolmogorov-Smirnov test, at a chance of one in a million, and only for relevant
+  // differences. It hardly detects changes of a few per cent of the load, although one of many AEUs
+  // may get all of that. So each 64th of the older load is also tested by itself for whether it
+  // gained another 64th.
   constexpr double kChance = 2.7;
   constexpr double kDifferenceMin = 0.15;
   constexpr double kPart = 1.0 / 64;
@@ -134,7 +136,7 @@ bool AccessHistory::HasShifted(const std::vector<WeightedKey>& fresh) const {
   if (old_weight == 0 || fresh_weight == 0) return false;
   const double scatter = 1 / EffectiveSamples(entries_) + 1 / EffectiveSamples(fresh);
   const double chance = kChance * std::sqrt(scatter);
-  double old_below = 0;  // as parts of all
+  double old_below = 0;  // as fractions of the whole
   double fresh_below = 0;
   double old_part_begin = 0;
   double fresh_part_begin = 0;

@@ -7,15 +7,15 @@
 namespace eris::balancer {
 namespace {
 
-// A place is judged by so many samples at least, of both periods together: by fewer, chance would
-// make it look as if it had come or gone.
+// A place is judged only with at least this many samples in both periods together: with fewer, it
+// might seem to appear or disappear by chance.
 constexpr uint32_t kSamplesPerPlace = 16;
 constexpr size_t kPlacesMin = 64;
-// A place with twice as much as before, and no more, is expected to keep it: loads that shift to a
-// half of their keys are followed at once.
+// A place with at most twice as much load as before is expected to keep it: so a load that shifts
+// to half of its keys is followed immediately.
 constexpr double kGrowth = 2;
 
-// One of the two periods, or the entries to be judged, walked place by place.
+// Walks over one of the two periods, or over the entries to judge, place by place.
 class Walk {
  public:
   explicit Walk(const std::vector<WeightedKey>& keys) : keys_(keys) {
@@ -25,7 +25,7 @@ class Walk {
   uint64_t key() const { return keys_[at_].key; }
   double total() const { return total_; }
   size_t at() const { return at_; }
-  // The part of all weight that `key` has.
+  // The fraction of all weight at `key`.
   double PartAt(uint64_t key) const {
     return AtEnd() || keys_[at_].key != key ? 0 : Part(keys_[at_]);
   }
@@ -33,7 +33,7 @@ class Walk {
     return AtEnd() || keys_[at_].key != key ? 0 : keys_[at_].samples;
   }
   void Pass(uint64_t key) { at_ += !AtEnd() && keys_[at_].key == key; }
-  // Everything below `end`.
+  // The fraction below `end`.
   double PassBelow(uint64_t end) {
     double part = 0;
     for (; !AtEnd() && keys_[at_].key < end; ++at_) part += Part(keys_[at_]);
@@ -54,14 +54,15 @@ class Walk {
   double total_ = 0;
 };
 
-// Keys where a place begins: about as much load in each, of both periods together, and a key with
-// that much is a place of its own.
+// Keys at which places begin. Places have about equal load, of both periods together; a key with
+// that much load is a place by itself.
 std::vector<uint64_t> CutPlaces(const std::vector<WeightedKey>& before,
                                 const std::vector<WeightedKey>& now, size_t places) {
   std::vector<uint64_t> begins;
   Walk old_walk(before);
   Walk new_walk(now);
-  const double part_max = 2.0 / static_cast<double>(places);  // of both: their parts sum up to 2
+  // of both periods: their fractions sum up to 2
+  const double part_max = 2.0 / static_cast<double>(places);
   double part = 0;
   uint64_t samples = 0;
   bool open = false;
@@ -103,7 +104,7 @@ std::vector<uint64_t> ExpectedLoad::Of(const std::vector<WeightedKey>& entries,
   Walk all(entries);
   const std::vector<uint64_t> begins = CutPlaces(before_, now_, std::max(places, kPlacesMin));
   // If there was more load in the last period than now, its parts are compared by load and not by
-  // share: what other places lost says nothing about this one.
+  // share: the losses of other places say nothing about this one.
   const double grown =
       new_walk.total() == 0 ? 1 : std::max(1.0, old_walk.total() / new_walk.total());
   size_t at = 0;

@@ -8,7 +8,7 @@
 namespace eris::balancer {
 namespace {
 
-// If an AEU works for more than this part of its time, rows of idle objects stay where they are.
+// If an AEU works for more than this part of its time, rows of idle objects are not moved.
 constexpr double kBusyMax = 0.5;
 // A step must reduce the unevenness to this part of it. Otherwise another step would not help.
 constexpr double kLeftMax = 0.75;

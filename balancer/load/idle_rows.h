@@ -1,7 +1,7 @@
-// When the rows of an object that nobody uses are evened out. Uneven rows cost nothing until
-// somebody asks for all of them, and then everybody waits for the AEU that has most. So they are
-// moved while there is time: after a rest, longer if boundaries are where a load has wanted them
-// (it may come back), and never if an operator has chosen them. One thread at a time.
+// Decides when to even out the rows of an unused object. Uneven rows cost nothing until a client
+// reads all of them; then it waits for the AEU with the most. So rows are moved while there is
+// time: after a rest, and after a longer one if a load has placed the boundaries, because it may
+// come back. Boundaries chosen by an operator are never moved. One thread at a time.
 #ifndef ERIS_BALANCER_IDLE_ROWS_H_
 #define ERIS_BALANCER_IDLE_ROWS_H_
 
@@ -11,27 +11,27 @@
 
 namespace eris::balancer {
 
-// Who has moved boundaries of an object last.
+// The last cause of moved boundaries of an object.
 enum class PlacedBy : uint8_t { kNobody, kLoad, kOperator };
 
 class IdleRows {
  public:
-  // Periods without any access from which on rows are evened out, and between two steps of that.
+  // Periods without any access before rows are evened out, and between two steps.
   static constexpr uint32_t kRestPeriods = 10;
   static constexpr uint32_t kRestPeriodsPlaced = 600;
 
-  // Once a period. `idle`: nobody uses the object. `busiest`: the part of its time that the busiest
-  // AEU works for all objects. True: a plan by rows is wanted.
+  // Call it once per period. `idle`: the object is unused. `busiest`: the fraction of its time that
+  // the busiest AEU works for all objects. True: a plan by rows is needed.
   bool Due(bool idle, double busiest, PlacedBy placed_by);
-  // Whether that plan is worth making: uneven by more than `threshold`, half of it once something
-  // has moved; and the step before it has helped.
+  // Whether that plan is worth executing: its unevenness is above `threshold` (half of it once rows
+  // have moved), and the step before has helped.
   bool Worth(const BalancePlan& plan, double threshold);
 
  private:
   uint32_t idle_periods_ = 0;
   uint32_t next_look_ = 0;    // in idle periods
-  double uneven_before_ = 0;  // when the last step was planned; 0: no step so far
-  bool done_ = false;         // until it is used again
+  double uneven_before_ = 0;  // at the last planned step; 0: no step so far
+  bool done_ = false;         // until the object is used again
 };
 
 }  // namespace eris::balancer

@@ -1,5 +1,5 @@
-// How unequal loads are: what the balancer compares with its threshold before it plans anything. A
-// pure function. Paper: ERIS 3.3.1.
+// The inequality of loads, which the balancer compares with its threshold before it plans anything.
+// A pure function. Paper: ERIS 3.3.1.
 #ifndef ERIS_BALANCER_IMBALANCE_H_
 #define ERIS_BALANCER_IMBALANCE_H_
 
@@ -12,21 +12,21 @@
 
 namespace eris::balancer {
 
-// A plan by rows is worth making only if some AEU has so many rows above the mean: with fewer, a
-// scan would hardly be faster.
+// A plan by rows is executed only if some AEU has this many rows above the mean: with fewer, a scan
+// would hardly get faster.
 inline constexpr double kRowsAboveMeanMin = 16384;
 
-// The standard deviation of the loads, in units of their mean: 0 when all are equal or there is no
-// load, sqrt(n - 1) when one of n has everything. Thresholds on it do not depend on n.
+// The standard deviation of the loads, divided by their mean: 0 if all are equal or there is no
+// load, sqrt(n - 1) if one of n has everything. Thresholds for it do not depend on n.
 double Imbalance(absl::Span<const double> loads);
 
-// The sampled load of each partition that is expected again.
+// The sampled load of each partition that is expected to last.
 std::vector<double> PartitionLoads(const LoadSample& sample);
-// By AeuId, the sum over what each owns; as long as `aeu_count` at least.
+// By AeuId, the sum over its partitions; at least `aeu_count` elements.
 std::vector<double> AeuLoads(const LoadSample& sample, size_t aeu_count);
-// The same with the load that moves on, where it is now.
+// The same including the moving load, at its current place.
 std::vector<double> AeuLoadsNow(const LoadSample& sample, size_t aeu_count);
-// What moves on, of all partitions.
+// The moving load of all partitions.
 double MovingLoad(const LoadSample& sample);
 std::vector<uint64_t> AeuRows(const LoadSample& sample, size_t aeu_count);
 

@@ -8,15 +8,15 @@
 namespace eris::balancer {
 namespace {
 
-// Each round brings the measure of a hot key nearer to its limit; what is left after these does not
-// show.
+// Each round brings the weight of a hot key nearer to its limit; after these the error is
+// negligible.
 constexpr int kMeasureRoundsMax = 64;
 
-// What parts may have beyond their shares is found in steps of the largest share over this.
+// The excess of parts over their shares is searched in steps of the largest share divided by this.
 constexpr uint64_t kSteps = 64;
 
-// Cuts a load into parts of bounded weight: where keys are hot, the nearest boundaries to the ideal
-// ones may leave half a hot key too much to a part, though others have room.
+// Cuts a load into parts of bounded weight. Near hot keys, the boundaries nearest to the ideal ones
+// may give half a hot key too much to a part, although others have room.
 class Cutter {
  public:
   // Piece i is [borders[i], borders[i + 1]).
@@ -24,7 +24,8 @@ class Cutter {
       : borders_(std::move(borders)), below_{0} {
     for (const uint64_t weight : weights) below_.push_back(below_.back() + weight);
   }
-  // `ideal`, ascending, as far as no part gets more beyond its share than has to be, or nearly.
+  // Returns `ideal`, ascending, changed so that no part exceeds its share more than necessary, or
+  // nearly so.
   // REQUIRES: no key has more than the largest share.
   std::vector<Position> Cut(std::vector<Position> ideal, absl::Span<const uint64_t> shares,
                             uint64_t shares_sum) const {
@@ -37,7 +38,7 @@ class Cutter {
       }
       return result;
     };
-    uint64_t enough = kSteps;  // by then each part gets its share at least
+    uint64_t enough = kSteps;  // at this excess each part gets at least its share
     for (uint64_t low = 0; low < enough;) {
       const uint64_t middle = (low + enough) / 2;
       if (Suffice(caps(middle))) {
@@ -47,7 +48,7 @@ class Cutter {
       }
     }
     const std::vector<uint64_t> most = caps(enough + 1);
-    // As early as the parts behind allow, as late as the one before does.
+    // As early as the later parts allow, as late as the previous one allows.
     std::vector<Position> earliest(ideal.size());
     Position next = borders_.back();
     for (size_t i = ideal.size(); i-- > 0;) {
@@ -74,7 +75,7 @@ class Cutter {
     return below_[i] + static_cast<uint64_t>((below_[i + 1] - below_[i]) * (at - borders_[i]) /
                                              (borders_[i + 1] - borders_[i]));
   }
-  // The last place with no more than `weight` below it, and the first with no less.
+  // The last place with at most `weight` below it, and the first with at least that.
   Position Last(uint64_t weight) const {
     const auto after = std::upper_bound(below_.begin(), below_.end(), weight);
     if (after == below_.end()) return borders_.back();
@@ -156,7 +157,7 @@ uint64_t LoadCurve::Below(Position position) const {
 
 std::vector<uint64_t> LoadCurve::DivisibleWeights(uint64_t largest_share,
                                                   uint64_t shares_sum) const {
-  // A key counts for at most the largest share of what counts: each round lowers the measure.
+  // A key counts for at most the largest share of the counted load: each round lowers that limit.
   std::vector<uint64_t> weights(pieces_.size());
   uint64_t measure = total();
   for (int round = 0; round < kMeasureRoundsMax; ++round) {
@@ -191,16 +192,16 @@ std::vector<LoadCurve::Boundary> LoadCurve::Divide(absl::Span<const uint64_t> sh
   Position wanted = 0;  // likewise
   for (size_t part = 0; part + 1 < shares.size(); ++part) {
     wanted += sum * shares[part];
-    // There is a piece with a weight that reaches it: the weights sum up to the last one wanted.
+    // A piece with a weight reaches it: the weights sum up to the last wanted one.
     while (weights[i] == 0 || before + Position{weights[i]} * shares_sum < wanted) {
       before += Position{weights[i++]} * shares_sum;
     }
     const Piece& piece = pieces_[i];
     Position weight = Position{weights[i]} * shares_sum;
     Position inside = wanted - before;
-    // So that the product below fits; what is cut off is far below a key.
+    // Scale down so that the product below fits; the lost precision is far below a key.
     for (; weight >> 63 != 0; weight >>= 1) inside >>= 1;
-    // To the nearest key: a hot key then goes to the side on which it weighs less.
+    // To the nearest key: a hot key goes to the side on which it has less weight.
     ideal.push_back(piece.begin + (inside * (piece.end - piece.begin) + weight / 2) / weight);
   }
 
@@ -208,7 +209,7 @@ std::vector<LoadCurve::Boundary> LoadCurve::Divide(absl::Span<const uint64_t> sh
   for (const Piece& piece : pieces_) borders.push_back(piece.begin);
   borders.push_back(end());
   std::vector<Boundary> boundaries;
-  size_t at = 0;  // the piece that the boundary is in, or before
+  size_t at = 0;  // index of the boundary's piece, or an earlier one
   for (const Position position :
        Cutter(borders, weights).Cut(std::move(ideal), shares, shares_sum)) {
     while (borders[at] < position) ++at;

@@ -1,5 +1,5 @@
-// The load of a data object summed up along its keys: how much lies below a key, and below which
-// keys equal parts of it lie. Within a sub-range the load counts as evenly spread. Integers only,
+// The cumulative load of a data object along its keys: the load below a key, and the keys that
+// divide it into equal parts. Within a sub-range the load counts as evenly spread. Integers only,
 // so that a plan is the same on every machine. Immutable after construction; any thread. Paper:
 // ERIS 3.3.1.
 #ifndef ERIS_BALANCER_LOAD_CURVE_H_
@@ -20,7 +20,7 @@ inline constexpr Position kEndOfKeys = Position{1} << 64;
 
 class LoadCurve {
  public:
-  // A boundary may lie anywhere in [first, last]: nobody accesses what is between.
+  // A boundary may be anywhere in [first, last]: the keys between are not accessed.
   struct Boundary {
     Position first;
     Position last;
@@ -31,21 +31,22 @@ class LoadCurve {
 
   Position begin() const { return pieces_.front().begin; }
   Position end() const { return pieces_.back().end; }
-  // The whole load, multiplied by a power of two to come below and near kTotalMax; 0 without load.
+  // The whole load, multiplied by a power of two so that it is below and near kTotalMax; 0 without
+  // load.
   uint64_t total() const { return below_.back(); }
   // The load of keys below `position`, in the same scale. REQUIRES: begin() <= position <= end().
   uint64_t Below(Position position) const;
 
-  // The boundaries that cut the load into parts as shares[0], shares[1], ...: one fewer than
-  // shares, ascending, not always strictly. What one key has above the largest share cannot be
-  // divided, so it is left out of the division: the parts share the rest. Where keys are hot, no
-  // part gets more over its share than has to be. REQUIRES: 1 to kPartsMax shares that sum up to 1
-  // to kTotalMax; total() > 0. O(pieces + shares log pieces).
+  // The boundaries that cut the load into parts proportional to shares[0], shares[1], ...: one
+  // fewer than shares, ascending, not always strictly. The load of one key above the largest share
+  // cannot be divided, so it is not counted, and the parts share the rest. Near hot keys, no part
+  // exceeds its share more than necessary. REQUIRES: 1 to kPartsMax shares that sum up to 1 to
+  // kTotalMax; total() > 0. O(pieces + shares log pieces).
   std::vector<Boundary> Divide(absl::Span<const uint64_t> shares) const;
   // Into equal parts.
   std::vector<Boundary> Divide(uint32_t parts) const;
 
-  // Together they keep every product within 128 bits.
+  // With these two every product fits in 128 bits.
   static constexpr uint64_t kTotalMax = uint64_t{1} << 47;
   static constexpr uint32_t kPartsMax = 1u << 16;
 

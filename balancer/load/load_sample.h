@@ -1,5 +1,5 @@
-// What the balancer knows about the load of one data object: per partition an access histogram over
-// its key sub-ranges and the size. Plain data, any thread. Paper: ERIS 3.3.1, Figure 6.
+// The sampled load of one data object: per partition its size, and an access histogram over its key
+// sub-ranges. Plain data, any thread. Paper: ERIS 3.3.1, Figure 6.
 #ifndef ERIS_BALANCER_LOAD_SAMPLE_H_
 #define ERIS_BALANCER_LOAD_SAMPLE_H_
 
@@ -11,11 +11,11 @@
 
 namespace eris::balancer {
 
-// Ends where the next one of its partition begins, the last one with the partition.
+// Ends at the beginning of the next one in its partition; the last one ends with the partition.
 struct SubRange {
   uint64_t begin = 0;
-  // Execution time in nanoseconds that is expected again, or whatever is to be balanced: counts as
-  // evenly spread.
+  // Execution time in nanoseconds that is expected to last, or another quantity to balance; counts
+  // as evenly spread.
   uint64_t weight = 0;
   friend bool operator==(const SubRange&, const SubRange&) = default;
 };
@@ -23,7 +23,7 @@ struct SubRange {
 struct PartitionSample {
   storage::Range range;  // never empty
   AeuId owner;
-  // Strictly ascending, inside `range`. Nobody accessed what lies before the first one.
+  // Strictly ascending, inside `range`. Keys before the first one were not accessed.
   std::vector<SubRange> sub_ranges{};
   // Load on keys that is not expected in the next period: a load in key order has moved on by the
   // time boundaries have moved. Not contained in the sub-ranges.
@@ -39,20 +39,20 @@ struct RowKey {
   friend bool operator==(const RowKey&, const RowKey&) = default;
 };
 
-// Partitions in key order; each range begins where the one before it ends. Only the last may be
-// without an end. Keys count by their first eight bytes. Of a heap table the ranges say nothing.
+// Partitions in key order; each range begins where the previous one ends. Only the last may have no
+// end. Keys count by their first eight bytes. For a heap table the ranges have no meaning.
 struct LoadSample {
   ObjectId object;
   std::vector<PartitionSample> partitions{};
-  // How much time the weights have been collected over, older ones counting less; 0: not known.
+  // The time over which the weights were collected, older ones counting less; 0: unknown.
   uint64_t window_ns = 0;
-  // How many accesses of equal weight would scatter as much as those that the AEUs' loads are made
-  // of; 0: not known, loads are exact.
+  // The number of accesses of equal weight with the same scatter as those behind the AEUs' loads;
+  // 0: unknown, loads are exact.
   double accesses = 0;
-  // Only one period has been seen: which load moves on shows from the second period on.
+  // Only one period has been observed: moving load is known from the second period on.
   bool one_period = false;
-  // A sample of the rows that have been added ever, ascending by key, each once. It tells how rows
-  // lie inside a partition, not how many there are.
+  // A sample of the rows that were ever added, ascending by key, each once. It shows how rows are
+  // distributed inside a partition, not how many there are.
   std::vector<RowKey> row_keys{};
   // No access outside [seen_first, seen_last] has ever been sampled.
   uint64_t seen_first = 0;
@@ -60,7 +60,7 @@ struct LoadSample {
 };
 
 // Boundaries as in the partition table: partition i owns [starts[i], starts[i + 1]) on AEU
-// owners[i], the last one up to the end of the last range.
+// owners[i]; the last one goes up to the end of the last range.
 struct Partitioning {
   std::vector<storage::Key> starts;
   std::vector<AeuId> owners;

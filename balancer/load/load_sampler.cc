@@ -10,27 +10,27 @@
 namespace eris::balancer {
 namespace {
 
-// Of an object; more where there are many AEUs, so that each has some.
+// Entries of an object; more with many AEUs, so that each has some.
 constexpr size_t kEntriesMin = 8192;
 constexpr size_t kEntriesPerAeu = 64;
 constexpr uint32_t kSamplesPerAeuMin = 64;
-// Sub-ranges of an object, about; more where there are many partitions.
+// About the number of sub-ranges of an object; more with many partitions.
 constexpr size_t kSubRangesMin = 512;
 constexpr size_t kSubRangesPerPartition = 32;
-// Places of the load by which what lasts is told from what moves on.
+// Places of the load in which lasting load is separated from moving load.
 constexpr size_t kPlacesPerAeu = 8;
-// What an AEU does for all of its rows lies on so many of their keys at least.
+// An AEU's work on all of its rows is spread over at least this many of their keys.
 constexpr size_t kSpreadKeysMin = 32;
-// A sample stands for at most so many accesses when chance is reckoned with: those of one batch
-// have more in common than chance.
+// For chance, a sample represents at most this many accesses: accesses of one batch are correlated.
 constexpr float kStandsForMax = 16;
-// What is laid over the keys of rows has been measured for each AEU, and does not scatter.
+// Load spread over the keys of rows has been measured for each AEU, and has no scatter.
 constexpr float kExact = 1e6;
-// By then a key that was noted once is forgotten. What were left of others would be their rounding.
+// After this many, a key that was noted once has faded. Anything left of other keys would be
+// rounding error.
 constexpr uint32_t kQuietPeriodsMax = 5;
 
-// What a key costs all AEUs together is what it counts for, but half of what it costs its own AEU
-// where that is more. Less may well be the caches', and would be lost with other keys beside it.
+// A key counts with its average cost over all AEUs, or with half of its cost at its own AEU if that
+// is more. A lower cost may be due to caches, and would be lost next to other keys.
 constexpr double kCostsAlike = 2;
 
 uint64_t ExecutionNs(const aeu::AccessSample& accesses) {
@@ -41,7 +41,7 @@ uint64_t ExecutionNs(const aeu::AccessSample& accesses) {
   return sum;
 }
 
-// Keys of rows that the AEUs have added. Another AEU may own such a row now.
+// Keys of rows that the AEUs have added. Such a row may now belong to another AEU.
 std::vector<RowKey> ReadRowKeys(const std::vector<SampledAeu>& aeus, size_t entries_max) {
   uint64_t all = 0;
   for (const SampledAeu& aeu : aeus) all += aeu.accesses == nullptr ? 0 : aeu.accesses->row_keys();
@@ -94,7 +94,7 @@ LoadSample LoadSampler::Sample(ObjectId object, const std::vector<SampledPartiti
   for (const SampledAeu& aeu : aeus) {
     if (aeu.accesses == nullptr) continue;
     Read& read = now[aeu.accesses.get()];
-    // As many samples of each AEU as it has of the load: where much is, much has to be divided.
+    // As many samples of each AEU as its part of the load: a large load must be divided finely.
     const double part =
         all_ns == 0 ? 0 : static_cast<double>(read.fresh_ns) / static_cast<double>(all_ns);
     const auto count_max = static_cast<uint32_t>(part * static_cast<double>(entries_max));
@@ -155,7 +155,7 @@ void LoadSampler::Fill(LoadSample& sample) const {
       if (entry.weight > 0 || entries[at].weight == 0) kept.push_back(entry);
     }
     partition.sub_ranges = CutSubRanges(kept, quantum);
-    // The last one may end with the partition.
+    // The last sub-range may end with the partition.
     if (partition.range.hi && !partition.sub_ranges.empty() &&
         partition.sub_ranges.back().begin == partition.range.hi->head) {
       partition.sub_ranges.pop_back();
@@ -190,7 +190,7 @@ void LoadSampler::Spread(uint64_t fresh_ns, AeuId aeu,
     };
     if (count >= kSpreadKeysMin && TellsWhereRowsAre(noted_rows, one.rows)) {
       const size_t step = (count + wanted - 1) / wanted;
-      // Each one also for those that are left out behind it.
+      // Each chosen one also represents the omitted ones after it.
       for (size_t i = 0; i < count; i += step) {
         double for_rows = 0;
         for (size_t j = i; j < std::min(count, i + step); ++j) {
@@ -200,7 +200,7 @@ void LoadSampler::Spread(uint64_t fresh_ns, AeuId aeu,
       }
       continue;
     }
-    // Too few are known: evenly over what has been accessed of the range, or over all of it.
+    // Too few are known: spread evenly over the accessed part of the range, or over all of it.
     uint64_t first = lo;
     uint64_t last = one.range.hi ? one.range.hi->head - 1 : ~uint64_t{0};
     if (seen_first_ <= seen_last_ && std::max(first, seen_first_) <= std::min(last, seen_last_)) {
@@ -253,7 +253,7 @@ void LoadSampler::ReadAeu(const aeu::AccessSample& accesses, uint32_t count_max,
   read.noted = accesses.Read(read.noted, count_max, samples);
   std::array<uint64_t, aeu::AccessSample::kKinds> noted{};
   for (const auto& one : samples) ++noted[one.kind];
-  // The time of a kind is shared by its samples; without one it waits for the next time.
+  // The time of a kind is divided among its samples; without samples it is kept for the next call.
   std::array<uint64_t, aeu::AccessSample::kKinds> weight{};
   std::array<float, aeu::AccessSample::kKinds> stands_for{};
   uint64_t keys = 0;
@@ -279,7 +279,7 @@ void LoadSampler::ReadAeu(const aeu::AccessSample& accesses, uint32_t count_max,
   if (keys > read.keys) read.mean_execution_ns = (all_ns - read.all_ns) / (keys - read.keys);
   read.keys = keys;
   read.all_ns = all_ns;
-  // A sample counts at least for something: an access takes time, however coarse the clock.
+  // A sample has at least some weight: an access takes time, however coarse the clock.
   for (const auto& one : samples) {
     fresh.push_back({one.key, std::max<uint64_t>(weight[one.kind], 1), 256, stands_for[one.kind]});
   }

@@ -6,7 +6,7 @@
 namespace eris::balancer {
 namespace {
 
-// By fewer noted keys a partition's rows are not told.
+// With fewer noted keys a partition's rows cannot be located.
 constexpr ptrdiff_t kNotedMin = 32;
 
 Position EndOf(const PartitionSample& partition) {
@@ -27,13 +27,13 @@ std::vector<SubRange> RowEstimate::RowsOf(const PartitionSample& partition) cons
   for (auto row = begin; row != end; ++row) all += row->rows;
   if (end - begin >= kNotedMin && TellsWhereRowsAre(static_cast<double>(all), partition.size)) {
     Position before = 0;
-    // From each noted key to the next one; what is left over by rounding goes along.
+    // From each noted key to the next one; rounding errors are carried along.
     for (auto row = begin; row != end; ++row) {
       const auto given = static_cast<uint64_t>(partition.size * before / all);
       before += row->rows;
       rows.push_back({row->key, static_cast<uint64_t>(partition.size * before / all) - given});
     }
-    // The last one reaches no farther than the others do on average.
+    // The last one gets the average width of the others.
     const uint64_t first = rows.front().begin;
     const Position last = rows.back().begin;
     const Position reach = last + (last - first) / (rows.size() - 1) + 1;
@@ -68,7 +68,7 @@ uint64_t RowEstimate::RowsIn(Position lo, Position hi) const {
       const Position begin = pieces[i].begin;
       const Position end = i + 1 < pieces.size() ? Position{pieces[i + 1].begin} : EndOf(*at);
       if (std::max(begin, lo) >= std::min(end, hi)) continue;
-      // Widths of 65 bits by rows of 64 do not fit into 128: what is cut off here does not show.
+      // Widths of 65 bits times rows of 64 do not fit in 128: the lost precision is negligible.
       Position part = std::min(end, hi) - std::max(begin, lo);
       Position width = end - begin;
       for (; width >> 62 != 0; width >>= 1) part >>= 1;

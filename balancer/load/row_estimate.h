@@ -1,6 +1,6 @@
-// How many rows a key range has, as far as a sample tells: the rows of a partition lie as those do
-// whose keys have been noted, or, where too few have, evenly over those of its keys that have been
-// accessed ever. Immutable after construction; any thread. It borrows the sample.
+// Estimates the number of rows in a key range from a sample. The rows of a partition are assumed to
+// be distributed like the noted keys; if there are too few of those, evenly over the keys that have
+// ever been accessed. Immutable after construction; any thread. It borrows the sample.
 #ifndef ERIS_BALANCER_ROW_ESTIMATE_H_
 #define ERIS_BALANCER_ROW_ESTIMATE_H_
 
@@ -13,8 +13,8 @@
 
 namespace eris::balancer {
 
-// Whether keys that were noted for `noted` added rows may be where the `rows` are that there are:
-// not where most of them have been erased again.
+// Whether keys noted for `noted` added rows can show where the existing `rows` are: not if most of
+// them have been erased again.
 inline bool TellsWhereRowsAre(double noted, uint64_t rows) {
   return noted <= 4 * static_cast<double>(rows);
 }
@@ -23,10 +23,10 @@ class RowEstimate {
  public:
   explicit RowEstimate(const LoadSample& sample) : sample_(sample) {}
 
-  // The rows of a partition of the sample as a histogram: sub-ranges as load_sample.h has them, the
-  // weights summing up to its size.
+  // The rows of a partition of the sample as a histogram: sub-ranges as in load_sample.h, with
+  // weights that sum up to its size.
   std::vector<SubRange> RowsOf(const PartitionSample& partition) const;
-  // Of [lo, hi). O(log partitions + noted keys of the partitions touched).
+  // The rows of [lo, hi). O(log partitions + noted keys of the partitions touched).
   uint64_t RowsIn(Position lo, Position hi) const;
 
  private:

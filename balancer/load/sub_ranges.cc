@@ -6,8 +6,8 @@
 namespace eris::balancer {
 namespace {
 
-// A sub-range of so many keys may grow over a gap; one that is so many times as wide as it is by
-// then is too wide.
+// A sub-range with this many keys may grow over a gap, unless that would make it more than
+// kGapWidths times as wide.
 constexpr size_t kCloseKeysMin = 4;
 constexpr uint64_t kGapWidths = 16;
 
@@ -34,7 +34,7 @@ class Cutter {
     return keys_ >= kCloseKeysMin && (key - last_) / kGapWidths > last_ - first_;
   }
   void Close() {
-    // What was behind the one before has ended where this one begins.
+    // The gap after the previous one ends where this one begins.
     if (!result_.empty() && result_.back().begin == first_) result_.pop_back();
     result_.push_back({first_, weight_});
     if (last_ != ~uint64_t{0}) result_.push_back({last_ + 1, 0});

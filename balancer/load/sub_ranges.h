@@ -1,5 +1,5 @@
-// The adaptive histogram: sorted samples cut into sub-ranges that hold about equally much load
-// each, so that it is fine where the accesses are. A pure function. Paper: ERIS 3.3.1, Figure 6.
+// The adaptive histogram: sorted samples, cut into sub-ranges with about equal load, so that it is
+// fine where the accesses are. A pure function. Paper: ERIS 3.3.1, Figure 6.
 #ifndef ERIS_BALANCER_SUB_RANGES_H_
 #define ERIS_BALANCER_SUB_RANGES_H_
 
@@ -12,9 +12,9 @@
 
 namespace eris::balancer {
 
-// Of samples of one partition, ascending: sub-ranges of about `quantum` each. A key with half of it
-// is a sub-range of its own. A sub-range ends behind its last sample: what lies between has weight
-// 0, and none reaches over a gap that is wide in comparison.
+// Cuts ascending samples of one partition into sub-ranges of about `quantum` each. A key with half
+// of that is a sub-range by itself. A sub-range ends after its last sample: gaps between have
+// weight 0, and no sub-range contains a relatively wide gap.
 std::vector<SubRange> CutSubRanges(absl::Span<const WeightedKey> samples, uint64_t quantum);
 
 }  // namespace eris::balancer

@@ -1,4 +1,4 @@
-// What the balancer's benchmarks say of it in their reports. Any thread.
+// What the balancer's benchmarks report about it. Any thread.
 #ifndef ERIS_BENCH_BALANCER_BALANCER_JSON_H_
 #define ERIS_BENCH_BALANCER_BALANCER_JSON_H_
 
@@ -12,7 +12,7 @@
 
 namespace eris::bench {
 
-// "off", "one_shot" or "ma(k)" into options; ends the program for anything else.
+// Sets "off", "one_shot" or "ma(k)" in options; ends the program for anything else.
 inline void SetAlgorithm(const std::string& name, BalancerOptions& options) {
   options.enabled = name != "off";
   if (name == "off") return;

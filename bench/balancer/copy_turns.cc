@@ -1,17 +1,16 @@
-// What a turn of an AEU takes while a range of an object is copied to another AEU and back: the
-// whole turn, with the rows that are lent, taken in and forgotten, and what is freed and compacted
-// after them. Two AEUs are stepped by one thread, so a turn's time is the CPU time of its own work;
-// nobody else uses them.
+// Measures an AEU's turns while a range of an object is copied to another AEU and back. A turn
+// includes lending, taking in and forgetting rows, and the freeing and compaction after that. One
+// thread steps two AEUs, so a turn's time is the CPU time of its own work; there is no other load.
 //
 //   copy_turns [--kind index|two_part|bytes|hash|table|heap] [--rows 1000000] [--columns 8]
 //              [--string 0] [--old none|updated|erased] [--pause-us 200] [--turns 200] [--rounds 3]
 //
-// `old`: of indexes, what has become of all rows while a snapshot is held: their versions change
-// hands with them, and where they are erased nothing else does.
-// `columns`: of tables, numbers. `string`: of byte strings the length of a value; of tables of one
-// more column, 0: none. Half of the strings of tables are all different, half are one of eight.
-// Each round is of a new object, whose cost nobody knows, and lasts for at least `turns` turns of
-// more than a tenth of the pause. Prints one JSON object.
+// `old`: for indexes, what was done to all rows while a snapshot is held. Their versions move with
+// them; if the rows are erased, only versions move.
+// `columns`: for tables, number columns. `string`: for byte strings the length of a value; for
+// tables that of one more column, 0: none. Half of the strings of tables are all different, half
+// are one of eight. Each round uses a new object, whose cost is unknown at first, and lasts for at
+// least `turns` turns of more than a tenth of the pause. Prints one JSON object.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -58,7 +57,7 @@ class Lab {
     options.topology = "numa:1 core:2 pu:1";
     options.aeu_count = 2;
     options.memory_limit_bytes = uint64_t{4} << 30;
-    // No keeper thread gives memory back here, and the AEUs' turns shall not do it either.
+    // There is no keeper thread that returns memory, and the AEUs' turns must not do it either.
     options.memory_kept_bytes_max = options.memory_limit_bytes;
     options.version_bytes_max = options.memory_limit_bytes;
     options.balancer.max_pause_us = lab.pause_us;
@@ -119,7 +118,7 @@ class Lab {
       const uint64_t begin_ns = ThreadNs();
       const bool busy = aeu.Step({});
       const uint64_t ns = ThreadNs() - begin_ns;
-      // Turns that look at nothing are no turns. relaxed: one more or less.
+      // Turns without work do not count. relaxed: one more or less does not matter.
       if (measured_.load(std::memory_order_relaxed) && ns * 10 > uint64_t{1000} * lab_.pause_us) {
         turns_.push_back(ns);
         turns_counted_.fetch_add(1, std::memory_order_relaxed);
@@ -149,7 +148,7 @@ class Lab {
         Must(engine_->MoveRange(LabObject::kName, leaving, AeuId{1 - times % 2},
                                 TransferKind::kCopy, absl::InfiniteFuture(), nullptr));
       }
-      // What has left is freed, and what stays is compacted.
+      // Time to free the rows that have left, and to compact the others.
       absl::SleepFor(absl::Milliseconds(100));
     }
     measured_.store(false);
@@ -161,7 +160,8 @@ class Lab {
   std::unique_ptr<EngineImpl> engine_;
   std::unique_ptr<Session> session_;
   std::vector<uint64_t> turns_;  // CPU time of each
-  // Shared: written by the thread that moves, read by the one that steps; and the other way round.
+  // Shared between the moving and the stepping thread: the first is written by the moving one, the
+  // second by the stepping one.
   std::atomic<bool> measured_{false};
   std::atomic<uint64_t> turns_counted_{0};
 };

@@ -1,13 +1,13 @@
-// Moves of a hash between two of four AEUs, alone and beside objects that are created and dropped
-// all the time: how long each takes, and how soon a pause and a deadline end one. The hash's rows
-// are all there in the end.
+// Moves a hash between two of four AEUs, alone and while objects are created and dropped
+// continuously. Measures how long each move takes, and how soon a pause and a deadline end one.
+// Checks at the end that all rows of the hash exist.
 //
 //   hash_moves [--rows 40000] [--alone 200] [--moves 1000] [--lives-per-s 100] [--stops 20]
 //
-// A move carries a quarter of the rows, all of one range, to the other AEU, or back; it joins no
-// other range there. `stops`: moves that a pause ends, and as many that a deadline ends, with
-// creates and drops going on; max_bytes_per_s lets their first chunk pass, which is small, and no
-// other. Prints one JSON object.
+// A move transfers a quarter of the rows, all of one range, to the other AEU, or back; it joins no
+// other range there. `stops`: the number of moves that a pause ends, and of those that a deadline
+// ends, during creates and drops; max_bytes_per_s allows only their first chunk, which is small.
+// Prints one JSON object.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -44,7 +44,7 @@ struct LabOptions {
 
 double Milliseconds(absl::Duration time) { return absl::ToDoubleMilliseconds(time); }
 
-// As many objects a second are created, get a row, and are dropped, on a thread of its own.
+// A thread that creates objects, writes a row to each, and drops them, at a given rate per second.
 class Lives {
  public:
   Lives(Engine& engine, double per_second)
@@ -75,7 +75,7 @@ class Lives {
   Engine& engine_;
   const absl::Duration pause_;
   std::atomic<bool> stop_{false};
-  uint64_t lives_ = 0;  // the thread's, and read after its end
+  uint64_t lives_ = 0;  // owned by the thread; read after its end
   absl::Duration took_;
   std::thread thread_;
 };
@@ -140,14 +140,14 @@ class Lab {
     return took;
   }
 
-  // Different ones, so that they meet a move at all that it does.
+  // Different delays, so that the stops meet all phases of a move.
   absl::Duration BeforeStop(uint64_t i) const {
     return kBeforeStopMax * static_cast<double>(i + 1) / static_cast<double>(lab_.stops);
   }
   void Slow() {
     Must(engine_->SetBalancer({.enabled = false, .max_pause_us = 20, .max_bytes_per_s = 1}));
   }
-  // What a move that was stopped has carried over returns.
+  // Moves back what a stopped move has transferred.
   void MoveBack() {
     Must(engine_->SetBalancer({.enabled = false}));
     Must(Move());
@@ -208,7 +208,7 @@ class Lab {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;
   Object hash_;
-  uint32_t at_ = 1;  // the AEU to which the last move went
+  uint32_t at_ = 1;  // the target of the last move
 };
 
 LabOptions Parse(int argc, char** argv) {

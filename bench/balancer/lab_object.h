@@ -17,9 +17,9 @@ namespace eris::bench {
 struct LabShape {
   std::string kind = "index";  // index, two_part, bytes, hash, table, heap
   uint64_t rows = 0;
-  // Columns that a table has, all of numbers, with the key.
+  // Columns of a table, all numbers, including the key.
   uint32_t columns = 8;
-  // Bytes of a string: of the values of byte strings; of tables of one more column, 0: none.
+  // Bytes of a string: for byte strings of the values; for tables of one more column, 0: none.
   uint32_t string = 0;
   // Every second string is one of eight. Otherwise all differ.
   bool alike = false;
@@ -35,7 +35,7 @@ class LabObject {
 
   explicit LabObject(const LabShape& shape) : shape_(shape) {}
 
-  // Empty: the first half of the keys belongs to AEU 0, the other one to AEU 1.
+  // If empty: the first half of the keys belongs to AEU 0, the second half to AEU 1.
   void Create(Engine& engine, Session& session) {
     CreateOptions options{.schema = SchemaOf()};
     if (shape_.kind == "hash") options.kind = ObjectKind::kHash;
@@ -62,7 +62,7 @@ class LabObject {
                .Write(object_,
                       {.mode = heap ? WriteMode::kAppend : WriteMode::kUpsert, .rows = rows})
                .status);
-      // Each append is a piece, and the AEUs take turns: all but single rows go to one of them.
+      // Each append is a piece, and the AEUs take turns: nearly all rows go to one of them.
       if (heap)
         Must(
             session.Write(object_, {.mode = WriteMode::kAppend, .rows = {1, rows.columns}}).status);
@@ -80,7 +80,7 @@ class LabObject {
  private:
   static constexpr uint64_t kSecondParts = 4;  // rows of a first part
 
-  // Neighbours look alike, and no value is another's.
+  // Adjacent values look unrelated, and all values differ.
   static uint64_t ValueOf(uint64_t row) { return row * 0x9e3779b97f4a7c15; }
 
   Schema SchemaOf() const {
@@ -97,7 +97,7 @@ class LabObject {
     return schema;
   }
 
-  // Until the next call.
+  // Valid until the next call.
   RowBatch RowsOf(uint64_t first, uint64_t end) {
     const bool two_parts = shape_.kind == "two_part";
     keys_.clear(), seconds_.clear(), numbers_.clear(), text_.clear();

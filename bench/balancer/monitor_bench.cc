@@ -1,13 +1,13 @@
-// What the balancer's monitor costs the AEU: batches of lookups with and without the lines that
-// note keys and time, one after the other in one run. Paper: ERIS 3.3 (monitoring).
+// Measures the cost of the balancer's monitor for the AEU: batches of lookups with and without the
+// code that notes keys and time, alternating in one run. Paper: ERIS 3.3 (monitoring).
 //
 //   monitor_bench [--rounds=<n>] [--rows=<n>]
 //
 // An index partition of 4 million (--rows) sparse keys, looked up in batches of 4096 keys, or of
-// 1024 commands, the most that an AEU groups. Both sides of a round run the same batches in turn,
-// in either order; reported is the median of the rounds' ratios. Recording alone is timed, too:
-// thousands of batches without lookups. Every value is compared with its key once. One core; some
-// ten seconds.
+// 1024 commands, the most that an AEU groups. Both sides of a round run the same batches
+// alternately, in either order; the result is the median of the rounds' ratios. Recording is also
+// timed alone, over thousands of batches without lookups. Every value is compared with its key
+// once. One core; some ten seconds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -78,7 +78,7 @@ void Fill(storage::Partition& partition, uint64_t rows) {
   }
 }
 
-// Ends the program where a key has another value than its own.
+// Ends the program if a key has a wrong value.
 void CheckAnswers(storage::Partition& partition, const Batches& batches) {
   for (const auto& parts : batches.parts) {
     partition.Execute({.operation = storage::Operation::kLookup, .parts = parts});
@@ -91,7 +91,7 @@ void CheckAnswers(storage::Partition& partition, const Batches& batches) {
   }
 }
 
-// Nanoseconds a key.
+// Nanoseconds per key.
 double Run(storage::Partition& partition, const Batches& batches, aeu::AccessSample* sample) {
   const uint64_t begin_ns = aeu::NowNs();
   for (const auto& parts : batches.parts) {
@@ -109,7 +109,7 @@ double Record(const Batches& batches, aeu::AccessSample& sample) {
   const uint64_t begin_ns = aeu::NowNs();
   for (int i = 0; i < kTimes; ++i) {
     for (uint32_t batch = 0; batch < kBatches; ++batch) {
-      // One batch over and over: as behind its execution, it is in the cache.
+      // The same batch repeatedly: it is in the cache, as it is after its execution.
       const auto& parts = batches.parts.front();
       const uint64_t batch_ns = aeu::NowNs();
       sample.Record(1, parts, aeu::NowNs() - batch_ns, batches.batch_keys);

@@ -1,6 +1,6 @@
-// The loads of the balancer's benchmarks: which of `keys` keys is asked for next, in phases. Keys
-// are spread over 64 bits in the order of their numbers, so that a range of numbers is a range of
-// keys. Load, LoadedKeys: any thread; KeyStream: one.
+// The loads of the balancer's benchmarks: which of `keys` keys is used next, in phases. Keys are
+// spread over 64 bits in the order of their numbers, so a range of numbers is a range of keys.
+// Load, LoadedKeys: any thread; KeyStream: one.
 #ifndef ERIS_BENCH_BALANCER_MOVING_LOAD_H_
 #define ERIS_BENCH_BALANCER_MOVING_LOAD_H_
 
@@ -22,7 +22,7 @@ class LoadedKeys {
   uint64_t count() const { return count_; }
   // Ascends with the number; the places inside a stride look random.
   uint64_t Key(uint64_t number) const { return number * stride_ + load::Mix(number) % stride_; }
-  // Where the keys of a number and above begin.
+  // The lowest key of this number and all above.
   uint64_t Border(uint64_t number) const { return number * stride_; }
 
  private:
@@ -32,7 +32,7 @@ class LoadedKeys {
 
 inline constexpr char kLoadedName[] = "keys";
 
-// An index with all keys, each AEU with as many as the others. ValueOf says the values.
+// An index with all keys, the same number on each AEU. ValueOf gives the values.
 inline Object CreateLoaded(Engine& engine, const LoadedKeys& keys, uint32_t aeus) {
   constexpr size_t kBatch = 4096;
   CreateOptions create;
@@ -54,7 +54,7 @@ inline Object CreateLoaded(Engine& engine, const LoadedKeys& keys, uint32_t aeus
   return object;
 }
 
-// Ends the program unless a lookup of `keys`, which are all there, must answer this.
+// Ends the program unless this is the right answer for a lookup of `keys`, which all exist.
 inline void CheckLoaded(absl::Span<const uint64_t> keys, absl::Span<const uint64_t> values,
                         absl::Span<const uint8_t> found) {
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -62,8 +62,8 @@ inline void CheckLoaded(absl::Span<const uint64_t> keys, absl::Span<const uint64
   }
 }
 
-// What is asked for in one phase: numbers [first, first + width) uniformly, or by Zipf's law from
-// `first` on, wrapping around at the end of the keys.
+// The keys of one phase: numbers [first, first + width) uniformly, or by Zipf's law from `first`
+// on, wrapping around at the end of the keys.
 struct LoadPhase {
   std::string name;
   uint64_t first = 0;
@@ -104,7 +104,7 @@ inline std::vector<LoadPhase> PhasesOf(const std::string& load, uint64_t keys, u
 
 class KeyStream {
  public:
-  // `zipf`: of as many numbers as there are keys, where a phase asks for it.
+  // `zipf`: over as many numbers as there are keys, for phases that need it.
   KeyStream(const LoadedKeys& keys, const load::Zipf& zipf, uint64_t seed)
       : keys_(keys), zipf_(zipf), random_(seed) {}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The balancer's picture: throughput of a load that shifts, and the evenness of 64 stepped AEUs, cycle by cycle.
+"""Draws the balancer's figure: throughput of a load that shifts, and the evenness of 64 stepped AEUs, cycle by cycle.
 
     bench/balancer/plot.py run.json figure.svg
 """
@@ -81,7 +81,7 @@ def stepped(report, aeus, top):
         points, last = [], LEFT - 2
         for cycle, load in enumerate(loads):
             if x(cycle) < last + 1 and cycle + 1 < len(loads):
-                continue  # not to be told apart
+                continue  # too small to see
             last = x(cycle)
             points.append(f"{last:.1f},{y(load):.1f}")
         out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.5"/>')
@@ -93,7 +93,7 @@ def stepped(report, aeus, top):
 
 
 def picture(parts, subtitle):
-    """Of panels, each a function of its top, below each other."""
+    """Draws panels, each a function of its top, one below the other."""
     panels, top = [], 90
     for part in parts:
         panels += part(top)

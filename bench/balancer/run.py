@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""The balancer's benchmark: a load that changes, on real AEUs and on many stepped ones, copies under look-ups, and transfers alone.
+"""The balancer's benchmark: a changing load, on real AEUs and on many stepped ones, copies during lookups, and transfers
+alone.
 
-    bench/balancer/run.py <builddir> [--parts shifting,copy,turns,scan_begins,stepped,transfer] [--rounds 3] [--keys 16777216]
-                          [--phase-s 4] [--period-ms 500] [--json out.json] [--tiny]
+    bench/balancer/run.py <builddir> [--parts shifting,copy,turns,scan_begins,stepped,transfer] [--rounds 3]
+                          [--keys 16777216] [--phase-s 4] [--period-ms 500] [--json out.json] [--tiny]
 
-  shifting  look-ups on two AEUs, one per core: all keys, the lower half, then that half moved up four times by a 64th; off
-            and one-shot. Once, Zipf's law and 100 hot keys that move. Throughput by time, how long until it is what it was,
-            how deep it falls from the first transfer on, p99.9 of the batches
-  copy      a quarter of the data is copied to and fro under look-ups at a steady pace
+  shifting  lookups on two AEUs, one per core: all keys, the lower half, then that half moved up four times by a
+            64th; off and one-shot. Once, Zipf's law and 100 hot keys that move. Throughput by time, the time until
+            it is back, its minimum from the first transfer on, p99.9 of the batches
+  copy      a quarter of the data is copied to and fro during lookups at a steady pace
   turns     whole turns of two stepped AEUs while a part of an object of each kind is copied to and fro: their CPU time
-  scan_begins  how soon a scan of a table begins while an eighth of its rows moves all the time
-  stepped   8 and 64 AEUs of synthetic topologies, stepped in turn: the most loaded AEU over the mean, cycle by cycle, when
-            the load moves to the middle half of the keys, for one-shot, ma(8), ma(1); and one-shot for Zipf and 100 hot keys
-  transfer  a link of ten million keys; copies beside a plain flatten-and-rebuild
+  scan_begins  the delay before a scan of a table starts while an eighth of its rows moves all the time
+  stepped   8 and 64 AEUs of synthetic topologies, stepped in turn: the load of the most loaded AEU over the mean, per
+            cycle, when the load moves to the middle half of the keys, for one-shot, ma(8), ma(1); and one-shot for
+            Zipf and 100 hot keys
+  transfer  a link of ten million keys; copies compared with a plain flatten-and-rebuild
 
-Figures of several rounds are medians, with the least and the largest. On two AEUs every moving average is one-shot. All of it
-takes seven minutes on two cores. --tiny: does it run at all, in seconds; figures mean nothing.
+Figures of several rounds are medians, with minimum and maximum. On two AEUs every moving average is one-shot. The whole
+run takes seven minutes on two cores. --tiny: only checks that it runs, in seconds; the figures mean nothing.
 """
 import argparse
 import json
@@ -29,8 +31,9 @@ sys.path[:0] = [os.path.join(HERE, "..")]
 from lab_process import machine, spread  # noqa: E402
 
 PARTS = ("shifting", "copy", "turns", "scan_begins", "stepped", "transfer")
-WINDOW_S = 0.1  # what a dip is looked for in
-# What no flag sets: phases after the even one, of a copy and its rest, of a stepped run; `transfer`: millions of keys.
+WINDOW_S = 0.1  # window in which a dip is searched
+# Values without a flag: phases after the even one, of a copy and its rest, of a stepped run; `transfer`: millions of
+# keys.
 SIZES = {"phases_max": 5, "copies": 3, "steady_s": 1, "cycles_max": 1000, "stepped_keys": 1 << 20, "asked": 1 << 18, "transfer": 10, "turns_share": 1, "begins": 2000}
 TINY = {"rounds": 1, "keys": 1 << 16, "phase_s": 0.4, "period_ms": 50, "phases_max": 1, "copies": 1, "steady_s": 0.1, "cycles_max": 3,
         "stepped_keys": 1 << 14, "asked": 1 << 12, "transfer": 0.1,
@@ -50,12 +53,12 @@ class Throughput:
         self.span = round(WINDOW_S / self.step)
 
     def at(self, second):
-        """Of the window of 100 ms that begins there."""
+        """For the window of 100 ms that begins there."""
         first = int(second / self.step)
         return sum(self.keys[first:first + self.span]) / WINDOW_S
 
     def between(self, begin, end):
-        """Of each window of 100 ms inside; one begins every 10 ms."""
+        """For each window of 100 ms inside; one begins every 10 ms."""
         first, last = int(begin / self.step + 0.999), int(end / self.step)
         return [sum(self.keys[i:i + self.span]) / WINDOW_S for i in range(first, last - self.span + 1)]
 
@@ -65,11 +68,11 @@ class Throughput:
 
 
 def figures_of_phase(report, number, balanced):
-    """How the run got over its `number`-th phase; `balanced`: keys/s of the even load at rest."""
+    """How the run recovered from its `number`-th phase; `balanced`: keys/s of the even load."""
     speed = Throughput(report)
     begin, end = number * report["phase_s"], (number + 1) * report["phase_s"]
     windows = speed.between(begin, end)
-    ahead = round(1 / speed.step)  # a second: back is who stays
+    ahead = round(1 / speed.step)  # one second: it has recovered if it stays there
     back = next((i for i in range(len(windows)) if windows[i] >= 0.95 * balanced
                  and statistics.median(windows[i:i + ahead]) >= 0.95 * balanced), None)
     moved = [one for one in report["transfers"] if begin <= one["begin_s"] < end]
@@ -106,7 +109,7 @@ def shifting(options, found):
 
 
 def timeline(report):
-    """For the plot: M keys/s by tenths of a second, each AEU's part of the keys, the transfers."""
+    """For the plot: M keys/s per tenth of a second, each AEU's part of the keys, the transfers."""
     speed = Throughput(report)
     tenths = [speed.mean(i / 10, (i + 1) / 10) / 1e6 for i in range(int(len(speed.keys) * speed.step * 10))]
     return {"mkeys_s": [round(one, 3) for one in tenths], "phase_s": report["phase_s"],
@@ -134,7 +137,7 @@ def copy(options, found):
 
 
 # Objects of each kind for copy_turns: rows of many columns and long strings included.
-# Of indexes also ranges whose rows have all been written or erased under a snapshot that is held.
+# For indexes also ranges whose rows have all been written or erased while a snapshot is held.
 TURNS = {"index": ("index", 1_000_000, 0, 0), "two_part": ("two_part", 1_000_000, 0, 0), "hash": ("hash", 1_000_000, 0, 0),
          "index_updated": ("index", 200_000, 0, 0, "updated"), "index_erased": ("index", 200_000, 0, 0, "erased"),
          "two_part_erased": ("two_part", 200_000, 0, 0, "erased"), "bytes_2000_erased": ("bytes", 30_000, 0, 2000, "erased"),
@@ -161,13 +164,13 @@ def scan_begins(options, found):
 
 
 def cycles_to(max_over_mean, limit):
-    """The first cycle below from which on it stays there, by medians of five; None: there is none."""
+    """The first cycle from which on it stays below the limit, by medians of five; None: there is none."""
     below = [statistics.median(max_over_mean[i:i + 5]) <= limit for i in range(len(max_over_mean))]
     return next((i for i, one in enumerate(max_over_mean) if one <= limit and all(below[i:])), None)
 
 
-# Phases after the even one, and cycles of each. A moving average is followed for one shift until it has settled: the load spreads
-# as heat does, by 2/3 of an AEU squared in a cycle with ma(1) and by 24 with ma(8).
+# Phases after the even one, and cycles of each. A moving average is observed for one shift until it has settled: the
+# load spreads like heat, per cycle by 2/3 of an AEU squared with ma(1) and by 24 with ma(8).
 STEPPED = {"one_shot": (5, 16), "ma(8)": (1, 64), "ma(1)": (1, 1000)}
 
 

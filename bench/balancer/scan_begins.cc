@@ -1,6 +1,6 @@
-// How soon a scan of a clustered table begins, with nothing else going on and while an eighth of
-// the table's rows is copied to another AEU and back all the time: from the call of OpenScan to
-// the first chunk. Scans wait for the chunk that is on its way (engine/objects/step_gate.h).
+// Measures how soon a scan of a clustered table begins, from the call of OpenScan to the first
+// chunk: without other load, and while an eighth of the table's rows is copied to another AEU and
+// back continuously. Scans wait for the chunk in transit (engine/objects/step_gate.h).
 //
 //   scan_begins [--rows 500000] [--columns 8] [--scans 2000] [--pause-us 200]
 //
@@ -31,14 +31,14 @@ struct LabOptions {
   uint32_t pause_us = 200;
 };
 
-// How long each took to begin, in microseconds, ascending.
+// The times until each began, in microseconds, ascending.
 std::vector<double> Begin(Session& session, const Object& table, uint64_t scans) {
   std::vector<double> took;
   for (uint64_t i = 0; i < scans; ++i) {
     const absl::Time began = absl::Now();
     auto scan = session.OpenScan(table, {.limit = 1});
     if (absl::IsResourceExhausted(scan.status())) {
-      // Those before have answered, and some AEUs still hold their chunks.
+      // Earlier scans have been answered, but some AEUs still hold their chunks.
       absl::SleepFor(absl::Milliseconds(1));
       --i;
       continue;

@@ -1,12 +1,12 @@
-// A load that changes, on real AEUs: look-ups by some clients in one process with the engine, their
-// throughput in windows of 10 ms, what each AEU has done and what the balancer has moved. Paper:
+// A changing load on real AEUs: lookups by some clients in one process with the engine. Reports
+// their throughput in windows of 10 ms, the work of each AEU and the balancer's transfers. Paper:
 // ERIS 4.3, Figure 13.
 //
 //   shifting_load [--algorithm off|one_shot|ma(k)] [--load middle|shift|zipf|narrow|even]
 //                 [--aeus 2] [--keys 16777216] [--phases 5] [--phase-s 4] [--period-ms 500]
 //                 [--pause-us 200] [--clients 4] [--batch 4096]
 //
-//   shifting_load --copy   instead: look-ups of all keys at a steady pace while a quarter of the
+//   shifting_load --copy   instead: lookups of all keys at a steady pace while a quarter of the
 //                          data is copied to another AEU and back, and their latencies
 //                 [--rate 2000] [--rounds 5]   batches a second of each client
 //                 [--steady-s 1]   how long it watches between copies
@@ -56,8 +56,8 @@ struct LabOptions {
   uint32_t rounds = 5;
 };
 
-// One client's look-ups, one batch after the other. Its keys have been drawn before: it shares the
-// cpus with the AEUs.
+// One client's lookups, one batch after the other. Its keys are drawn in advance, because it shares
+// the cpus with the AEUs.
 class Client {
  public:
   Client(Engine& engine, const Object& object, const LoadedKeys& keys, const load::Zipf& zipf,
@@ -71,7 +71,7 @@ class Client {
     }
   }
 
-  // What the batch took.
+  // Returns the time of the batch.
   uint64_t Look(size_t phase) {
     const std::vector<uint64_t>& drawn = drawn_[phase];
     if (next_ + values_.size() > drawn.size()) next_ = 0;
@@ -95,7 +95,7 @@ class Client {
   std::vector<uint8_t> found_;
 };
 
-// One for each client; made side by side.
+// One for each client; made in parallel.
 std::vector<std::unique_ptr<Client>> MakeClients(const LabOptions& lab, Engine& engine,
                                                  const Object& object, const LoadedKeys& keys,
                                                  const std::vector<LoadPhase>& phases) {
@@ -183,8 +183,9 @@ json LatencyJson(const load::Histogram& histogram) {
           {"max_us", static_cast<double>(histogram.max_ns()) / 1e3}};
 }
 
-// A quarter of the data goes from the first AEU to the second and back, while clients ask at a
-// pace. Latencies count from when a batch was due, so that none is missed by waiting for another.
+// A quarter of the data moves from the first AEU to the second and back, while clients send at a
+// fixed rate. Latencies count from the time a batch was due, so none is missed while a client waits
+// for another.
 json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
                const LoadedKeys& keys) {
   const auto clients = MakeClients(lab, engine, object, keys, {{"all keys", 0, lab.keys, false}});
@@ -273,7 +274,7 @@ int Run(int argc, char** argv) {
   options.balancer.max_pause_us = lab.pause_us;
   SetAlgorithm(lab.copy ? "off" : lab.algorithm, options.balancer);
   const std::unique_ptr<Engine> engine = Must(Engine::Open(options));
-  engine->PauseBalancer();  // the load of filling is none that lasts
+  engine->PauseBalancer();  // the load of filling does not last
   const Object object = CreateLoaded(*engine, keys, lab.aeus);
   json report =
       lab.copy ? RunCopies(lab, *engine, object, keys) : RunPhases(lab, *engine, object, keys);

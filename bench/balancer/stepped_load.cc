@@ -1,14 +1,15 @@
-// How evenly the balancer spreads a load over many AEUs, cycle by cycle: the AEUs of a synthetic
-// topology are stepped in turn by one thread, so nothing is said of time. Paper: ERIS 3.3.1, 4.3.
+// Measures how evenly the balancer spreads a load over many AEUs, cycle by cycle. One thread steps
+// the AEUs of a synthetic topology in turn, so there are no times. Paper: ERIS 3.3.1, 4.3.
 //
 //   stepped_load [--topology "numa:8 core:8 pu:1"] [--aeus 64] [--algorithm one_shot|ma(k)|off]
 //                [--load middle|shift|zipf|narrow|even] [--phases 5] [--keys 1048576] [--cycles 24]
 //                [--asked 262144] [--threshold 0]
 //
-// In each cycle `asked` keys are looked up and the balancer balances once, or, with a threshold,
-// does what it does in a period. After all keys come `phases` of the load. The load of an AEU is
-// the keys it has looked up in the cycle, counted by the AEU. `bound` is what no partitioning can
-// stay below: the most that one key has, in units of the mean. Prints one JSON object.
+// In each cycle `asked` keys are looked up and the balancer balances once or, with a threshold,
+// acts as in a period. A phase of all keys is followed by `phases` phases of the load. The load of
+// an AEU is the number of keys it has looked up in the cycle, counted by the AEU. `bound` is the
+// lower limit for any partitioning: the largest load of one key, divided by the mean. Prints one
+// JSON object.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -42,7 +43,7 @@ struct LabOptions {
   uint64_t keys = 1 << 20;
   uint32_t cycles = 24;
   uint64_t asked = 1 << 18;
-  double threshold = 0;  // 0: moves whatever makes loads more equal
+  double threshold = 0;  // 0: makes every move that makes loads more equal
 };
 
 std::vector<uint64_t> KeysDone(EngineImpl& engine) {
@@ -51,7 +52,7 @@ std::vector<uint64_t> KeysDone(EngineImpl& engine) {
   return keys;
 }
 
-// The most over the mean of what AEUs have done since `before`.
+// The maximum divided by the mean of the AEUs' work since `before`.
 double MaxOverMean(const std::vector<uint64_t>& before, const std::vector<uint64_t>& now) {
   uint64_t most = 0, sum = 0;
   for (size_t i = 0; i < now.size(); ++i) {
@@ -61,7 +62,7 @@ double MaxOverMean(const std::vector<uint64_t>& before, const std::vector<uint64
   return static_cast<double>(most) * static_cast<double>(now.size()) / static_cast<double>(sum);
 }
 
-// Of the load that the plan leaves to each AEU.
+// For the load that the plan leaves to each AEU.
 double PredictedMaxOverMean(const BalancePlan& plan) {
   double most = 0, sum = 0;
   for (const AeuShare& share : plan.shares) {
@@ -93,7 +94,7 @@ json RunPhase(const LabOptions& lab, EngineImpl& engine, Session& session, const
     max_over_mean.push_back(MaxOverMean(before, KeysDone(engine)));
     const BalancerStatus status = engine.Balancer();
     if (warm_up) {
-      Must(engine.PlanBalance(object.name()));  // takes note of the load
+      Must(engine.PlanBalance(object.name()));  // samples the load
     } else if (lab.threshold > 0) {
       Stepping(engine, [&] { engine.balancer_loop().RunCycle(); });
     } else if (lab.algorithm != "off") {
@@ -145,9 +146,10 @@ int Run(int argc, char** argv) {
   options.incoming_buffer_bytes = 256 << 10;
   options.outgoing_buffer_bytes = 16 << 10;
   SetAlgorithm(lab.algorithm, options.balancer);
-  options.balancer.enabled = false;  // a cycle when we say so
+  options.balancer.enabled = false;  // cycles run only on request
   if (lab.threshold > 0) options.balancer.threshold = lab.threshold;
-  options.balancer.period_ms = 10;  // and shorter than any: each forgets as much as one period
+  // shorter than any cycle, so each cycle forgets as much as one period
+  options.balancer.period_ms = 10;
   const auto opened = Must(EngineImpl::Open(options, EngineImpl::Threads::kNone));
   EngineImpl& engine = *opened;
   const LoadedKeys keys(lab.keys);
@@ -160,10 +162,10 @@ int Run(int argc, char** argv) {
               {"algorithm", lab.algorithm}, {"key_count", lab.keys},    {"asked", lab.asked}};
   const std::vector<LoadPhase> phases = PhasesOf(lab.load, lab.keys, lab.phases);
   if (phases.empty()) Die("no load " + lab.load);
-  // What filling has left in the samples is no load that lasts.
+  // The load of filling must not stay in the samples.
   RunPhase(lab, engine, *session, object, stream, phases[0], 4, /*warm_up=*/true);
   for (size_t phase = 0; phase < phases.size(); ++phase) {
-    // The first, even load shows what is at rest.
+    // The first, even load shows the state at rest.
     report["phases"].push_back(RunPhase(lab, engine, *session, object, stream, phases[phase],
                                         phase == 0 ? 2 : lab.cycles));
   }

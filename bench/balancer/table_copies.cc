@@ -1,11 +1,11 @@
-// Copies of tables between two real AEUs, with nobody else about: what moving an eighth of the rows
-// to the other AEU and back takes, and what one turn of an AEU has spent on it at most.
+// Copies tables between two real AEUs without other load. Measures how long moving an eighth of the
+// rows to the other AEU and back takes, and the longest time that one turn of an AEU spends on it.
 //
 //   table_copies [--rows 2000000] [--columns 8] [--string 0] [--pause-us 200] [--rounds 3]
 //                [--heap 0]
 //
-// `string`: bytes of a column of strings, 0: none; all differ. `heap`: 1: of a heap table, whose
-// rows are appended to one AEU, and spread by a cycle of the balancer. Prints one JSON object.
+// `string`: bytes of a column of strings, 0: none; all differ. `heap`: 1: a heap table, whose rows
+// are appended to one AEU, and spread by a cycle of the balancer. Prints one JSON object.
 #include <cstdint>
 #include <iostream>
 #include <memory>

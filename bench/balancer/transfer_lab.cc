@@ -1,13 +1,13 @@
-// What the change of hands of a range costs the two AEUs, in storage alone: no thread but one, no
-// command, two caches of one manager as two AEUs of a NumaNode have them.
+// Measures the cost of moving a range for the two AEUs, only in storage: one thread, no commands,
+// and two caches of one manager, as two AEUs of a NumaNode have them.
 //
 //   transfer_lab [--keys <millions>] [--rounds 5] [--chunks 4096,16384,65536,262144]
 //
 // link: a partition of twice the keys gives its upper half to a neighbour: SplitAt, Rehome, Absorb.
 // copy: a partition gives all of its keys in chunks: Lend, Ingest, Forget in slices of the chunk's
-// rows. Beside it, in the same round, what a copy is measured by: all rows read into two arrays,
-// and a new tree built of them in one go (rebuild), with memory that has been used before. Bytes
-// are 16 a row.
+// rows. The same round also measures the reference for a copy: all rows are read into two arrays,
+// and a new tree is built of them at once (rebuild), with memory that has been used before. A row
+// has 16 bytes.
 //
 // Prints one JSON object: medians of the rounds; steps in microseconds of the thread's own time,
 // the longest of any round.
@@ -46,14 +46,14 @@ void Check(const absl::Status& status) {
   if (!status.ok()) Die(std::string(status.message()));
 }
 
-// What this thread has run: on a shared machine a step that is put aside is not a long one.
+// CPU time of this thread: on a shared machine a descheduled step is not a long one.
 uint64_t ThreadNs() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Time spent in calls of one kind, and the longest of them.
+// Total time of calls of one kind, and the longest one.
 struct Steps {
   uint64_t ns = 0;
   uint64_t longest_ns = 0;
@@ -75,7 +75,7 @@ std::vector<uint64_t> SortedKeys(uint64_t count, bool sparse) {
   return keys;
 }
 
-// As an AEU has it: an index partition with versions around it.
+// As in an AEU: an index partition wrapped for versions.
 std::unique_ptr<OrderedPartition> NewPartition(const Range& range, memory::LocalCache& cache) {
   auto rows = storage::IndexPartition::Create(range, cache);
   Check(rows.status());
@@ -84,7 +84,7 @@ std::unique_ptr<OrderedPartition> NewPartition(const Range& range, memory::Local
   return *std::move(partition);
 }
 
-// Upserts in random order, so that runs and TreeNodes are as use has left them.
+// Upserts in random order, so that runs and TreeNodes have the state that normal use leaves.
 void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::LocalCache& cache) {
   constexpr uint32_t kBatch = 1024;
   std::vector<uint64_t> batch(kBatch);
@@ -117,7 +117,7 @@ void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::Local
 Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
   OurMemory memory(2);
   const uint64_t half = keys.size() / 2;
-  // The upper half of one AEU's range goes to the other AEU, which has the range above.
+  // The upper half of one AEU's range moves to the other AEU, which has the range above.
   const uint64_t end = keys.back() / 2 + keys[half] / 2;  // about three quarters
   const uint64_t cut = keys[keys.size() / 4];
   auto source = NewPartition(Range{}, memory.cache(0));
@@ -155,7 +155,7 @@ Json Link(const std::vector<uint64_t>& keys, uint32_t rounds) {
           {"rehome_absorb_us", MedianOf(absorb_us)}};
 }
 
-// Rows a second of a plain flatten and rebuild. REQUIRES: room for all rows in both columns.
+// Rows per second of a plain flatten and rebuild. REQUIRES: room for all rows in both columns.
 double Rebuild(const storage::PrefixTree& tree, OurMemory& memory, std::vector<uint64_t>& keys,
                std::vector<uint64_t>& values) {
   const uint64_t begin_ns = ThreadNs();

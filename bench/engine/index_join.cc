@@ -1,10 +1,10 @@
-// What an index join costs, beside the look-ups that a client would send for it.
+// Measures the cost of an index join, compared with the lookups that a client would send instead.
 //
 //   index_join [rows of each object, default 1 M] [AEUs, default 2] [rounds, default 5]
 //
 // The values of the outer rows are the keys of the inner ones in random order. "join" reads every
 // chunk; "client" scans the outer object and looks each chunk's values up through the session.
-// Prints one JSON object: medians in M rows/s, and how far the rounds lie apart.
+// Prints one JSON object: medians in M rows/s, and the spread of the rounds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,12 +1,12 @@
-// What routing costs: look-ups through a session, an AEU and the completion queue, beside the same
-// look-ups on the bare partition, in one run and in turns.
+// Measures the cost of routing: lookups through a session, an AEU and the completion queue,
+// compared with the same lookups on the bare partition, alternating in one run.
 //
 //   routed_lookup [keys, default 16 M] [seconds per measurement, default 1] [rounds, default 5]
 //                 [keys in a batch, default 1024]
 //
-// One AEU, its session on another core where there is one; sparse 64-bit keys; 8192 keys in flight,
-// at least two batches. Prints one JSON object: medians in M keys/s, their ratio, the spread, and
-// what a key takes longer through the session (`over_ns`, of the AEU's core while it is the slower
+// One AEU, its session on another core if there is one; sparse 64-bit keys; 8192 keys in flight, at
+// least two batches. Prints one JSON object: medians in M keys/s, their ratio, the spread, and the
+// additional time of a key through the session (`over_ns`, of the AEU's core if that is the slower
 // one).
 #include <algorithm>
 #include <atomic>
@@ -33,8 +33,8 @@ namespace {
 
 constexpr size_t kKeysInFlight = 8192;
 
-// Batches of keys that are there, made before anything is measured: making them would count for the
-// bare partition alone, the session's core has time for it.
+// Batches of existing keys, made before measuring: making them would slow down only the bare
+// partition, because the session's core has time for it.
 class Probes {
  public:
   Probes(uint64_t keys, size_t batch, uint64_t seed)
@@ -56,17 +56,17 @@ class Probes {
   size_t next_ = 0;
 };
 
-// Each value is its key.
+// Whether each value equals its key.
 bool AllRight(const uint64_t* keys, const void* values, size_t count) {
   return std::memcmp(keys, values, count * sizeof *keys) == 0;
 }
 
-// M keys/s since then.
+// M keys/s since `begin_ns`.
 double Rate(uint64_t keys, uint64_t begin_ns) {
   return static_cast<double>(keys) * 1e3 / static_cast<double>(NowNs() - begin_ns);
 }
 
-// Of Execute on a partition that holds the same keys.
+// Execute on a partition that holds the same keys.
 double MeasureBare(storage::Partition& partition, Probes& probes, uint64_t ns,
                    std::atomic<uint64_t>& wrong) {
   const auto batch = static_cast<uint32_t>(probes.batch());

@@ -1,4 +1,4 @@
-// ERIS's own sides: the partitions as an AEU runs them, and the bare tree without batch columns.
+// ERIS's own sides: partitions as an AEU executes them, and the bare tree without batch columns.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ class TreeStructure {
   explicit TreeStructure(uint64_t) : memory_(1), tree_(memory_.cache(0)) {}
   ~TreeStructure() { tree_.Abandon(); }
 
-  // In batches: groups that are looked up first, as an index partition does it.
+  // In batches: groups are looked up first, as in an index partition.
   void Insert(const uint64_t* keys, const uint64_t* values, size_t count, size_t batch) {
     uint64_t* found[storage::kFindGroupMax];
     for (size_t i = 0; i < count;) {
@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<storage::Partition>> MakeIndex(const storage::Ran
   return storage::IndexPartition::Create(range, cache);
 }
 
-// Any seed will do: the keys come in an order of their own.
+// Any seed will do: the keys are in random order anyway.
 absl::StatusOr<std::unique_ptr<storage::Partition>> MakeHash(const storage::Range& range,
                                                              memory::LocalCache& cache) {
   return storage::HashPartition::Create(range, cache, 0x9f2c61d04be3a857);

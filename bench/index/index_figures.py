@@ -1,7 +1,7 @@
-"""Reads run.py's report: for its table, the picture and the goals.
+"""Reads run.py's report, for its table, the figure and the goals.
 
-report["cells"][cell]["sides"][side][measurement][field] is a list with a value for each round, None where the side was not
-measured in it.
+report["cells"][cell]["sides"][side][measurement][field] is a list with a value for each round, None if the side was
+not measured in it.
 """
 import os
 import statistics
@@ -12,18 +12,20 @@ from lab_process import spread  # noqa: E402
 
 
 def values_of(report, cell, side, name, field):
-    """By rounds; [] where it was not measured."""
+    """Values by rounds; [] if it was not measured."""
     return report["cells"].get(cell, {"sides": {}})["sides"].get(side, {}).get(name, {}).get(field, [])
 
 
 def figure(report, cell, side, name, field="mkeys_s"):
-    """Median, least and largest; None where it was not measured."""
+    """Median, minimum and maximum; None if it was not measured."""
     values = [value for value in values_of(report, cell, side, name, field) if value is not None]
     return spread(values) if values else None
 
 
 def ratio(report, cell, one, other):
-    """Of two (side, name, field): the median of the rounds' ratios; of the medians where no round has both."""
+    """For two (side, name, field): the median of the rounds' ratios; or the ratio of the medians if no round has
+    both.
+    """
     pairs = [(mine, theirs) for mine, theirs in zip(values_of(report, cell, *one), values_of(report, cell, *other))
              if mine is not None and theirs is not None]
     if pairs:

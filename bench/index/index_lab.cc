@@ -1,11 +1,11 @@
-// One side of the index benchmark in a process of its own; run.py starts them, preloads the peers'
-// allocator and asks them in turns.
+// One side of the index benchmark in a separate process. run.py starts them, preloads the peers'
+// allocator and sends them commands in turn.
 //
 //   index_lab --sides
 //   index_lab --side <name> [--keys 16777216] [--keys-are sparse|dense] [--area <MiB>] [--seed 1]
 //
 // The first form lists the sides. The second takes commands on standard input, a line each, and
-// answers with a JSON object a line: medians are the caller's business. M is a million.
+// answers each with a line of JSON; the caller computes medians. M is a million.
 //
 //   build random|bulk <batch>               all keys from nothing, in random order or as sorted
 //   runs lookup <batch> uniform|zipf <ms>        M keys/s; the same for `replace`, upserts of what
@@ -14,9 +14,9 @@
 //   <rows> <ms>; scan_all              range scans from random keys; one scan of everything two
 //   <batch> <ms>                        look-ups on two cpus, a structure each, and on one
 //
-// `limits` has others (limits_side.cc). Everything but `two` runs on one cpu, threads of the
-// engine's memory too; keys, values and probes are made while the clock stands; every value that is
-// found is compared with its key. The program ends with a message when an answer is wrong.
+// `limits` has other commands (limits_side.cc). Everything except `two` runs on one cpu, including
+// threads of the engine's memory. Keys, values and probes are made outside the measured time; every
+// found value is compared with its key. The program ends with a message when an answer is wrong.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

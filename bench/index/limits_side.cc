@@ -1,7 +1,7 @@
-// The machine's limits, as a side: random 8-byte loads over memory far beyond the caches, each
-// load's address out of the load before it in its chain, so many chains in flight; and a sequential
-// read. Commands: `build`; `loads <chains> <ms>`; `read <ms>`; `two <ms>`, 16 chains on each of two
-// cpus.
+// The machine's limits, as a side: random 8-byte loads over memory far larger than the caches,
+// where each load's address depends on the previous load of its chain, with several chains in
+// flight; and a sequential read. Commands: `build`; `loads <chains> <ms>`; `read <ms>`; `two <ms>`,
+// 16 chains on each of two cpus.
 #include <immintrin.h>
 
 #include <array>
@@ -21,14 +21,15 @@
 namespace eris::bench {
 namespace {
 
-// Loads a second, in millions. `words` is a power of two.
+// Loads per second, in millions. `words` is a power of two.
 template <size_t kChains>
 double LoadRate(const uint64_t* area, uint64_t words, uint64_t ms) {
   constexpr uint64_t kSteps = 4096;
   const uint64_t mask = words - 1;
   std::array<uint64_t, kChains> at;
   for (size_t i = 0; i < kChains; ++i) at[i] = Mix(i) & mask;
-  uint64_t salt = NowNs();  // keeps a chain from closing into a short cycle, and off its last way
+  // prevents a chain from closing into a short cycle, or from repeating its last path
+  uint64_t salt = NowNs();
   uint64_t rounds = 0, ns = 0;
   const uint64_t begin_ns = NowNs();
   do {

@@ -1,5 +1,5 @@
-// std::map and Abseil's maps, as they are used: one key after the other. The hash map is told its
-// size before.
+// std::map and Abseil's maps, in normal use: one key after the other. The hash map gets its size in
+// advance.
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-// A peer with the interface of std::map under measurement.
+// A peer with the interface of std::map as a measured structure.
 #ifndef ERIS_BENCH_INDEX_MAP_STRUCTURE_H_
 #define ERIS_BENCH_INDEX_MAP_STRUCTURE_H_
 

@@ -1,5 +1,5 @@
-// A partition under measurement: batches through storage::Partition, as an AEU executes them. The
-// kind of partition is a function that makes one, so an index and a hash are measured alike.
+// A partition as a measured structure: batches through storage::Partition, as an AEU executes them.
+// A function makes the partition, so an index and a hash are measured in the same way.
 #ifndef ERIS_BENCH_INDEX_PARTITION_STRUCTURE_H_
 #define ERIS_BENCH_INDEX_PARTITION_STRUCTURE_H_
 
@@ -23,7 +23,7 @@ namespace eris::bench {
 using MakePartition = absl::StatusOr<std::unique_ptr<storage::Partition>> (*)(
     const storage::Range& range, memory::LocalCache& cache);
 
-// What the engine's memory says of an object.
+// The engine's memory account of an object.
 inline void AddAccount(Json& json, memory::LocalCache& cache) {
   const memory::ObjectAccount account = cache.manager().Account();
   json.Add("used", account.used_bytes).Add("committed", account.committed_bytes);
@@ -60,7 +60,7 @@ class PartitionStructure {
         found.differing |= DifferingRows(keys + i, values_.data(), part);
         continue;
       }
-      // Few instructions: a small batch's time is how far the core looks ahead.
+      // Few instructions: the time of a small batch depends on how far ahead the core can execute.
       for (size_t j = 0; j < part; ++j) {
         const bool present = states_[j] == storage::KeyState::kPresent;
         found.rows += present;
@@ -96,8 +96,8 @@ class PartitionStructure {
       partition_->ordered()->Scan(cursor, {}, out);
       all.Add(Check(out));
       if (out.rows == 0) break;
-      // Inside a run of rows the order is the unit tests' business; it would cost more than to read
-      // them.
+      // Unit tests check the order inside a run of rows; checking it here would cost more than
+      // reading them.
       all.ascending &= all.rows == out.rows || keys_[0] > last;
       last = keys_[out.rows - 1];
       all.ascending &= last >= keys_[0];
@@ -109,7 +109,7 @@ class PartitionStructure {
     if (partition_ == nullptr) partition_ = Make({storage::Key{}, storage::Key{}});  // empty
     storage::ExchangeChunk chunk;
     chunk.covers.lo = covered_;
-    // Up to where the next one begins; it is not known, so just behind the last key.
+    // Up to the next piece's beginning, which is unknown here: so just after the last key.
     const bool end = keys[count - 1] == ~uint64_t{0};
     if (!end) chunk.covers.hi = covered_ = storage::Key::FromU64(keys[count - 1] + 1);
     chunk.keys.assign(keys, keys + count);
@@ -164,8 +164,8 @@ class PartitionStructure {
 
   OurMemory memory_;
   std::unique_ptr<storage::Partition> partition_;
-  storage::Key covered_;                                            // below it all is loaded
-  std::vector<uint64_t> keys_ = std::vector<uint64_t>(kBlockKeys);  // of scans
+  storage::Key covered_;                                            // everything below it is loaded
+  std::vector<uint64_t> keys_ = std::vector<uint64_t>(kBlockKeys);  // for scans
   std::vector<uint64_t> values_ = std::vector<uint64_t>(kBlockKeys);
   std::vector<uint32_t> positions_ = std::vector<uint32_t>(kBlockKeys);
   std::vector<storage::KeyState> states_ = std::vector<storage::KeyState>(kBlockKeys);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws run.py's JSON: look-ups by batch size beside the limit and the peers, other operations, memory.
+"""Draws run.py's JSON: lookups by batch size compared with the limit and the peers, other operations, memory.
 
     bench/index/plot.py index.json figure.svg [--cell 16-sparse]
 
-The first panel is of the cell; the bars compare it with the peers, below and pale the same number of dense keys. A line
-goes from the slowest round to the fastest. Standard library only.
+The first panel shows the cell; the bars compare it with the peers, and below them, pale, the same number of dense keys.
+A line spans from the slowest round to the fastest. Standard library only.
 """
 import argparse
 import json
@@ -53,7 +53,7 @@ def panel(title, rows, form, note):
 
 
 def bars(report, cell, title, name, field, form, note=""):
-    """A row for each side that was measured; the second value is of dense keys."""
+    """A row for each measured side; the second value is for dense keys."""
     dense = cell.replace("sparse", "dense")
     rows = []
     for side in report["cells"][cell]["sides"]:
@@ -66,7 +66,7 @@ def bars(report, cell, title, name, field, form, note=""):
 
 
 def sizes(report, keys):
-    """Look-ups by size: batched ones of ours."""
+    """Lookups by size: ours are batched."""
     lines = []
     cells = sorted((cell for cell in report["cells"] if cell.endswith(keys)), key=lambda cell: int(cell.split("-")[0]))
     sides = dict.fromkeys(side for cell in cells for side in report["cells"][cell]["sides"] if side != "eris_tree")

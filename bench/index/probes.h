@@ -1,5 +1,5 @@
-// What the index benchmark stores and asks for: keys, their values, and probes of two
-// distributions. All of it is made before a clock runs.
+// Keys, values, and probes of two distributions for the index benchmark. All of it is made before
+// measuring.
 #ifndef ERIS_BENCH_INDEX_PROBES_H_
 #define ERIS_BENCH_INDEX_PROBES_H_
 
@@ -13,7 +13,7 @@
 
 namespace eris::bench {
 
-// Keys of one measured block, the largest batch there is.
+// Keys of one measured block, which is also the largest batch.
 inline constexpr size_t kBlockKeys = 65536;
 
 // 0 .. count-1 (dense), or spread over all 64 bits (sparse).
@@ -32,23 +32,22 @@ struct KeySpace {
   }
 };
 
-// A value belongs to its key, so that a wrong one is seen; the upper byte tells which write it is
-// of.
+// A value is derived from its key, so that a wrong one is detected; the upper byte identifies the
+// write.
 inline constexpr int kVersionShift = 56;
 constexpr uint64_t ValueOf(uint64_t key, uint64_t version = 0) {
   constexpr uint64_t kRest = (uint64_t{1} << kVersionShift) - 1;
   return ((key ^ 0x5555555555555555) & kRest) | version << kVersionShift;
 }
-// Bits in which a value differs from what belongs to the key, of any version. Results are or-ed.
+// Bits in which a value differs from any version of the key's value. Results are or-ed.
 constexpr uint64_t Differing(uint64_t key, uint64_t value) {
   return (ValueOf(key) ^ value) << (64 - kVersionShift);
 }
-// The same of `rows` rows.
+// The same for `rows` rows.
 uint64_t DifferingRows(const uint64_t* keys, const uint64_t* values, size_t rows);
 
 // Ranks 0 .. n-1, the first the most frequent: after Gray et al., "Quickly generating
-// billion-record synthetic databases". The sum over all ranks is an integral beyond the first of
-// them.
+// billion-record synthetic databases". Beyond the first ranks the sum is an integral.
 class Zipf {
  public:
   static constexpr double kTheta = 0.99;
@@ -79,8 +78,8 @@ class Zipf {
   const double eta_;
 };
 
-// Keys that are there, in random order with repetitions, in blocks; more of them than a cache
-// holds, unless there are few keys. Endless: begins again after the last.
+// Existing keys, in random order with repetitions, in blocks; more than a cache holds, unless there
+// are few keys. Endless: starts over after the last.
 class Probes {
  public:
   Probes(const KeySpace& space, bool zipf, uint64_t seed)
@@ -100,7 +99,7 @@ class Probes {
   }
 
  private:
-  // Both are powers of two, as the count of keys is: whole blocks.
+  // Both are powers of two, like the number of keys: whole blocks.
   static constexpr size_t kProbesMax = 8 << 20;
   static_assert(kProbesMax % kBlockKeys == 0);
   std::vector<uint64_t> keys_;

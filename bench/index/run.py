@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""The index benchmark: ERIS's partitions and bare tree beside std::map, absl::btree_map, absl::flat_hash_map, oneTBB's
-hash map, unodb's ART where it was built in, and the machine's limits, in one run.
+"""The index benchmark: ERIS's partitions and bare tree compared with std::map, absl::btree_map, absl::flat_hash_map,
+oneTBB's hash map, unodb's ART (if it was built in) and the machine's limits, in one run.
 
     bench/index/run.py <builddir> [--cells 1-sparse,16-dense,...] [--sides eris,btree,...] [--rounds 5] [--ms 200]
                        [--parts points,bulk,two,engine] [--json out.json] [--large] [--goals] [--tiny]
 
-A cell is a size in millions (of 2^20) and the keys: sparse over 64 bits, or dense; --large adds 256 million. A side is a
-process of index_lab on one core, peers and ours with jemalloc on huge pages preloaded (ours does not take index memory
-from it). Rounds are interleaved measurement by measurement, their order rotates; a figure is the median, with the least
-and the largest; a ratio is the median of the rounds' ratios. Where the memory does not hold all sides of a cell, peers
-take turns beside the limits and ERIS; what does not fit even then is left out, and said.
+A cell is a size in millions (of 2^20) and the keys: sparse over 64 bits, or dense; --large adds 256 million. A side is
+a process of index_lab on one core, peers and ours with jemalloc on huge pages preloaded (ours does not take index
+memory from it). Rounds are interleaved measurement by measurement, in rotating order; a figure is the median, with
+minimum and maximum; a ratio is the median of the rounds' ratios. If memory does not hold all sides of a cell, peers
+take turns with the limits and ERIS; what does not fit even then is left out and reported.
 
-  points   look-ups by batch size, writes, erases, a mix, scans, memory after random inserts
-  bulk     memory, look-ups and the ordered scan after a load of sorted runs
-  two      look-ups on two cores, a structure each
-  engine   look-ups through an engine of one AEU, bench/engine/routed_lookup
+  points   lookups by batch size, writes, erases, a mix, scans, memory after random inserts
+  bulk     memory, lookups and the ordered scan after a load of sorted runs
+  two      lookups on two cores, one structure each
+  engine   lookups through an engine of one AEU, bench/engine/routed_lookup
 
---goals measures what `./dev goals index` needs, and no more. --tiny: does it run at all, in seconds; a cell has a 256th of
-its keys, and the figures mean nothing.
+--goals measures what `./dev goals index` needs, and no more. --tiny: only checks that it runs, in seconds; a cell has a
+256th of its keys, and the figures mean nothing.
 """
 import argparse
 import json
@@ -32,17 +32,17 @@ from lab_process import LabProcess, machine, read, rotated  # noqa: E402
 
 MALLOC = {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,metadata_thp:always"}
 BATCHES = (1, 16, 64, 256, 1024, 4096, 16384, 65536)
-BATCH = 1024  # where the batch is not what is measured: what a session sends
+BATCH = 1024  # where the batch size is not measured: the size that a session sends
 PARTS = ("points", "bulk", "two", "engine")
 CELLS = [f"{size}-{keys}" for size in (1, 16, 64) for keys in ("sparse", "dense")]
 LARGE = ["256-sparse", "256-dense"]
 GOAL_CELLS = ["16-sparse", "16-dense", "64-sparse", "64-dense"]
 TWO_CELLS = ("16-sparse",)
-AREA_MIB = 4096  # of the random loads
-OURS = ("eris", "eris_tree", "eris_hash", "eris_shared")  # with batches
+AREA_MIB = 4096  # for random loads
+OURS = ("eris", "eris_tree", "eris_hash", "eris_shared")  # sides with batches
 UNORDERED = ("flat_hash", "tbb_hash", "eris_hash", "eris_shared")
 BULK = ("eris", "btree", "std_map")
-# Bytes a key that a side may want, at most; for what fits into memory at once.
+# The most bytes per key of a side; decides what fits in memory at the same time.
 BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
@@ -57,7 +57,7 @@ def count_of(cell):
 
 
 class Lab(LabProcess):
-    """A side in a process of its own."""
+    """A side in a separate process."""
 
     def __init__(self, build, side, cell, area_mib):
         self.side = side
@@ -82,7 +82,7 @@ class Figures:
             values += [None] * (self.rounds - 1 - len(values)) + [value]
 
 
-# --- what is measured ---
+# --- measurements ---
 
 def points_of(side, cell, goals):
     """name -> command; the order is that of a round."""
@@ -117,7 +117,7 @@ def points_of(side, cell, goals):
 
 
 def goal_sides(cell):
-    """What the goals compare in a cell."""
+    """The sides that the goals compare in a cell."""
     return {"16-sparse": ["eris", "btree", "flat_hash", "eris_hash", "unodb"], "64-sparse": ["eris", "btree"]}.get(cell, ["eris"])
 
 
@@ -133,7 +133,7 @@ def memory_free():
 
 
 def sittings(sides, cell, left_out):
-    """Groups of sides that the memory holds at once beside the limits; ERIS is in each, to be compared with."""
+    """Groups of sides that fit in memory at the same time, with the limits; ERIS is in each, for comparison."""
     room = memory_free() * 0.92
     groups = []
 
@@ -176,7 +176,7 @@ class Cell:
         for group in sittings(sides, self.cell, self.left_out):
             labs = {}
             first_sitting = self.figures.rounds == 0
-            # A fresh process for each: none profits from memory that it has touched before. The last one stays.
+            # A new process for each, so that none benefits from memory it has touched before. The last one stays.
             fills = self.options.fills if count_of(self.cell) <= 16 << 20 else 1
             for turn in range(fills):
                 self.figures.new_round()

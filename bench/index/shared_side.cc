@@ -1,5 +1,5 @@
-// The tree that all threads share (bench/shared/), used by one: what its atomics cost beside ERIS's
-// own. Batches of 1 go one key at a time.
+// The tree that all threads share (bench/shared/), used by one thread: measures the cost of its
+// atomics compared with ERIS's own tree. Batches of 1 go key by key.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

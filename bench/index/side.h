@@ -1,6 +1,5 @@
-// One side of the index benchmark: a structure, or the machine's limits, that answers commands. The
-// commands stand in index_lab.cc. A process has one side, so that its pages and its memory are its
-// own.
+// One side of the index benchmark: a structure, or the machine's limits, that answers commands (see
+// index_lab.cc). A process has one side, so that its pages and its memory are its own.
 #ifndef ERIS_BENCH_INDEX_SIDE_H_
 #define ERIS_BENCH_INDEX_SIDE_H_
 
@@ -35,26 +34,25 @@ class Json {
   std::string text_;
 };
 
-// The words of a line.
+// The words of a command line.
 struct Command {
   std::vector<std::string> words;
   const std::string& name() const { return words[0]; }
-  uint64_t Number(size_t word) const;            // ends the program when there is none
+  uint64_t Number(size_t word) const;            // ends the program if it is missing
   bool Is(size_t word, const char* text) const;  // the same
 };
 
 class Side {
  public:
   virtual ~Side() = default;
-  // Ends the program on a command that it does not know, and when an answer of the structure is
-  // wrong.
+  // Ends the program on an unknown command, and if an answer of the structure is wrong.
   virtual Json Ask(const Command& command) = 0;
 };
 
 struct SideOptions {
   KeySpace space;
   uint64_t seed = 1;
-  uint64_t area_bytes = 0;  // of the limits
+  uint64_t area_bytes = 0;  // for the limits
   std::vector<int> cpus;    // the first is the measuring thread's; at least one
 };
 
@@ -63,12 +61,12 @@ struct NamedSide {
   const char* name;
   MakeSide make;
 };
-// What each file of sides adds.
+// The sides that each file adds.
 std::vector<NamedSide> ErisSides();
 std::vector<NamedSide> SharedSides();
 std::vector<NamedSide> MapSides();
-std::vector<NamedSide> TbbSides();    // tbb_side.cc, where oneTBB was found
-std::vector<NamedSide> UnodbSides();  // unodb_side.cc, by -DERIS_BENCH_UNODB
+std::vector<NamedSide> TbbSides();    // tbb_side.cc, if oneTBB was found
+std::vector<NamedSide> UnodbSides();  // unodb_side.cc, with -DERIS_BENCH_UNODB
 std::vector<NamedSide> LimitSides();
 
 }  // namespace eris::bench

@@ -10,8 +10,8 @@
 //   Load(keys, values, count) -> ns   bulk load: a sorted run behind all others
 //   ValueAt(key), size(), AddMemory(Json&)
 //
-// `batch` is how many keys it gets at once; structures without batches ignore it. Every value that
-// is found is compared with its key, by every structure in the same way.
+// `batch` is the number of keys it gets at once; structures without batches ignore it. Every found
+// value is compared with its key, in the same way for every structure.
 #ifndef ERIS_BENCH_INDEX_STRUCTURE_LAB_H_
 #define ERIS_BENCH_INDEX_STRUCTURE_LAB_H_
 
@@ -31,10 +31,10 @@
 
 namespace eris::bench {
 
-// Of look-ups or rows.
+// The result of lookups or scans.
 struct Found {
   uint64_t rows = 0;
-  uint64_t differing = 0;  // bits of values that do not belong to their keys
+  uint64_t differing = 0;  // bits in which values differ from those of their keys
   bool ascending = true;
 
   void Add(uint64_t key, uint64_t value) {
@@ -77,7 +77,7 @@ class StructureLab final : public Side {
   }
 
  private:
-  // Keys and values of a block, made while the clock stands.
+  // Keys and values of a block, made outside the measured time.
   struct Block {
     std::vector<uint64_t> keys = std::vector<uint64_t>(kBlockKeys);
     std::vector<uint64_t> values = std::vector<uint64_t>(kBlockKeys);
@@ -100,8 +100,9 @@ class StructureLab final : public Side {
   static double PerUs(uint64_t count, uint64_t ns) {
     return static_cast<double>(count) * 1e3 / static_cast<double>(ns);
   }
-  // Blocks until `ms` of measured time are over; the first one warms up. `prepare` runs while the
-  // clock stands, `work` measured. Returns millions a second, of what `work` says it has done.
+  // Runs blocks until `ms` of measured time are over; the first one is a warm-up. `prepare` runs
+  // outside the measured time, `work` is measured. Returns millions per second, of the number that
+  // `work` returns.
   static double Rate(uint64_t ms, const auto& prepare, const auto& work) {
     uint64_t done = 0, ns = 0;
     for (bool warm = false; ns < ms * 1'000'000; warm = true) {
@@ -188,7 +189,7 @@ class StructureLab final : public Side {
     return Json().Add("mkeys_s", LookupRate(*structure_, probes, batch, ms));
   }
 
-  // Upserts of keys that are there. The last block is read again: it must have been written.
+  // Upserts of existing keys. The last block is read again to check the writes.
   Json Replace(uint64_t batch, Probes& probes, uint64_t ms) {
     Block block;
     version_ = (version_ + 1) % 256;
@@ -209,7 +210,7 @@ class StructureLab final : public Side {
     return Json().Add("mkeys_s", rate);
   }
 
-  // Takes `count` keys out and puts them back: other ones in each call.
+  // Erases `count` keys and inserts them again: different ones in each call.
   Json Erase(uint64_t batch, uint64_t count) {
     Block block;
     uint64_t erase_ns = 0, insert_ns = 0;
@@ -235,7 +236,7 @@ class StructureLab final : public Side {
         .Add("erase_mkeys_s", PerUs(count, erase_ns))
         .Add("insert_mkeys_s", PerUs(count, insert_ns));
   }
-  // Not the order of insertion: that may be the order in memory.
+  // Not in the order of insertion, which may be the order in memory.
   uint64_t ErasedKey(uint64_t i) const {
     const uint64_t mask = space_.count - 1;
     return space_.Shuffled(PermutedAt((i + space_.count / 3) & mask, space_.count));
@@ -247,8 +248,8 @@ class StructureLab final : public Side {
     return first;
   }
 
-  // Half look-ups, a quarter erases, a quarter upserts that put the erased keys back; operations
-  // take turns batch by batch.
+  // Half lookups, a quarter erases, a quarter upserts that restore the erased keys; operations
+  // alternate batch by batch.
   Json Mixed(uint64_t batch, Probes& probes, uint64_t ms) {
     Block moved;
     const uint64_t* keys = nullptr;
@@ -264,7 +265,7 @@ class StructureLab final : public Side {
         },
         [&] {
           for (size_t i = 0; i < kBlockKeys; i += batch) {
-            // One half while the keys are out: some of those are not found.
+            // One half while the keys are erased: so some are not found.
             const size_t half = batch / 2;
             erased += structure_->Erase(&moved.keys[i], batch, batch);
             all.Add(structure_->Lookup(keys + i, half, batch));
@@ -297,7 +298,7 @@ class StructureLab final : public Side {
           scans += kScans;
           return kScans;
         });
-    // A few begin near the end.
+    // A few scans begin near the end.
     if (all.rows < scans * rows * 99 / 100) Die("rows are missing");
     Verify(all, all.rows);
     return Json().Add("kscans_s", rate * 1e3).Add("mrows_s", rate * static_cast<double>(rows));
@@ -309,8 +310,8 @@ class StructureLab final : public Side {
     return Json().Add("mrows_s", PerUs(all.rows, ns)).Add("gb_s", PerUs(all.rows, ns) * 16 / 1e3);
   }
 
-  // Two threads on two cpus, each with a structure of its own: one after the other, then side by
-  // side.
+  // Two threads on two cpus, each with its own structure: first one after the other, then in
+  // parallel.
   Json TwoThreads(uint64_t batch, uint64_t ms) {
     if (options_.cpus.size() < 2) Die("two threads want two cpus");
     if (second_ == nullptr) {

@@ -1,6 +1,6 @@
-// oneTBB's hash map, used from one thread. It takes the process's malloc, so that the preloaded one
+// oneTBB's hash map, used by one thread. It uses the process's malloc, so the preloaded allocator
 // serves it like the other peers. Its ordered map, a skip list, finds a quarter as many keys as a
-// btree and fails to erase in good time: it is no peer here.
+// btree and does not erase in acceptable time: so it is no peer here.
 #include <tbb/concurrent_hash_map.h>
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace {
 
 using Row = std::pair<const uint64_t, uint64_t>;
 
-// Told its size before; the locks of its rows are a part of it.
+// Gets its size in advance; the locks of its rows are part of it.
 class TbbHashStructure {
  public:
   static constexpr bool kOrdered = false;

@@ -1,6 +1,6 @@
-// unodb's adaptive radix tree, the single-threaded one: a build-time option, from a checkout of
-// github.com/laurynas-biveinis/unodb that is no part of this project. It cannot replace a value.
-#include "global.hpp"  // unodb's, first by its own rule
+// unodb's single-threaded adaptive radix tree: a build option, from a checkout of
+// github.com/laurynas-biveinis/unodb that is not part of this project. It cannot replace a value.
+#include "global.hpp"  // first, as unodb requires
 //
 #include <cstddef>
 #include <cstdint>

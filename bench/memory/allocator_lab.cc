@@ -1,5 +1,5 @@
-// One allocator under measurement; run.py starts one process of it for each, the peers' libraries
-// preloaded, and asks them in turn.
+// Measures one allocator. run.py starts one process for each, with the peers' libraries preloaded,
+// and sends them commands in turn.
 //
 //   allocator_lab [--tiny] --trace <file> --way <way> [--cpu n]
 //     reads commands on standard input and answers each with a line of JSON:
@@ -46,14 +46,14 @@
 namespace eris::bench {
 namespace {
 
-// A NumaNode's memory is taken only where it is ours.
+// A NumaNode's memory is taken only for our own allocator.
 struct Lab {
   ClassBytes class_bytes{};
   std::unique_ptr<OurMemory> ours;
   memory::LocalCache& cache(size_t i) { return ours->cache(i); }
 };
 
-// Calls `use` with a maker of the way's allocator: make(i) is the i-th thread's.
+// Calls `use` with a factory of the way's allocators: make(i) is for the i-th thread.
 template <class Use>
 void WithAllocator(const std::string& way, Lab& lab, const Use& use) {
   const ClassBytes& bytes = lab.class_bytes;
@@ -78,7 +78,7 @@ void WithAllocator(const std::string& way, Lab& lab, const Use& use) {
 
 bool IsOurs(const std::string& way) { return way == "cache"; }
 
-// Of the trace: the slot table, and for the floor the blocks.
+// The slot table of the trace, and for the floor the blocks.
 class TraceRun {
  public:
   TraceRun(const std::string& path, std::string way, bool tiny)
@@ -151,7 +151,7 @@ class TraceRun {
       PrintForeignFrees(MeasureForeignFrees(trace_, tiny_ ? 4 : 600, owner, other, end_turn));
     });
   }
-  // Which slots are live is told by the records that have run.
+  // The executed records determine which slots are live.
   void Erase(uint64_t keep_every) {
     FollowRecords();
     uint64_t live_bytes = 0;
@@ -201,7 +201,7 @@ class TraceRun {
   uint64_t slot_count() const { return trace_.header().slots; }
   uint8_t* classes() { return reinterpret_cast<uint8_t*>(classes_.data()); }
   void** slots() { return reinterpret_cast<void**>(slots_.data()); }
-  // The processor's time, with the kernel's for this thread: another program's turn does not count.
+  // CPU time of this thread, including the kernel's: other programs' time does not count.
   static uint64_t ThreadNs() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -217,8 +217,8 @@ class TraceRun {
     });
     return ns;
   }
-  // One after the other, in the order of their first use, as bump allocation lays them out; leaves
-  // side by side, TreeNodes on their own cache lines.
+  // One after the other, in the order of their first use, as bump allocation would place them;
+  // leaves adjacent, TreeNodes on their own cache lines.
   void PlaceBlocks() {
     const TraceHeader& header = trace_.header();
     std::vector<uint8_t> class_of(header.slots, kDead);
@@ -244,7 +244,7 @@ class TraceRun {
       at += header.class_bytes[class_of[slot]];
     }
   }
-  // Learns which blocks are live after the records that have run.
+  // Determines which blocks are live after the executed records.
   void FollowRecords() {
     std::memset(classes(), kDead, slot_count());
     const auto follow = [&](std::span<const TraceRecord> records) {
@@ -277,7 +277,7 @@ class TraceRun {
   const bool tiny_;
   const Trace trace_;
   HugeBuffer slots_;
-  HugeBuffer classes_;  // by slot, of its live block, or kDead
+  HugeBuffer classes_;  // by slot: the class of its live block, or kDead
   std::optional<HugeBuffer> blocks_;
   Lab lab_;
   ProcessMemory before_;
@@ -350,7 +350,7 @@ int Main(int argc, char** argv) {
   TraceRun run(trace, way, tiny);
   Serve(run);
   std::fflush(stdout);
-  std::_Exit(0);  // the allocator's own end is no part of it
+  std::_Exit(0);  // skip the allocator's own shutdown
 }
 
 }  // namespace

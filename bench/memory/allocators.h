@@ -1,11 +1,11 @@
-// The allocators that allocator_lab compares, behind one shape:
+// The allocators that allocator_lab compares, with one interface:
 //
 //   void* Allocate(uint32_t size_class, void* last)   a block of the class, or nullptr
 //   void Free(void* block, uint32_t size_class)
 //
-// `last` is the block that stood in the slot before; only NoAllocator looks at it.
-// A preloaded library is the process's malloc, so a peer is Malloc, or one of the calls of its own
-// that skip some of malloc's work. Each is used by the thread that owns it.
+// `last` is the previous block of the slot; only NoAllocator uses it.
+// A preloaded library is the process's malloc, so a peer is Malloc, or one of its own calls that
+// skip some of malloc's work. Each is used by the thread that owns it.
 #ifndef ERIS_BENCH_MEMORY_ALLOCATORS_H_
 #define ERIS_BENCH_MEMORY_ALLOCATORS_H_
 
@@ -24,14 +24,14 @@ namespace eris::bench {
 
 using ClassBytes = std::array<uint32_t, kTraceClassesMax>;
 
-// The floor: each slot has its block already, as a perfect allocator would answer, at no cost.
+// The floor: each slot already has its block, as from a perfect allocator at no cost.
 class NoAllocator {
  public:
   void* Allocate(uint32_t, void* last) const { return last; }
   void Free(void*, uint32_t) const {}
 };
 
-// malloc and free, or what takes their place with the same arguments.
+// malloc and free, or replacements with the same arguments.
 class Malloc {
  public:
   Malloc(const ClassBytes& bytes, const std::string& allocate, const std::string& free)
@@ -54,7 +54,7 @@ class Malloc {
   void (*const free_)(void*);
 };
 
-// The caller tells the size again when it frees: mi_free_size, tc_free_sized.
+// The caller passes the size again when it frees: mi_free_size, tc_free_sized.
 class SizedMalloc {
  public:
   SizedMalloc(const ClassBytes& bytes, const std::string& allocate, const std::string& free)
@@ -88,7 +88,8 @@ class SdallocxMalloc {
   void (*const free_)(void*, size_t, int);
 };
 
-// An AEU's cache. As in the tree, whose runs have so many lines, the size is no constant.
+// An AEU's cache. The size is not a constant, as in the tree, whose runs have a variable number of
+// lines.
 class Cache {
  public:
   Cache(const ClassBytes& bytes, memory::LocalCache& cache) : bytes_(bytes), cache_(cache) {}

@@ -1,7 +1,7 @@
-// The price of a block that another thread frees. The owner allocates a batch; either it frees it
-// itself, or a second thread does, after which the owner ends its turn (ours: collects). Who frees
-// has read each block before, as a tree has. Phases follow each other, so that a thread's figure
-// is its own work; the two take turns by spinning.
+// Measures the price of a block that another thread frees. The owner allocates a batch. Either it
+// frees the batch itself, or a second thread does, and then the owner ends its turn (ours:
+// collects). The freeing thread has read each block before, as a tree does. Phases follow one
+// another, so a thread's figure is its own work; the two alternate by spinning.
 #ifndef ERIS_BENCH_MEMORY_FOREIGN_FREES_H_
 #define ERIS_BENCH_MEMORY_FOREIGN_FREES_H_
 
@@ -23,11 +23,11 @@ namespace eris::bench {
 
 // Medians, in nanoseconds per block.
 struct ForeignFrees {
-  double local_allocate = 0;  // of blocks that the owner had freed itself
+  double local_allocate = 0;  // for blocks that the owner had freed
   double local_free = 0;
   double local_collect = 0;
-  double foreign_allocate = 0;  // of blocks that the other thread had freed
-  double foreign_free = 0;      // on the other thread, with the end of its turn
+  double foreign_allocate = 0;  // for blocks that the other thread had freed
+  double foreign_free = 0;      // on the other thread, including the end of its turn
   double foreign_collect = 0;   // on the owner
 };
 
@@ -92,8 +92,8 @@ ForeignFrees MeasureForeignFrees(const Trace& trace, uint32_t rounds, Allocator&
     local_free.push_back(timed([&] { blocks.Free(owner); }));
     local_collect.push_back(timed([&] { end_turn(0); }));
   }
-  // Whose turn it is: 0 the owner's, 1 the other's, 2 nobody's any more. Release hands over all
-  // that the thread has written; the acquire of the other one takes it.
+  // Whose turn it is: 0 the owner's, 1 the other's, 2 none (the end). The release publishes
+  // everything that the thread has written; the other one's acquire receives it.
   std::atomic<uint32_t> turn{0};
   const std::vector<int> cpus = AllowedCpus();
   std::thread helper([&] {

@@ -1,5 +1,5 @@
 // The engine's memory as the benchmarks set it up: one object on one unbound NumaNode, and caches
-// for its AEUs. Thread-safe but for the caches, which belong to one thread each.
+// for its AEUs. Thread-safe, except the caches, each of which belongs to one thread.
 #ifndef ERIS_BENCH_MEMORY_OUR_MEMORY_H_
 #define ERIS_BENCH_MEMORY_OUR_MEMORY_H_
 
@@ -28,7 +28,7 @@ class OurMemory {
   }
 
   memory::LocalCache& cache(size_t i) { return *caches_[i]; }
-  // What an AEU does for its cache in each turn, and in one without other work.
+  // What an AEU does for its cache in each turn, and in a turn without other work.
   static void EndTurn(memory::LocalCache& cache) {
     cache.EndTurn();
     while (cache.Collect()) {
@@ -43,14 +43,14 @@ class OurMemory {
     for (const memory::LocalCache* cache : caches_) used += cache->used_bytes();
     return used;
   }
-  // Drops the object: all of its memory goes back to the pool, and in time to the system.
+  // Drops the object: all of its memory is returned to the pool, and after a while to the system.
   void DropObject() {
     caches_.clear();
     manager_.reset();
   }
 
  private:
-  // As the machine is, but not bound: the placement is no part of these measurements.
+  // Like the machine, but not bound: placement is not part of these measurements.
   static topology::Topology Synthetic() {
     auto made = topology::Topology::Synthetic("numa:1 core:2 pu:1");
     if (!made.ok()) Die(std::string(made.status().message()));

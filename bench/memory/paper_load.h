@@ -23,10 +23,10 @@ namespace eris::bench {
 
 class PaperLoad {
  public:
-  // 16 bytes to 8 KiB; the paper leaves the classes open.
+  // 16 bytes to 8 KiB; the paper does not specify the classes.
   static constexpr uint32_t kClasses = 10;
   static constexpr ClassBytes kClassBytes = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
-  // Places for blocks of one thread; half of them are filled in the long run.
+  // Slots for blocks of one thread; on average half of them are filled.
   static constexpr uint32_t kSlots = 1u << 20;
 
   PaperLoad(uint32_t threads, uint64_t operations, uint64_t seed) {
@@ -85,7 +85,7 @@ class PaperLoad {
         requested_bytes_peak = std::max(requested_bytes_peak, requested);
       }
     }
-    // Each class half as likely as the one below.
+    // Each class is half as likely as the one below.
     static uint32_t ClassOf(uint64_t bits) {
       return std::min<uint32_t>(static_cast<uint32_t>(std::countr_zero(bits | 1u << 31)),
                                 kClasses - 1);

@@ -3,7 +3,7 @@
 
     bench/memory/plot.py memory.json figure.svg
 
-Four panels of bars, ours first and red; a line from the fastest round to the slowest. Standard library only.
+Four panels of bars, ours first and red; a line spans from the fastest round to the slowest. Standard library only.
 """
 import json
 import os

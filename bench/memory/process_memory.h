@@ -1,4 +1,4 @@
-// What the kernel says of this process's memory, read without the process's allocator. Any thread.
+// This process's memory according to the kernel, read without the process's allocator. Any thread.
 #ifndef ERIS_BENCH_MEMORY_PROCESS_MEMORY_H_
 #define ERIS_BENCH_MEMORY_PROCESS_MEMORY_H_
 
@@ -23,7 +23,7 @@ namespace eris::bench {
 struct ProcessMemory {
   int64_t resident = 0;   // all of it, in bytes
   int64_t anonymous = 0;  // without files
-  int64_t huge = 0;       // of that, on huge pages
+  int64_t huge = 0;       // part of that on huge pages
 
   static ProcessMemory Now() {
     static char text[4096];
@@ -48,8 +48,8 @@ struct ProcessMemory {
   }
 };
 
-// Puts what the process has now onto huge pages, whatever its allocator asked for. Returns the
-// bytes that now lie there.
+// Moves the process's current memory onto huge pages, whatever its allocator requested. Returns the
+// bytes that are on huge pages then.
 inline uint64_t CollapseAll() {
   constexpr uintptr_t kHugePageBytes = uintptr_t{2} << 20;
   static char text[1 << 20];
@@ -74,7 +74,7 @@ inline uint64_t CollapseAll() {
     const uintptr_t last = end & ~(kHugePageBytes - 1);
     if (first >= last) continue;
     madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-    // One by one: a range stops at its first refusal.
+    // One by one, because a range stops at its first refusal.
     for (uintptr_t at = first; at < last; at += kHugePageBytes) {
       void* memory = reinterpret_cast<void*>(at);
       if (madvise(memory, kHugePageBytes, MADV_COLLAPSE) == 0) collapsed += kHugePageBytes;

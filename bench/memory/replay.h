@@ -1,7 +1,7 @@
-// Runs the records of a trace against an allocator, touching memory as the tree does: a new block's
-// first words are written, a block's first word is read before it is freed. What a look-up of the
-// tree would have brought into the cache by then - the slot and the block to be freed - is
-// prefetched, so that the time is the allocator's and not the trace's. One thread.
+// Runs the records of a trace against an allocator, touching memory as the tree does: it writes a
+// new block's first words, and reads a block's first word before it is freed. A lookup of the tree
+// would already have fetched the slot and the block to free; so these are prefetched, and the
+// measured time is the allocator's and not the trace's. One thread.
 #ifndef ERIS_BENCH_MEMORY_REPLAY_H_
 #define ERIS_BENCH_MEMORY_REPLAY_H_
 
@@ -25,12 +25,12 @@ inline void Touch(void* block, uint64_t value) {
   words[1] = value;
 }
 
-// What is touched of a block: the header of a TreeNode.
+// The touched part of a block: the header of a TreeNode.
 struct TouchHeader {
   void Write(void* block, uint32_t, uint64_t value) const { Touch(block, value); }
   uint64_t Read(void* block, uint32_t) const { return *static_cast<volatile uint64_t*>(block); }
 };
-// Each of its cache lines.
+// Touches each of its cache lines.
 struct TouchLines {
   void Write(void* block, uint32_t size_class, uint64_t value) const {
     for (size_t at = 0; at < bytes[size_class]; at += base::kCacheLineBytes) {
@@ -47,8 +47,8 @@ struct TouchLines {
   const std::array<uint32_t, kTraceClassesMax>& bytes;
 };
 
-// Returns the sum of what was read, for the compiler's sake. The look-ahead is read behind the end
-// of `records` too (trace.h).
+// Returns the sum of the read words, so that the compiler keeps the reads. Records after the end of
+// `records` are read ahead too (trace.h).
 template <class Allocator, class TouchPolicy = TouchHeader>
 uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void** slots,
                 const TouchPolicy& touch = {}) {
@@ -57,8 +57,8 @@ uint64_t Replay(Allocator& allocator, std::span<const TraceRecord> records, void
   for (size_t i = 0; i < records.size(); ++i) {
     __builtin_prefetch(&slots[begin[i + kLookAhead - 1].slot()], 1);
     const TraceRecord soon = begin[i + kBlockLookAhead];
-    // A block that no record has allocated is not known here, and a stale address must not help:
-    // the slot again. Without a branch, which nobody could predict.
+    // A block that no record has allocated is unknown here, and a stale address must not help: uses
+    // the slot again. Without a branch, which would be unpredictable.
     void** slot_soon = &slots[soon.slot()];
     const auto known = reinterpret_cast<uintptr_t>(*slot_soon);
     const auto unknown = reinterpret_cast<uintptr_t>(slot_soon);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The allocator benchmark: the engine's own memory against glibc, jemalloc, mimalloc, tbbmalloc and tcmalloc, in one run.
 
-    bench/memory/run.py <builddir> [--parts trace,small,foreign,memory,paper,tree] [--rounds 7] [--json out.json] [--tiny]
+    bench/memory/run.py <builddir> [--parts trace,small,foreign,memory,paper,tree] [--rounds 7]
+                        [--json out.json] [--tiny]
 
-Peers are Debian's libraries (group bench of tools/dev/packages), preloaded into processes of one program, allocator_lab,
-each with its own settings for huge pages; where those gave fewer than half of the memory huge pages, it runs once more
-with its memory collapsed onto huge pages from outside, which is more than it can do itself: shown, but its own settings
-count. Every way of calling an allocator is measured; its best one counts.
-Rounds are interleaved, their order rotates; a figure is the median, with the least and the largest.
+Peers are Debian's libraries (group bench of tools/dev/packages), preloaded into processes of one program,
+allocator_lab, each with its own settings for huge pages; where those gave fewer than half of the memory huge pages, it
+runs once more with its memory collapsed onto huge pages from outside, which is more than it can do itself: shown, but
+its own settings count. Every way of calling an allocator is measured; its best one counts.
+Rounds are interleaved, in rotating order; a figure is the median, with minimum and maximum.
 
   trace    tree_trace's record of the engine's prefix tree, replayed; net: without the floor, the replay alone
   small    pairs of allocate and free, and a small working set
@@ -16,7 +17,8 @@ Rounds are interleaved, their order rotates; a figure is the median, with the le
   paper    the micro-benchmark of the allocators' paper, from 1 thread up
   tree     tree_memory: the real prefix tree, 100 million upserts and erases, then erased, then dropped
 
-A peer whose library is not installed is left out, and said. --tiny: does it run at all, in seconds; figures mean nothing.
+A peer whose library is not installed is left out and reported. --tiny: only checks that it runs, in seconds; the
+figures mean nothing.
 """
 import argparse
 import json
@@ -89,7 +91,9 @@ def start_labs(options, trace, names):
 
 
 def absent():
-    """The peers whose library the loader does not find: it would only warn, and glibc be measured under their names."""
+    """The peers whose library the loader does not find: it would only warn, and glibc would be measured under their
+    names.
+    """
     def loads(settings):
         done = subprocess.run(["true"], env={**os.environ, **settings}, capture_output=True, text=True)
         return "cannot be preloaded" not in done.stderr
@@ -97,7 +101,7 @@ def absent():
 
 
 def part_trace(labs, rounds, report):
-    # The first section warms up; each later one is replayed by all before the next one begins.
+    # The first section is a warm-up; each later one is replayed by all before the next one begins.
     for section in range(rounds + 1):
         for lab in rotated(labs, section):
             answer = lab.ask(f"round {section}")
@@ -122,7 +126,7 @@ def part_trace(labs, rounds, report):
 
 
 def best_lab(labs, name):
-    """The way of being called that the trace showed to be the fastest, or the first without a trace."""
+    """The fastest way of calling it according to the trace, or the first one without a trace."""
     return min((lab for lab in labs if lab.name == name),
                key=lambda lab: statistics.median(lab.rounds) if lab.rounds else 0)
 
@@ -179,7 +183,7 @@ def part_memory(labs, report):
 
 
 def together(labs, command):
-    """The waits of the command pass side by side."""
+    """The command's waits overlap."""
     for lab in labs:
         lab.send(command)
     return [lab.answer() for lab in labs]
@@ -208,7 +212,7 @@ def part_paper(options, names, rounds, report):
 
 
 def part_tree(options, report):
-    # A tree's kinds of TreeNodes follow from how many keys it has, so several sizes are measured.
+    # The number of keys determines the tree's kinds of TreeNodes, so several sizes are measured.
     report["tree"], *report["tree_other_sizes"] = (
         json.loads(subprocess.run([f"{options.build}/bench/memory/tree_memory", "--keys", keys, "--operations", operations, *options.tree],
                                   text=True, stdout=subprocess.PIPE, check=True).stdout) for keys, operations in options.trees)

@@ -1,4 +1,4 @@
-// What an allocator costs while its own data are in the cache: pairs of allocate and free, and a
+// The cost of an allocator while its own data are in the cache: pairs of allocate and free, and a
 // small working set of TreeNodes in random order. One thread.
 #ifndef ERIS_BENCH_MEMORY_SMALL_LOADS_H_
 #define ERIS_BENCH_MEMORY_SMALL_LOADS_H_
@@ -39,7 +39,7 @@ class ClassDraw {
 class SmallLoads {
  public:
   // `blocks_known`: for the floor, whose slots have their blocks from the start. `chunks`: of
-  // kChunkRecords, at least 4.
+  // kChunkRecords records, at least 4.
   SmallLoads(const Trace& trace, bool blocks_known, uint32_t chunks)
       : header_(trace.header()),
         chunks_(chunks),
@@ -94,7 +94,7 @@ class SmallLoads {
       for (uint32_t chunk = 0; chunk < chunks_ / 4; ++chunk) {
         const uint64_t begin_ns = NowNs();
         for (uint64_t i = 0; i < kChunkRecords; ++i) {
-          // The class is a register's content to the compiler, as in a tree.
+          // The compiler must not know the class, as in a tree.
           uint32_t some_class = size_class;
           asm volatile("" : "+r"(some_class));
           void* block = allocator.Allocate(some_class, slots_.data());
@@ -118,7 +118,7 @@ class SmallLoads {
 
   const TraceHeader& header_;
   const uint64_t chunks_;
-  // Not of the allocator under measurement.
+  // Not allocated by the measured allocator.
   HugeBuffer records_memory_;
   HugeBuffer slots_;
   std::optional<HugeBuffer> blocks_;

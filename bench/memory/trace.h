@@ -85,7 +85,7 @@ class Trace {
   }
 
   const TraceHeader& header() const { return header_; }
-  // kLookAhead records may be read behind the end of both.
+  // kLookAhead records may be read after the end of both.
   std::span<const TraceRecord> BuildUp() const { return {records_, header_.build_records}; }
   std::span<const TraceRecord> Section(uint64_t section) const {
     return {records_ + header_.build_records + section * header_.section_records,

@@ -1,13 +1,13 @@
-// What the real prefix tree's memory costs the system: resident over live bytes after many random
-// upserts and erases in steady state, what comes back after most keys are erased, and what after
-// the object is dropped. Prints JSON.
+// Measures the system memory of the real prefix tree: resident divided by live bytes after many
+// random upserts and erases in steady state, and the memory returned after most keys are erased,
+// and after the object is dropped. Prints JSON.
 //
 //   tree_memory [--keys 8000000] [--operations 100000000] [--aeus 2] [--seed 1]
 //               [--watch-s 5]
 //
 // As in the engine, each AEU has a partition, an equal part of the key space, and a cache of its
 // own, all of one object. Keys come from a universe of twice as many; an operation picks one at
-// random and upserts or erases it. What comes back is watched for --watch-s seconds at most.
+// random and upserts or erases it. Returned memory is watched for at most --watch-s seconds.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -29,7 +29,7 @@
 namespace eris::bench {
 namespace {
 
-// Keys of a group: a coin each out of a random word.
+// Keys of a group: each takes one random bit of a word.
 constexpr uint32_t kGroupKeys = 64;
 static_assert(kGroupKeys <= storage::kFindGroupMax);
 
@@ -49,7 +49,7 @@ class Share {
     for (uint64_t i = 0; i < universe_; i += 2) Upsert(Key(i));
     OurMemory::EndTurn(cache_);
   }
-  // Random upserts and erases, in groups that are looked up first, as an index partition does it.
+  // Random upserts and erases, in groups that are looked up first, as in an index partition.
   void Churn(uint64_t operations) {
     uint64_t keys[kGroupKeys];
     uint64_t* values[kGroupKeys];
@@ -102,7 +102,7 @@ class Object {
       shares_.push_back(std::make_unique<Share>(memory_.cache(i), keys / aeus, i, aeus, seed));
     }
   }
-  // Each AEU on a thread and cpu of its own.
+  // Each AEU on its own thread and cpu.
   void OnAll(const std::function<void(Share&)>& work) {
     const std::vector<int> cpus = AllowedCpus();
     std::vector<std::thread> threads;
@@ -136,11 +136,11 @@ int64_t Anonymous(const ProcessMemory& before) {
 }
 
 struct Return {
-  double seconds = -1;   // until nine tenths of what was freed had come back; -1: it did not
-  int64_t resident = 0;  // at the end: of the watch, or when nearly all was back
+  double seconds = -1;   // until nine tenths of the freed memory had been returned; -1: never
+  int64_t resident = 0;  // at the end of the watch, or when nearly all had been returned
 };
 
-// Watches `from` bytes go down to `live`, for `watch_s` seconds at most.
+// Watches the memory shrink from `from` to `live` bytes, for at most `watch_s` seconds.
 Return AwaitReturn(const ProcessMemory& before, int64_t from, int64_t live, double watch_s,
                    const std::function<void()>& meanwhile) {
   const uint64_t begin_ns = NowNs();

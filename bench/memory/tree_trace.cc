@@ -1,15 +1,15 @@
-// Records what the engine's own prefix tree takes from its cache and gives back under random
-// upserts and erases of sparse keys in steady state, for allocator_lab to replay.
+// Records the allocations and frees of the engine's own prefix tree during random upserts and
+// erases of sparse keys in steady state, for allocator_lab to replay.
 //
 //   tree_trace --out <file> [--keys 3000000,800000,200000] [--sections 8] [--records 4000000]
 //   [--seed 1]
 //
-// A tree, that is a partition, for each number in `keys`, all on one cache: of these sizes they
-// keep every kind of TreeNode growing and shrinking. A tree's keys come from a universe of twice as
-// many; each operation picks one at random and upserts or erases it, so about `keys` of them are
-// there and every second operation changes the tree. The build-up inserts half of each universe,
-// then runs as many operations, so that the blocks lie as they do after a while. Built with
-// logging/memory/local_cache.h in place of the engine's header.
+// There is a tree, that is a partition, for each number in `keys`, all on one cache: with these
+// sizes every kind of TreeNode keeps growing and shrinking. A tree's keys come from a universe of
+// twice as many; each operation picks one at random and upserts or erases it, so about `keys` of
+// them exist and every second operation changes the tree. The build-up inserts half of each
+// universe, then runs as many operations, so that the blocks lie as they do after a while. Built
+// with logging/memory/local_cache.h in place of the engine's header.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -27,11 +27,11 @@
 namespace eris::bench {
 namespace {
 
-// Keys of a group: a coin each out of a random word.
+// Keys of a group: each takes one random bit of a word.
 constexpr uint32_t kGroupKeys = 64;
 static_assert(kGroupKeys <= storage::kFindGroupMax);
 
-// The block sizes of runs and TreeNodes: so many lines, and the largest TreeNode. The class of a
+// The block sizes of runs and TreeNodes: numbers of lines, and the largest TreeNode. The class of a
 // record is the index.
 constexpr std::array<uint32_t, storage::kRunSizes + 1> kBlockBytes = [] {
   std::array<uint32_t, storage::kRunSizes + 1> bytes{};
@@ -43,8 +43,8 @@ constexpr std::array<uint32_t, storage::kRunSizes + 1> kBlockBytes = [] {
   return bytes;
 }();
 
-// Hands out blocks last in, first out, and writes down each call. The slot stands in front of the
-// block, in a cache line of its own so that the block keeps its alignment.
+// Allocates blocks last in, first out, and records each call. The slot is stored before the block,
+// in a separate cache line so that the block keeps its alignment.
 class RecordingCache final : public memory::LocalCache {
  public:
   RecordingCache() : arena_(size_t{16} << 30) {}
@@ -78,7 +78,7 @@ class RecordingCache final : public memory::LocalCache {
   uint64_t live_bytes() const { return live_bytes_; }
 
  private:
-  // Address space whose pages come with their first use.
+  // Address space whose pages are allocated on first use.
   class Arena {
    public:
     explicit Arena(size_t bytes) : left_(bytes) {
@@ -120,8 +120,8 @@ class RecordingCache final : public memory::LocalCache {
   uint64_t live_bytes_ = 0;
 };
 
-// Random operations in groups: a look-up of the whole group first brings the paths into the cache,
-// as an index partition does it.
+// Random operations in groups: a lookup of the whole group first brings the paths into the cache,
+// as in an index partition.
 class Churn {
  public:
   Churn(memory::LocalCache& cache, const std::vector<uint32_t>& keys, uint64_t seed)
@@ -132,7 +132,7 @@ class Churn {
     }
   }
 
-  // A group's tree is picked by size, so that each key is as likely.
+  // A group's tree is chosen by size, so that all keys are equally likely.
   uint64_t keys() const { return keys_; }
   uint64_t operations() const { return operations_; }
   uint64_t live_keys() const {
@@ -163,7 +163,7 @@ class Churn {
     }
     operations_ += kGroupKeys;
   }
-  // The blocks go with the cache.
+  // The blocks are freed with the cache.
   void Abandon() {
     for (Tree& one : trees_) one.tree->Abandon();
   }

@@ -1,4 +1,4 @@
-"""What the paper's figures share: the lab that runs programs, the machine, the scale of time, the report.
+"""Shared by the paper's figures: the lab that runs programs, the machine, the scale of time, the report.
 
 A figure is a module with
   NAME, TITLE            of its files, of its section
@@ -10,7 +10,7 @@ A figure is a module with
   here(report)           -> what was done here, in words
   compare(report)        -> [Row]: ours beside the paper's
   gap(report)            -> what this machine cannot show
-The last four read the report alone, so that text and picture are made anew from any saved one.
+The last four read only the report, so text and picture can be made again from any saved one.
 """
 import argparse
 import dataclasses
@@ -31,15 +31,15 @@ sys.path.insert(0, str(ROOT / "bench"))
 import lab_process  # noqa: E402
 
 SEED = 1
-PROGRAM_SECONDS_MAX = 900  # nothing here takes as long
+PROGRAM_SECONDS_MAX = 900  # no program here takes that long
 
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """How much of the paper's minutes and gigabytes; the whole of `full` is to end within 14 minutes on two cores."""
+    """How much of the paper's minutes and gigabytes; all of `full` must end within 14 minutes on two cores."""
     rounds: int
     index_rounds: int  # of whole indexes, filled anew each time
-    index_s: float  # each phase of Figure 1, for the paper's minute
+    index_s: float  # for each phase of Figure 1, instead of the paper's minute
     index_size_s: float  # the lookups of Figure 8
     index_keys: int  # Figure 1
     index_sizes: tuple  # Figure 8
@@ -63,7 +63,8 @@ SCALES = {
                    index_sizes=(1 << 20, 1 << 22), column_rows=1 << 25, node_mib=512, buffer_ms=20,
                    buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2, dynamic_asked=0,
                    dynamic_cycles_max=0, guest=False),
-    # For tests: does it run at all. Its figures mean nothing. The emulated machine has tests of its own (tests/numa).
+    # For tests: only checks that it runs. Its figures mean nothing. The emulated machine has its own tests
+    # (tests/numa).
     "tiny": Scale(rounds=1, index_rounds=1, index_s=0.1, index_size_s=0.1, index_keys=1 << 14,
                   index_sizes=(1 << 12, 1 << 14), column_rows=1 << 18, node_mib=4, buffer_ms=5, buffer_keys=(10_000,),
                   dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_asked=1 << 12, dynamic_cycles_max=3, guest=False),
@@ -85,7 +86,7 @@ class NotPossible(Exception):
 
 
 class ProgramFailed(Exception):
-    """A program that was to measure did not do so."""
+    """A program failed to measure."""
 
 
 class Lab:
@@ -120,11 +121,11 @@ class Lab:
         return done.stdout
 
     def json(self, program, *arguments, **more):
-        """What it prints, one JSON object."""
+        """Its output, one JSON object."""
         return parsed(program, self.run(program, *arguments, **more))
 
     def lines(self, program, *arguments):
-        """What it prints, a JSON object a line."""
+        """Its output, a JSON object per line."""
         return [parsed(program, line) for line in self.run(program, *arguments).splitlines() if line.startswith("{")]
 
 
@@ -136,7 +137,7 @@ def parsed(program, text):
 
 
 def attempt(missing, what, measure, *arguments):
-    """What it returns; None, and a line in `missing`, where it is not possible here."""
+    """Its result; None, and an entry in `missing`, if it is not possible here."""
     try:
         return measure(*arguments)
     except NotPossible as error:
@@ -145,7 +146,7 @@ def attempt(missing, what, measure, *arguments):
 
 
 def point(panel, series, x, unit, values, **more):
-    """One measured figure; `values`: of the rounds, or a spread that has been made of them. Errors: ValueError (it is none)."""
+    """One measured figure; `values`: of the rounds, or a spread made from them. Errors: ValueError (not finite)."""
     spread = values if isinstance(values, dict) else lab_process.spread(values)
     if not all(math.isfinite(spread[key]) for key in ("median", "min", "max")):
         raise ValueError(f"{panel}, {series}: {spread} is no figure")
@@ -163,13 +164,15 @@ def points_of(report, panel=None, series=None, x=None):
 
 
 def median_of(report, panel, series, x=None):
-    """None where it has not been measured; of several, the last x's."""
+    """None if it has not been measured; for several, the last x's value."""
     found = points_of(report, panel, series, x)
     return max(found, key=lambda one: one["x"])["median"] if found else None
 
 
 def even_part(points):
-    """For the column `where`: what an even spread gives on the NumaNodes that the points count, beside the paper's on others."""
+    """For the column `where`: the value of an even spread over the NumaNodes of the points, and the paper's value on
+    other NumaNodes.
+    """
     return "; ".join([*sorted({f"1 / NumaNodes is {1 / one['x']:g}" for one in points}), PAPER_EVEN])
 
 
@@ -179,8 +182,8 @@ def over(above, below):
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """Ours beside the paper's; `ours` None: not measured here, or there is no number, and `instead` says what there is. `paper`
-    None: it gives no number, or none to divide by."""
+    """Our value and the paper's. `ours` None: not measured here, or there is no number, and `instead` has a text. `paper`
+        None: it gives no number, or none to divide by."""
     what: str
     ours: float
     paper: float = None
@@ -192,7 +195,7 @@ class Row:
 
 
 def commit():
-    """The tree's, with a mark where it is changed; what is written here does not count as a change."""
+    """The tree's commit, with a mark if it has changes; files written here do not count as changes."""
     def git(*words):
         return subprocess.run(["git", "-C", str(ROOT), *words], text=True, capture_output=True)
     asked = git("rev-parse", "--short", "HEAD")
@@ -231,7 +234,7 @@ def describe_machine(one):
 
 
 class OtherLoad:
-    """Processor time that other programs take, in cpus, since construction."""
+    """Processor time of other programs, in cpus, since construction."""
 
     def __init__(self):
         self.began, self.busy, self.own = time.monotonic(), self._busy(), self._own()
@@ -282,7 +285,7 @@ class Places:
 
 
 def measure(figure, build, scale_name):
-    """The report; never raises what a figure may meet. Its `outcome` is DONE, NOT_POSSIBLE or FAILED, with a `reason`."""
+    """The report; errors of a figure are not raised. Its `outcome` is DONE, NOT_POSSIBLE or FAILED, with a `reason`."""
     lab = Lab(build, SCALES[scale_name])
     report = {"figure": figure.NAME, "outcome": DONE, "reason": "", "machine": machine(), "commit": lab.commit, "seed": SEED,
               "scale": scale_name, "date": datetime.date.today().isoformat(), "protocol": {}, "points": [], "missing": []}
@@ -308,7 +311,7 @@ def write(path, text):
 
 
 def make(figure, build, scale_name, places):
-    """Measures, saves and draws one figure; its report."""
+    """Measures, saves and draws one figure; returns its report."""
     report = measure(figure, build, scale_name)
     write(places.report(figure), json.dumps(report, indent=1) + "\n")
     if report["outcome"] == DONE:
@@ -334,7 +337,7 @@ def parser_of(**how):
 
 
 def main(figure):
-    """A figure alone: measures it, writes report and picture. Exit code 1: a program failed."""
+    """Measures a single figure, and writes report and picture. Exit code 1: a program failed."""
     parser = parser_of(description=figure.TITLE)
     parser.add_argument("--json", metavar="FILE", help="the report goes here; -: standard output")
     options = parser.parse_args()

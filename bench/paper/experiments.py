@@ -1,4 +1,4 @@
-"""The text docs/lab/experiments.md, from the figures' reports: nothing in it is written by hand but what the paper says."""
+"""The text docs/lab/experiments.md, made from the figures' reports: only the paper's statements are written by hand."""
 import textwrap
 
 import common
@@ -61,7 +61,7 @@ def overview(figures, reports):
 
 
 def anchor(title):
-    """As GitHub makes it of a heading."""
+    """As GitHub makes anchors of headings."""
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
 
 

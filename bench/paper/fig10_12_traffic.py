@@ -3,7 +3,7 @@
 
     bench/paper/fig10_12_traffic.py <builddir> [--json FILE] [--quick]
 
-Hardware events where the machine has them (perf stat), counts of the emulated machine where it can run.
+Uses hardware events if the machine has them (perf stat), and counts of the emulated machine if it can run.
 """
 import pathlib
 import shutil
@@ -47,7 +47,7 @@ def read_events(text):
 
 
 def perf(lab, *command):
-    """Counts of all events while a program runs, or without one while nothing does. Errors: NotPossible, ProgramFailed."""
+    """Counts of all events while a program runs, or without one while idle. Errors: NotPossible, ProgramFailed."""
     if not shutil.which("perf"):
         raise NotPossible("hardware events: perf is not installed")
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def perf(lab, *command):
 
 
 def hardware(lab):
-    """Of ERIS and of the shared index, by its size: the whole run, upserts and lookups."""
+    """For ERIS and the shared index, by its size: the whole run, upserts and lookups."""
     perf(lab)  # before minutes are spent
     points = []
     for keys in lab.scale.index_sizes:

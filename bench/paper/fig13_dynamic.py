@@ -24,8 +24,8 @@ which has no numbers in the text)."""
 
 RATE, EVENNESS = "throughput", "evenness"
 PERIOD_MS = 500
-AEUS, TOPOLOGY = 64, "numa:8 core:8 pu:1"  # stepped, one after the other
-CYCLES = {"one_shot": 16, "ma(8)": 64, "ma(1)": 1000}  # that each is followed for, stepped
+AEUS, TOPOLOGY = 64, "numa:8 core:8 pu:1"  # stepped in turn
+CYCLES = {"one_shot": 16, "ma(8)": 64, "ma(1)": 1000}  # observed cycles, stepped
 NAMES = {"off": "off", "one_shot": "one-shot", "ma(1)": "MA1", "ma(8)": "MA8"}
 
 
@@ -64,7 +64,9 @@ def shifting(lab, aeus, timelines):
 
 
 def stepped(lab, curves):
-    """Balancing cycles until the busiest of 64 AEUs is within 20 % of what can be had after the shift to the middle half."""
+    """Balancing cycles until the busiest of 64 AEUs is within 20 % of the optimum after the shift to the middle
+    half.
+    """
     points = []
     for algorithm, cycles in CYCLES.items():
         phase = lab.json(STEPPED, "--topology", TOPOLOGY, "--aeus", AEUS, "--load", "middle", "--algorithm", algorithm, "--phases", 1,
@@ -124,13 +126,13 @@ def of_all_phases(report, series, pick=statistics.median):
 
 
 def not_back(report):
-    """Phases in which a round of one-shot has not come back to 95 % of the even load, and all phases."""
+    """Phases in which a round of one-shot has not recovered to 95 % of the even load, and all phases."""
     phases = {one["x"] for one in points_of(report, RATE, "one-shot: last")}
     return phases - {one["x"] for one in points_of(report, RATE, "one-shot: back after")}, phases
 
 
 def never_even(report):
-    """Name -> the cycles in which a stepped algorithm has not come to within 20 % of even."""
+    """Name -> the cycles in which a stepped algorithm has not come within 20 % of even."""
     return {name: cycles for name, cycles in report["protocol"]["stepped_cycles"].items()
             if points_of(report, EVENNESS, f"{name}: rows moved in one cycle") and not points_of(report, EVENNESS, f"{name}: cycles")}
 

@@ -18,7 +18,7 @@ before it is copied over. Raw (AEUs skip the processing), the throughput doubles
 lookups behind it the peak is reached at 128 commands, as the lookups dominate from there (3.2, Figure 5)."""
 
 SIZES = (1, 4, 16, 64, 128, 256, 1024, 4096)
-PEAK = 0.95  # of the best: what counts as having reached it
+PEAK = 0.95  # of the best throughput: counts as having reached it
 ROUTING, BEHIND = "routing", "lookups"
 NAMES = {"port": "ERIS", "memcpy20": "two memcpys"}
 

@@ -19,8 +19,8 @@ NumaNode (single RAM), is interleaved, or local to the AEU that scans it (ERIS).
 memory (4.2.2, Figure 9); on the AMD machine it reads at 93.6 % of the local bandwidth of all NumaNodes together (4.2.4)."""
 
 BANDWIDTH, LINES = "bandwidth", "lines from the reader's own NumaNode"
-RUNS = 3  # of each program, in turns; each with its own rounds
-# Placement -> name; the engine's own placements, and those of the column that is shared.
+RUNS = 3  # of each program, alternating; each has its own rounds
+# Placement -> name: the engine's own placements, and those of the shared column.
 OURS = {"local": "eris", "interleaved": "eris, interleaved", "one": "eris, on one"}
 THEIRS = {"first_touch": "shared, first touch", "interleaved": "shared, interleaved", "single": "shared, on one"}
 LIMIT = "plain read"

@@ -1,4 +1,6 @@
-"""What is counted in the emulated machine (tests/numa): whose memory is read. It says where accesses go, and no speeds."""
+"""Counts from the emulated machine (tests/numa): whose memory is read. They show the targets of accesses, but no
+speeds.
+"""
 import sys
 
 from common import ROOT, NotPossible, ProgramFailed
@@ -15,7 +17,7 @@ POINT_PROGRAMS = (INIT, "tests/numa/local_access")
 
 
 def counted(lab, programs, measure, *arguments):
-    """What `measure` returns. Errors: NotPossible (no emulator, no kernel, not built), ProgramFailed."""
+    """The result of `measure`. Errors: NotPossible (no emulator, no kernel, not built), ProgramFailed."""
     if not lab.scale.guest:
         raise NotPossible("left out at this scale")
     for program in programs:

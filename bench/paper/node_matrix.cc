@@ -1,19 +1,21 @@
-// What a NumaNode's cores get from each NumaNode's memory: bandwidth of sequential reads and
+// Measures each NumaNode's cores with each NumaNode's memory: bandwidth of sequential reads and
 // latency of dependent ones. Paper: ERIS 2.2, Table 2.
 //
 //   node_matrix [--mib 1024] [--rounds 5] [--only bandwidth|latency] [--seed 1]
 //
-// Each NumaNode with memory gets a buffer of --mib (of a quarter of its memory at most; more than
-// the last-level cache, or it is the cache that is measured), bound before it is touched. Each
-// NumaNode with cores reads each buffer: sequentially with one thread on each of its cores, and
-// with one alone, each core a consecutive part; then one thread follows a chain through the
-// lines of the buffer in a random order (--seed), a quarter of a million of them, each load's
-// address the result of the load before. One pass is a round; rounds are outside, so that a slow
-// moment of the machine falls on all pairs. Every pass is checked: the lines' sum, the chain's end.
+// Each NumaNode with memory gets a buffer of --mib, bound before it is touched. It is at most a
+// quarter of the NumaNode's memory, and must be larger than the last-level cache: otherwise the
+// cache is measured. Each NumaNode with cores reads each buffer:
+// - sequentially with one thread on each of its cores, each core a consecutive part;
+// - sequentially with one thread alone;
+// - with one thread that follows a chain through a quarter of a million lines in random order
+//   (--seed); each load's address is the result of the load before.
+// A round is one pass over all pairs, so a slow moment of the machine affects all pairs. Every pass
+// is checked: the lines' sum, the chain's end.
 //
-// Prints one JSON object: a pair for each (cpus' NumaNode, memory's NumaNode) with GB/s and ns,
-// median and spread of the rounds, and the part of the buffer's pages that the kernel says is on
-// the memory's NumaNode (null: it does not say).
+// Prints one JSON object: for each (cpus' NumaNode, memory's NumaNode) GB/s and ns, median and
+// spread of the rounds, and the part of the buffer's pages that is on the memory's NumaNode
+// according to the kernel (null: it does not say).
 #include <algorithm>
 #include <barrier>
 #include <cstdint>
@@ -49,7 +51,7 @@ struct LabOptions {
 constexpr size_t kLineWords = 8;
 constexpr size_t kPassWords = 64;  // PlainRead's
 
-// Of each line the first word is the next line of the chain, the others are random.
+// The first word of each line is the next line of the chain, the others are random.
 class ChainBuffer {
  public:
   ChainBuffer(const NumaNode& node, uint64_t lines, uint32_t seed)
@@ -95,7 +97,7 @@ class ChainBuffer {
     return static_cast<double>(words * sizeof(uint64_t)) / static_cast<double>(ns);
   }
 
-  // Of a load, in ns: a part of the chain, another one in each round.
+  // Latency of a load, in ns: a part of the chain, a different one in each round.
   double Follow(uint32_t cpu, uint64_t round) const {
     const uint64_t steps = std::min(lines_, kFollowed);
     double ns = 0;
@@ -115,7 +117,7 @@ class ChainBuffer {
  private:
   static constexpr uint64_t kFollowed = 1 << 18;
 
-  // Where the chain is after that many steps. They go by a permutation, so it closes after all
+  // The position of the chain after that many steps. It is a permutation, so it closes after all
   // lines.
   uint64_t WordAt(uint64_t step) const {
     return PermutedAt((step + seed_) & (lines_ - 1), lines_) * kLineWords;
@@ -131,7 +133,7 @@ class ChainBuffer {
 struct Pair {
   NumaNode cpus_of;
   NumaNode memory_of;
-  std::vector<uint32_t> cpus;  // one of each core
+  std::vector<uint32_t> cpus;  // one cpu per core
   const ChainBuffer* buffer = nullptr;
   std::vector<double> all_gb_s, one_gb_s, latency_ns;
 };

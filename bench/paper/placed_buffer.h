@@ -1,4 +1,4 @@
-// Memory whose place is chosen before it is touched, and what the kernel says of where it lies.
+// Memory whose place is chosen before it is touched, and its location according to the kernel.
 #ifndef ERIS_BENCH_PAPER_PLACED_BUFFER_H_
 #define ERIS_BENCH_PAPER_PLACED_BUFFER_H_
 
@@ -21,10 +21,10 @@
 
 namespace eris::bench {
 
-// Untouched at first; on huge pages where the system gives them, as the engine's pools have it.
+// Untouched at first; on huge pages if the system has some, like the engine's pools.
 class PlacedBuffer {
  public:
-  // Ends the program when the memory is not to be had: a benchmark has nothing else to do then.
+  // Ends the program if there is no memory: a benchmark cannot continue.
   explicit PlacedBuffer(size_t bytes) : bytes_(base::RoundUp(bytes, kHugePageBytes)) {
     void* mapped = mmap(nullptr, bytes_ + kHugePageBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -38,7 +38,7 @@ class PlacedBuffer {
   PlacedBuffer(const PlacedBuffer&) = delete;
   PlacedBuffer& operator=(const PlacedBuffer&) = delete;
 
-  // To be called before the memory is touched. Errors: topology/binding.h's.
+  // Call it before the memory is touched. Errors: those of topology/binding.h.
   absl::Status Bind(const topology::NumaNode& node) {
     return topology::BindMemory(begin_, bytes_, node);
   }
@@ -48,12 +48,12 @@ class PlacedBuffer {
 
   uint64_t* words() const { return reinterpret_cast<uint64_t*>(begin_); }
 
-  // The part of the pages, looked at in some thousand places, that lies on each NumaNode, by
-  // position in `nodes`; empty where the kernel does not tell.
+  // The fraction of the pages, sampled in some thousand places, on each NumaNode, by position in
+  // `nodes`; empty if the kernel does not tell.
   std::vector<double> PartOf(std::span<const topology::NumaNode> nodes) const {
     const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t pages = bytes_ / page_bytes;
-    // Odd: it meets all NumaNodes of memory that is interleaved.
+    // Odd, so that it meets all NumaNodes of interleaved memory.
     const size_t step = std::max<size_t>(1, pages / kPagesLookedAt) | 1;
     std::vector<void*> asked;
     for (size_t page = 0; page < pages; page += step) asked.push_back(begin_ + page * page_bytes);

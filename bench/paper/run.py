@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures every figure of the paper that this machine can, and writes docs/lab/experiments.md.
+"""Measures every figure of the paper that is possible on this machine, and writes docs/lab/experiments.md.
 
     bench/paper/run.py <builddir> [figure...] [--quick] [--assemble]
 
-A line per figure: seconds, and done, not possible here with the reason, or failed with the program that did. The text is
-written once every figure has a report, of this run or of a former one; --assemble writes text and pictures from the
+Prints a line per figure: seconds, and done, not possible here with the reason, or failed with the program. The text is
+written once every figure has a report, of this run or of an earlier one; --assemble writes text and pictures from the
 reports alone. Exit code 1: a program failed, or there was nothing to assemble.
 """
 import argparse
@@ -26,7 +26,7 @@ FIGURES = (fig1_scaling, table2_nodes, fig5_buffer_size, fig8_index_size, fig9_s
 
 
 def chosen(names):
-    """The figures; those asked for by name or what it begins with. Errors: ValueError."""
+    """The figures; those whose names, or beginnings of names, were given. Errors: ValueError."""
     found = []
     for name in names:
         those = [figure for figure in FIGURES if figure.NAME == name or figure.NAME.startswith(f"{name}_")]
@@ -47,7 +47,7 @@ def load(places):
 
 
 def assemble(places):
-    """Writes the text; what is missing for it, else nothing."""
+    """Writes the text; returns what is missing for it, if anything."""
     reports = load(places)
     missing = [figure.NAME for figure in FIGURES if figure.NAME not in reports]
     if not missing:
@@ -60,7 +60,7 @@ def main():
     parser.add_argument("figures", nargs="*", metavar="figure", help=", ".join(figure.NAME for figure in FIGURES))
     parser.add_argument("--assemble", action="store_true", help="no measuring")
     parser.add_argument("--programs", action="store_true", help="print what the figures run, as paths in the build")
-    options = parser.parse_intermixed_args()  # figures also behind flags
+    options = parser.parse_intermixed_args()  # allows figures after flags
     try:
         figures = chosen(options.figures)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""ERIS beside the same tree shared by all threads: what Figures 1, 8 and 10 to 12 run."""
+"""ERIS compared with the same tree shared by all threads: the runs of Figures 1, 8 and 10 to 12."""
 from common import PAPER_PHASE_S, SEED, point, scaled
 
 PROGRAM = "bench/shared/shared_index_lab"
@@ -27,7 +27,7 @@ def protocol(lab, seconds):
 
 
 def described(did, keys):
-    """`keys`: what is inserted, in words."""
+    """`keys`: a description of the inserted keys."""
     return (f"{keys} keys, dense, are inserted in random order (upserts), then looked up at random for {did['lookup_s']} s (the paper: a "
             f"minute each), every answer checked, {did['rounds']} rounds in turns, each in a process of its own. ERIS is embedded: one "
             "AEU per core, as many client threads with batches of 1024 keys, on the same cores and no others. Shared: the same kind of tree for all "

@@ -1,20 +1,20 @@
-// The baseline of column scans: one column in plain memory that all threads share, scanned morsel
-// by morsel from one counter, by whoever comes first. Paper: ERIS 4.2.2, Figure 9.
+// The baseline of column scans: one column in plain memory that all threads share. Each thread
+// takes the next morsel from one counter. Paper: ERIS 4.2.2, Figure 9.
 //
 //   shared_scan [--rows 67108864] [--threads 0] [--rounds 7] [--seed 1]
 //               [--placements first_touch,interleaved,single]
 //
 // Threads are pinned to cores in order (0: one per core). The kernel is that of the engine's sums,
-// over the same random u64 (bench/scan/scan_placement.cc, sum_a), so that what differs is where the
-// rows lie and who reads them:
+// over the same random u64 (bench/scan/scan_placement.cc, sum_a), so the only differences are the
+// placement of the rows and the reading threads:
 //   first_touch   where the kernel puts the pages of threads that fill morsels from one counter
 //   interleaved   over all NumaNodes
 //   single        all on the first NumaNode with memory
-// On one NumaNode, the default is first_touch alone: all three would be the same. Every scan's sum
-// is compared with what was stored. Rounds are one scan each, their order rotates.
+// On one NumaNode the default is only first_touch, because all three would be the same. Every
+// scan's sum is compared with the stored values. A round is one scan of each, in rotating order.
 //
-// Prints a JSON object a line for each placement: GB/s, median and spread, and the part of the
-// pages that the kernel says is on each NumaNode with memory (empty: it does not say).
+// Prints a line of JSON for each placement: GB/s, median and spread, and the fraction of the pages
+// on each NumaNode with memory according to the kernel (empty: unknown).
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -42,7 +42,7 @@ using nlohmann::json;
 using storage::Int128;
 using storage::kBlockRows;
 
-// Rows that a thread takes at once: enough that the counter is nothing beside them.
+// Rows that a thread takes at once: enough that the cost of the counter is negligible.
 constexpr uint64_t kMorselRows = 64 * kBlockRows;
 
 struct LabOptions {
@@ -50,10 +50,11 @@ struct LabOptions {
   uint32_t threads = 0;
   uint32_t rounds = 7;
   uint32_t seed = 1;
-  std::vector<std::string> placements;  // empty: those that the machine has
+  std::vector<std::string> placements;  // empty: all that the machine supports
 };
 
-// Calls body(first row, rows) for all morsels, by threads on `cpus`; the slowest's time in ns.
+// Calls body(first row, rows) for all morsels, by threads on `cpus`; returns the slowest's time in
+// ns.
 uint64_t ByMorsels(uint64_t rows, const std::vector<uint32_t>& cpus,
                    const std::function<void(size_t thread, uint64_t first, uint64_t rows)>& body) {
   std::atomic<uint64_t> next{0};
@@ -66,7 +67,7 @@ uint64_t ByMorsels(uint64_t rows, const std::vector<uint32_t>& cpus,
       start.arrive_and_wait();
       begin_ns[i] = NowNs();
       for (;;) {
-        // relaxed: who takes which morsel orders nothing; results are read after the join.
+        // relaxed: the assignment of morsels orders nothing; results are read after the join.
         const uint64_t first = next.fetch_add(kMorselRows, std::memory_order_relaxed);
         if (first >= rows) break;
         body(i, first, std::min(kMorselRows, rows - first));

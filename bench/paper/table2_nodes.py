@@ -18,11 +18,11 @@ and 81 ns. The farthest: 10.7, 1.8 and 6.5 GB/s, 193, 196 and 870 ns. So remote 
 and up to 10.7 times the latency (2.2)."""
 
 ALL, ONE, LATENCY = "all cores", "one core", "latency"
-PASSES_MAX = 600  # of pairs and rounds: a machine of many NumaNodes gets fewer rounds
+PASSES_MAX = 600  # pairs times rounds: a machine with many NumaNodes gets fewer rounds
 
 
 def kind(pair):
-    """Pairs of one distance are one line, as in the paper's table."""
+    """Pairs with equal distance are one line, as in the paper's table."""
     return "local" if pair["cpus_of"] == pair["memory_of"] else f"distance {pair['distance']}"
 
 
@@ -43,7 +43,7 @@ def measure(lab):
 
 
 def by_kind(report, panel):
-    """kind -> its points, the nearest first."""
+    """kind -> its points, nearest first."""
     kinds = {}
     for one in sorted(points_of(report, panel), key=lambda one: (one["series"] != "local", one["x"])):
         kinds.setdefault(one["series"], []).append(one)
@@ -51,7 +51,7 @@ def by_kind(report, panel):
 
 
 def middle(points):
-    """Of the pairs at one distance: the mean of their medians, and the spread of all."""
+    """For the pairs at one distance: the mean of their medians, and the spread of all."""
     return {"median": sum(one["median"] for one in points) / len(points), "min": min(one["min"] for one in points),
             "max": max(one["max"] for one in points)}
 

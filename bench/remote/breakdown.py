@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Where the microseconds of a remote request go: samples the server's core while `eris bench` loads it, and adds the samples up
+"""Breaks down the time of a remote request: samples the server's core while `eris bench` loads it, and adds up the samples
 by layer.
 
     bench/remote/breakdown.py <builddir> [--batch B] [--in-flight F] [--echo] [--json FILE] [--tiny]
 
-Server and client have one core each. --echo samples bench/remote/echo_server instead: gRPC with nothing behind it. Needs `perf`
-(linux-perf); ends with 77 where it cannot sample.
+Server and client have one core each. --echo samples bench/remote/echo_server instead: gRPC without an engine. Needs
+`perf` (linux-perf); ends with 77 if it cannot sample.
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ import goals_remote  # noqa: E402
 CANNOT_SAMPLE = 77
 SECONDS = 3
 
-# The first that fits: a layer, its objects (a part of their name), its symbols.
+# The first match counts: a layer, its objects (a part of their name), its symbols.
 LAYERS = [
     ("kernel: switching threads", r"kernel", r"schedule|switch|futex|wake|_raw_spin_unlock_irq|pick_next|enqueue_task|dequeue|update_curr|try_to|rq_|ep_|epoll"),
     ("kernel: sockets and TCP", r"kernel", r".*"),

@@ -1,6 +1,6 @@
-// A bare gRPC service with the messages and the API of ours, and nothing behind it: what the
-// transport alone can carry, which `./dev goals remote` compares the server with. It answers each
-// batch with as many values as it has keys: the keys themselves.
+// A bare gRPC service with our messages and API, without an engine. It measures the transport
+// alone, with which `./dev goals remote` compares the server. It answers each batch with as many
+// values as it has keys: the keys themselves.
 //
 //   echo_server <port file>     listens on a free port of the loopback, and writes it there
 //

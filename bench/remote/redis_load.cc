@@ -1,5 +1,5 @@
-// Load on a Redis server, as `eris bench` puts it on ours: the same keys (eight bytes of the same
-// sparse set), the same values, each one checked.
+// Puts load on a Redis server as `eris bench` does on ours: the same keys (eight bytes of the same
+// sparse set) and the same values, each one checked.
 //
 //   redis_load --port P [--keys N] [--batch B] [--in-flight F] [--connections C] [--seconds S]
 //              [--operation load|lookup|upsert]
@@ -123,7 +123,7 @@ class Load {
                                lengths_.data()) != REDIS_OK) {
       return false;
     }
-    // Written now, not with the next wait for an answer.
+    // Write now, not at the next wait for an answer.
     for (int done = 0; done == 0;) {
       if (redisBufferWrite(connection.redis, &done) != REDIS_OK) return false;
     }

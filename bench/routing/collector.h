@@ -1,5 +1,5 @@
-// The outgoing side of the peers: commands collected in an array per target, as ours are, and
-// copied over when it is full.
+// The outgoing side of the peers: commands are collected in an array per target, like ours, and
+// copied when it is full.
 #ifndef ERIS_BENCH_ROUTING_COLLECTOR_H_
 #define ERIS_BENCH_ROUTING_COLLECTOR_H_
 

@@ -1,4 +1,4 @@
-// What the routing benchmark sends, and how it proves that nothing was lost, doubled or torn.
+// The commands of the routing benchmark, and the proof that none was lost, duplicated or corrupted.
 #ifndef ERIS_BENCH_ROUTING_COMMAND_H_
 #define ERIS_BENCH_ROUTING_COMMAND_H_
 
@@ -10,14 +10,14 @@
 
 namespace eris::bench {
 
-// A command is a key and a value. The key: its target's number above its own (distinct among all
+// A command is a key and a value. The key: its target's number above its own (unique among all
 // senders); the value: the complement of its own number.
 inline constexpr int kTargetShift = 56;
 inline constexpr uint64_t RangeOf(uint32_t target) { return uint64_t{target} << kTargetShift; }
 
 // The elements of the peers' queues and rings.
 //
-// A data command as routing/ has it, with a header of its own; byte for byte what Port::Open makes.
+// A data command of routing/ with its own header, byte for byte as Port::Open makes it.
 template <size_t kSegmentBytes>
 struct Record {
   static_assert(kSegmentBytes % 8 == 0 && kSegmentBytes >= 16);
@@ -48,7 +48,7 @@ struct Record {
 };
 static_assert(sizeof(Record<16>) == 72);
 
-// The smallest that a user of a queue could do with: what is to be done, where its answer goes, and
+// The smallest possible element for a user of a queue: the operation, where its answer goes, and
 // the data.
 struct Element32 {
   void Fill(uint64_t the_key, uint64_t the_value, uint32_t source) {
@@ -65,17 +65,17 @@ struct Element32 {
 };
 static_assert(sizeof(Element32) == 32);
 
-// Sums over a set of commands. Equal tallies on both sides mean the same set: commands lost and
-// others doubled would have to agree in number, sum and exclusive or. A few operations a command,
-// all vectors where the commands are: it is to cost far less than what is measured.
+// Sums over a set of commands. Equal tallies on both sides mean the same set: lost and duplicated
+// commands would have to agree in number, sum and exclusive or. A few operations per command, all
+// of them vectorized, so that it costs far less than the measured work.
 struct Tally {
   uint64_t commands = 0;
   uint64_t bytes = 0;  // with headers; not compared
   uint64_t sum = 0;
   uint64_t xors = 0;
-  uint64_t torn = 0;  // not zero: a key and a value that do not belong together, or not here
+  uint64_t torn = 0;  // not zero: a key and a value that do not match, or are at the wrong AEU
 
-  // The receiver, whose range is `range`.
+  // For the receiver, whose range is `range`.
   void Add(uint64_t key, uint64_t value, uint64_t range) {
     const uint64_t number = key ^ range;
     ++commands;
@@ -94,7 +94,7 @@ struct Tally {
     all.commands = keys.size();
     Add(all);
   }
-  // The sender: numbers first, first + 1, ...
+  // For the sender: numbers first, first + 1, ...
   void AddNumbers(uint64_t first, uint64_t count) {
     if (count == 0) return;
     commands += count;

@@ -29,7 +29,7 @@ inline std::vector<std::string> Split(const std::string& list) {
   return parts;
 }
 
-// An unsigned integer or a double; ends the program where it is none from `min` to `max`.
+// An unsigned integer or a double; ends the program unless it is between `min` and `max`.
 template <class T>
 T Number(const std::string& text, T min, T max) {
   char* end = nullptr;
@@ -56,7 +56,7 @@ inline std::vector<uint32_t> Numbers(const std::string& list, uint32_t min, uint
   return numbers;
 }
 
-// A flag of a program, and what its value is for.
+// A flag of a program, and the function for its value.
 struct Flag {
   using Set = std::function<void(const std::string& value)>;
 
@@ -92,7 +92,8 @@ struct Flag {
   bool is_switch = false;
 };
 
-// `--name value` or `--name=value`. Ends the program where the command line has anything else.
+// Accepts `--name value` and `--name=value`. Ends the program if the command line has anything
+// else.
 inline void ParseFlags(int argc, char** argv, std::initializer_list<Flag> flags) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];

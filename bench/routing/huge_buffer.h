@@ -1,4 +1,4 @@
-// Zeroed memory on huge pages where the system gives them, as the engine's pools have it.
+// Zeroed memory on huge pages if the system has some, like the engine's pools.
 #ifndef ERIS_BENCH_ROUTING_HUGE_BUFFER_H_
 #define ERIS_BENCH_ROUTING_HUGE_BUFFER_H_
 
@@ -15,7 +15,7 @@ namespace eris::bench {
 
 class HugeBuffer {
  public:
-  // Ends the program when the memory is not to be had: a benchmark has nothing else to do then.
+  // Ends the program if there is no memory: a benchmark cannot continue.
   explicit HugeBuffer(size_t bytes) : bytes_(base::RoundUp(bytes, kHugePageBytes)) {
     void* mapped = mmap(nullptr, bytes_ + kHugePageBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

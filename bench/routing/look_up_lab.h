@@ -1,5 +1,5 @@
-// Real AEUs with an index over all of them, and beside each a bare partition with the same rows:
-// what routing costs is the difference. No threads of its own.
+// Real AEUs with an index over all of them, and for each a bare partition with the same rows: the
+// difference is the cost of routing. No threads of its own.
 #ifndef ERIS_BENCH_ROUTING_LOOK_UP_LAB_H_
 #define ERIS_BENCH_ROUTING_LOOK_UP_LAB_H_
 
@@ -37,7 +37,7 @@ inline uint64_t SparseKey(uint64_t i) {
 }
 inline uint64_t ValueOf(uint64_t key) { return ~key; }
 
-// The columns of one request, used again when it has been answered.
+// The columns of one request, reused when it has been answered.
 struct LookUpReply final : routing::Reply {
   explicit LookUpReply(uint32_t count) : values_column(count), states_column(count) {
     values = values_column.data();
@@ -85,7 +85,7 @@ class LookUpLab {
   const routing::EndpointDirectory& directory() const { return directory_; }
   const routing::ObjectRoute& route() const { return *route_; }
 
-  // Random keys that are there; of one AEU alone if given.
+  // Random existing keys; only of one AEU if given.
   std::vector<uint64_t> Probes(size_t count, uint64_t seed, std::optional<AeuId> aeu) const {
     std::mt19937_64 random(seed);
     std::vector<uint64_t> probes;
@@ -195,7 +195,7 @@ class LookUpLab {
   routing::EndpointDirectory directory_;
   std::unique_ptr<const routing::RangeTable> table_;  // the route's
   std::optional<routing::ObjectRoute> route_;
-  std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // last: they use all of the above
+  std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // last: they use everything above
 };
 
 }  // namespace eris::bench

@@ -1,4 +1,4 @@
-// What benchmarks of threads share: cpus, other programs' load, medians.
+// Shared by benchmarks with threads: cpus, other programs' load, medians.
 #ifndef ERIS_BENCH_ROUTING_MACHINE_H_
 #define ERIS_BENCH_ROUTING_MACHINE_H_
 
@@ -59,13 +59,13 @@ inline std::string CpuModel() {
   return "unknown";
 }
 
-// How long a cache line takes from one cpu to the other, one way. Under 25 ns they share a core (or
-// the hypervisor runs them on one): figures of two such cpus are not those of two cores.
+// The one-way time of a cache line from one cpu to the other. Below 25 ns they share a core (or the
+// hypervisor runs them on one): figures of two such cpus are not those of two cores.
 inline double CacheLineNs(int first, int second) {
   constexpr int kRounds = 20'000;
   alignas(128) std::atomic<int> turn{0};
   uint64_t ns = 0;
-  // seq_cst: it is the latency that counts, not the order.
+  // seq_cst: only the latency matters, not the order.
   const auto play = [&turn](int cpu, int mine) {
     PinTo(cpu);
     for (int i = mine; i < 2 * kRounds; i += 2) {
@@ -84,7 +84,7 @@ inline double CacheLineNs(int first, int second) {
   two.join();
   return static_cast<double>(ns) / (2.0 * kRounds);
 }
-// Of the first two cpus; 0 where there is only one.
+// For the first two cpus; 0 if there is only one.
 inline double CacheLineNs(const std::vector<int>& cpus) {
   return cpus.size() < 2 ? 0 : CacheLineNs(cpus[0], cpus[1]);
 }
@@ -96,8 +96,7 @@ inline double MedianOf(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Processor time of the allowed cpus that others than this program used, in cpus; since
-// construction.
+// Processor time of the allowed cpus used by other programs, in cpus, since construction.
 class OtherLoad {
  public:
   explicit OtherLoad(std::vector<int> cpus)

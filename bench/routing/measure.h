@@ -1,4 +1,4 @@
-// One measurement of a transport: AEUs, each a pinned thread, that do nothing but route.
+// One measurement of a transport: AEUs, each a pinned thread, that only route.
 #ifndef ERIS_BENCH_ROUTING_MEASURE_H_
 #define ERIS_BENCH_ROUTING_MEASURE_H_
 
@@ -20,8 +20,9 @@ namespace eris::bench {
 
 struct Job {
   Shape shape;
-  bool mixed = false;  // keys of a turn are over all other AEUs' ranges; else one Send per target
-  uint32_t turn = 1;   // commands that a turn sends
+  // a turn's keys are spread over all other AEUs' ranges; else one Send per target
+  bool mixed = false;
+  uint32_t turn = 1;  // commands that a turn sends
   uint32_t ms = 1;
   std::vector<int> cpus;
 };
@@ -31,7 +32,7 @@ struct Rate {
   double bytes_s = 0;  // with headers
 };
 
-// What a source sends: keys and values in columns, made anew for each Send.
+// The commands of a source: keys and values in columns, made again for each Send.
 class Generator {
  public:
   Generator(uint32_t self, const Job& job)
@@ -66,7 +67,7 @@ class Generator {
   void Skip(uint32_t count) { next_ += count; }
 
  private:
-  static constexpr uint32_t kRanges = 1 << 16;  // random targets, used over and over
+  static constexpr uint32_t kRanges = 1 << 16;  // random targets, used repeatedly
 
   uint64_t next_;
   uint32_t count_ = 0;
@@ -76,7 +77,7 @@ class Generator {
   std::vector<uint64_t> ranges_;
 };
 
-// Sends one turn's commands. True: all of them found room.
+// Sends one turn's commands. True: all of them had room.
 template <class Lane>
 bool SendTurn(Lane& lane, const Job& job, uint32_t self, Generator& generator,
               std::vector<uint32_t>& refused, Tally& sent) {
@@ -115,7 +116,7 @@ class Measurement {
     for (std::thread& thread : threads) thread.join();
 
     Tally sent, received;
-    // By the AEUs' own clocks: a thread without a core would read it late.
+    // By the AEUs' own clocks: a thread without a core would read the time late.
     uint64_t began_ns = ~uint64_t{0}, ended_ns = 0;
     for (const PerAeu& aeu : aeus_) {
       sent.Add(aeu.sent);
@@ -134,7 +135,7 @@ class Measurement {
   }
 
  private:
-  // A command that has not come this long after the last one is lost.
+  // A command that has not arrived this long after the last one is lost.
   static constexpr uint64_t kLostAfterNs = 5'000'000'000;
   static constexpr uint32_t kIdleTurns = 64;
 
@@ -143,11 +144,11 @@ class Measurement {
     Tally received;
     uint64_t began_ns = 0;
     uint64_t ended_ns = 0;
-    // While others still send to it; relaxed but for the sum at the end.
+    // Valid while others still send to it; relaxed except for the sum at the end.
     std::atomic<uint64_t> received_so_far{0};
   };
 
-  // All have said what they sent, and all of that has been read.
+  // All AEUs have published how much they sent, and all of that has been read.
   bool AllRead() const {
     // acquire: pairs with the release in Body; `sent` is whole.
     if (finished_.load(std::memory_order_acquire) < aeus_.size()) return false;
@@ -191,7 +192,7 @@ class Measurement {
           all &= words != 0;
         }
       }
-      // A producer that finds no room pauses: what is refused has been made for nothing.
+      // A producer without room pauses: refused commands were made for nothing.
       rest(all);
     } while (NowNs() < until_ns);
     while (!lane.Flush()) {

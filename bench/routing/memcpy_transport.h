@@ -1,4 +1,4 @@
-// The limit of the routing: two plain memcpys of the same bytes, no commands. A batch is copied
+// The upper limit of routing: two plain memcpys of the same bytes, no commands. A batch is copied
 // from an array into a private buffer, from there into a ring, and summed up by the other side.
 #ifndef ERIS_BENCH_ROUTING_MEMCPY_TRANSPORT_H_
 #define ERIS_BENCH_ROUTING_MEMCPY_TRANSPORT_H_
@@ -17,7 +17,8 @@
 
 namespace eris::bench {
 
-// kKeyed: the bytes of method `port`, commands of one Send with one header; else each has its own.
+// kKeyed: the bytes of method `port`, where commands of one Send share a header; otherwise each has
+// its own.
 template <size_t kSegmentBytes, bool kKeyed>
 class MemcpyTransport {
  public:
@@ -39,7 +40,7 @@ class MemcpyTransport {
           private_(grid_.aeus(), std::vector<std::byte>(batch_bytes_)),
           used_(grid_.aeus(), 0) {}
 
-    // Returns words; `count` commands at most.
+    // Sends at most `count` commands; returns words.
     uint64_t SendBytes(uint32_t target, uint32_t count) {
       uint64_t words = 0;
       while (count > 0) {

@@ -4,8 +4,9 @@
     bench/routing/plot.py raw_routing.json figure.svg [--aeus 2] [--mode plain|mixed] [--unit commands|bytes]
                           [--methods port,queue_512,...] [--look-ups routed_keys.json] [--by batch|aeus]
 
---look-ups adds routed_keys' throughput by --outgoing, look-ups behind; --by aeus draws the best buffer size
-against the number of AEUs. Log-log, a line for each method, a bar from the slowest round to the fastest. Standard library only.
+--look-ups adds routed_keys' throughput by --outgoing, which includes lookups; --by aeus draws the best buffer size
+against the number of AEUs. Log-log, a line for each method, a bar from the slowest round to the fastest. Standard
+library only.
 """
 import argparse
 import json
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from plot_panels import scale, text, ticks  # noqa: E402
 
 WIDTH, HEIGHT = 790, 460
-LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the legend stands in the right one
+LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the right one has the legend
 # Ours thick and first; colours that differ in brightness too.
 STYLES = {
     "port": ("#c0392b", 3, "", "ERIS: Port::Send"),

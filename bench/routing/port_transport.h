@@ -1,4 +1,4 @@
-// Commands by the real way: a Port for each AEU, and the AEUs' incoming buffers.
+// Commands by the real path: a Port for each AEU, and the AEUs' incoming buffers.
 #ifndef ERIS_BENCH_ROUTING_PORT_TRANSPORT_H_
 #define ERIS_BENCH_ROUTING_PORT_TRANSPORT_H_
 
@@ -19,10 +19,10 @@
 namespace eris::bench {
 
 enum class PortUse {
-  // Port::Send: commands of one source, object and request share a header, as the keys of a batch
-  // do. 16 bytes of segment: a key and its value; 4 more say where its answer goes.
+  // Port::Send: commands of one source, object and request share a header, like the keys of a
+  // batch. 16 bytes of segment: a key and its value; 4 more for the position of its answer.
   kKeyed,
-  // Port::Open: each command a record of its own, with its own header, built in place.
+  // Port::Open: each command is a separate record with its own header, built in place.
   kSingle,
 };
 
@@ -118,7 +118,7 @@ class PortTransport {
       R::FillSegment(reinterpret_cast<uint64_t*>(record + 1), key, value);
       return true;
     }
-    // How many were refused.
+    // Returns the number of refused keys.
     uint32_t SendKeyed(std::span<const uint64_t> keys, const uint64_t* values) {
       if (states_.size() < keys.size()) {
         states_.resize(keys.size(), storage::KeyState::kPending);

@@ -1,4 +1,4 @@
-// A peer of the routing: moodycamel::ConcurrentQueue, one queue per receiver.
+// A peer of routing: moodycamel::ConcurrentQueue, one queue per receiver.
 #ifndef ERIS_BENCH_ROUTING_QUEUE_TRANSPORT_H_
 #define ERIS_BENCH_ROUTING_QUEUE_TRANSPORT_H_
 
@@ -22,7 +22,7 @@
 
 namespace eris::bench {
 
-// moodycamel's defaults but for the block size and huge pages for the blocks it begins with.
+// moodycamel's defaults, except the block size, and huge pages for the initial blocks.
 template <size_t kBlockElements>
 struct QueueTraits : moodycamel::ConcurrentQueueDefaultTraits {
   static constexpr size_t BLOCK_SIZE = kBlockElements;
@@ -60,7 +60,7 @@ struct QueueTraits : moodycamel::ConcurrentQueueDefaultTraits {
   }
 };
 
-// Bulk operations with tokens. Collected in an array per target as our commands are.
+// Bulk operations with tokens. Collected in an array per target like our commands.
 template <class Element, size_t kBlockElements>
 class QueueTransport {
  public:
@@ -88,7 +88,7 @@ class QueueTransport {
           incoming_(*all.queues_[self]),
           consumer_(incoming_),
           room_(all.shape_.aeus, 0),
-          // A reader's bulk need not be as small as a writer's.
+          // A reader's bulk may be larger than a writer's.
           read_(std::max(all.shape_.batch, kReadElementsMin)),
           collector_(all.shape_, self, *all.table_, Copy{this}) {
       for (uint32_t i = 0; i < all.shape_.aeus; ++i) {
@@ -106,7 +106,7 @@ class QueueTransport {
     }
     bool Flush() { return collector_.Flush(); }
     bool Drain(Tally& received) {
-      // At most a queue full at a time, as the others.
+      // At most a queue full at a time, like the other transports.
       size_t total = 0;
       while (total < kDrainElementsMax) {
         const size_t count = incoming_.try_dequeue_bulk(consumer_, read_.begin(), read_.size());
@@ -123,8 +123,8 @@ class QueueTransport {
    private:
     static constexpr uint32_t kReadElementsMin = 256;
     static constexpr size_t kDrainElementsMax = 32768;
-    // The queue itself knows no bound, and a bounded one starves a producer: blocks stay with the
-    // producer that had them first. So its size is bounded here; it is looked at seldom.
+    // The queue itself has no limit, and a bounded one starves a producer, because blocks stay with
+    // the producer that had them first. So its size is limited here; it is checked rarely.
     struct Copy {
       Lane* lane;
       bool operator()(uint32_t target, const Element* elements, uint32_t count) const {
@@ -147,7 +147,7 @@ class QueueTransport {
     Queue& incoming_;
     moodycamel::ConsumerToken consumer_;
     std::vector<std::optional<moodycamel::ProducerToken>> producers_;
-    std::vector<size_t> room_;  // elements that may be written before the size is looked at again
+    std::vector<size_t> room_;  // elements that may be written before the size is checked again
     std::vector<Element> read_;
     Collector<Element, Copy> collector_;
   };

@@ -1,14 +1,14 @@
-// Which search a range partition table should have at which size (paper: ERIS 4), for batches of
-// 1024 random keys.
+// Compares the searches of a range partition table by its size (paper: ERIS 4), for batches of 1024
+// random keys.
 //
 //   range_table_bench [--benchmark_filter=<regex>] [--benchmark_repetitions=5]
 //   [--benchmark_enable_random_interleaving=true] [--benchmark_format=json]
 //
 // upper_bound: the standard library's over a sorted array; halving: RangeTable::PartitionOf, key by
-// key; csb_scalar, csb_avx512: CsbTree; range_table: what RangeTable::OwnersOf picks. All of them
-// look the owners up as well. `ranges` in the names: partitions of the table, starts spread over
-// all 64 bits. items_per_second counts keys. Every method's owners are compared with the
-// definition's before the clock runs, at the range boundaries too.
+// key; csb_scalar, csb_avx512: CsbTree; range_table: the choice of RangeTable::OwnersOf. All of
+// them look up the owners as well. `ranges` in the names: partitions of the table, starts spread
+// over all 64 bits. items_per_second counts keys. Every method's owners are compared with the
+// definition's before measuring, also at the range boundaries.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ namespace {
 using routing::CsbTree;
 
 constexpr size_t kBatchKeys = 1024;
-constexpr size_t kProbes = 256 * kBatchKeys;  // no predictor learns them
+constexpr size_t kProbes = 256 * kBatchKeys;  // so many that no predictor learns them
 
 constexpr uint32_t kAeus = 512;
 
@@ -73,7 +73,7 @@ struct UpperBound : Table {
   }
 };
 
-// OwnersOf of a table without a tree.
+// OwnersOf for a table without a tree.
 struct Halving : Table {
   explicit Halving(size_t ranges) : Table(ranges), table(1, starts, owners) {}
   void Find(std::span<const uint64_t> keys, std::span<AeuId> out) {
@@ -85,7 +85,7 @@ struct Halving : Table {
 template <CsbTree::Compare kCompare>
 struct Csb : Table {
   explicit Csb(size_t ranges) : Table(ranges), tree(starts) {}
-  // In chunks, as OwnersOf does it.
+  // In chunks, like OwnersOf.
   void Find(std::span<const uint64_t> keys, std::span<AeuId> out) {
     uint32_t partitions[256];
     for (size_t begin = 0; begin < keys.size(); begin += std::size(partitions)) {
@@ -97,7 +97,7 @@ struct Csb : Table {
   const CsbTree tree;
 };
 
-// Against the definition: the last start that is not above the key.
+// Checks against the definition: the last start that is not above the key.
 template <class Method>
 void Verify(Method& method) {
   std::vector<uint64_t> keys = {0, UINT64_MAX, UINT64_MAX - 1};

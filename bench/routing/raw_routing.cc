@@ -61,7 +61,7 @@ struct Flags {
   std::vector<uint32_t> aeus = {2, 4, 8, 16};
   std::vector<std::string> modes = {"plain", "mixed"};
   std::vector<uint32_t> batches = {1, 4, 16, 64, 256, 1024, 4096};
-  std::vector<std::string> methods;  // all that there are for the segment
+  std::vector<std::string> methods;  // empty: all methods for the segment
   uint32_t segment = 16;
   uint32_t rounds = 5;
   uint32_t ms = 40;
@@ -70,7 +70,7 @@ struct Flags {
   std::string json;
 };
 
-// What the machine did meanwhile.
+// The state of the machine during the run.
 struct Context {
   double others = 0;
   double line_ns = 0;
@@ -136,7 +136,7 @@ std::vector<Point> MeasureAll(const Flags& flags, const std::vector<int>& cpus) 
       }
     }
   }
-  // Rounds outside: a slow minute of the machine falls on all methods.
+  // Rounds are the outer loop, so a slow minute of the machine affects all methods.
   for (uint32_t round = 0; round < flags.rounds; ++round) {
     for (Point& point : points) {
       const Job job{.shape = {.aeus = point.aeus,
@@ -155,8 +155,8 @@ std::vector<Point> MeasureAll(const Flags& flags, const std::vector<int>& cpus) 
   return points;
 }
 
-// The method's point with the highest median, nullptr if it was not measured. Between two AEUs
-// every mode is plain.
+// The method's point with the highest median; nullptr if it was not measured. With two AEUs every
+// mode is plain.
 const Point* BestOf(const std::vector<Point>& points, const std::string& method, uint32_t aeus,
                     const std::string& mode) {
   const Point* best = nullptr;
@@ -168,7 +168,7 @@ const Point* BestOf(const std::vector<Point>& points, const std::string& method,
   return best;
 }
 
-// Ratios of the best figures, by name; those whose parts were measured.
+// Ratios of the best figures, by name, if their parts were measured.
 std::vector<std::pair<std::string, double>> Ratios(const Flags& flags,
                                                    const std::vector<Point>& points) {
   std::vector<std::pair<std::string, double>> ratios;
@@ -302,7 +302,7 @@ int main(int argc, char** argv) {
   const OtherLoad load(cpus);
   const std::vector<Point> points = MeasureAll(flags, cpus);
   context.others = load.Cpus();
-  // The machine may have moved them meanwhile.
+  // The hypervisor may have moved them meanwhile.
   context.line_ns = std::max(context.line_ns, CacheLineNs(cpus));
   if (flags.json != "-") PrintTable(flags, context, points);
   if (!flags.json.empty()) WriteJson(flags, cpus, context, points);

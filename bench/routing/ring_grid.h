@@ -1,4 +1,4 @@
-// The rings of all pairs of AEUs, and how a batch is copied into one.
+// The rings of all pairs of AEUs, and copying a batch into one.
 #ifndef ERIS_BENCH_ROUTING_RING_GRID_H_
 #define ERIS_BENCH_ROUTING_RING_GRID_H_
 
@@ -15,8 +15,8 @@
 
 namespace eris::bench {
 
-// Memory of one pair's ring, such that an AEU's rings together have what its two halves have, and a
-// batch never has to wait for the very last byte.
+// Memory of one pair's ring: an AEU's rings together have as much as its two halves, and a batch
+// never waits for the very last byte.
 inline size_t RingBytes(const Shape& shape, size_t batch_bytes) {
   return std::max(2 * shape.incoming_bytes / (shape.aeus - 1), 2 * batch_bytes);
 }
@@ -40,7 +40,7 @@ class RingGrid {
   std::vector<std::unique_ptr<SpscByteRing>> rings_;
 };
 
-// Copies `bytes` into the ring and publishes them; false when there is no room for all of them.
+// Copies `bytes` into the ring and publishes them; false if there is no room for all of them.
 inline bool CopyIntoRing(SpscByteRing& ring, const std::byte* from, size_t bytes) {
   std::span<std::byte> to = ring.Writable(bytes);
   if (to.empty()) return false;

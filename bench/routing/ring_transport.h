@@ -1,4 +1,4 @@
-// A peer of the routing: one ring per pair of AEUs.
+// A peer of routing: one ring per pair of AEUs.
 #ifndef ERIS_BENCH_ROUTING_RING_TRANSPORT_H_
 #define ERIS_BENCH_ROUTING_RING_TRANSPORT_H_
 
@@ -34,7 +34,7 @@ class RingPeer {
     for (uint32_t source = 0; source < grid_.aeus(); ++source) {
       if (source == self) continue;
       SpscByteRing& ring = grid_.ring(source, self);
-      // Twice: in front of the wrap and behind it.
+      // Twice: before and after the wrap.
       for (int piece = 0; piece < 2; ++piece) {
         const std::span<const std::byte> bytes = ring.Readable();
         if (bytes.empty()) break;
@@ -56,7 +56,7 @@ class RingPeer {
   RingGrid grid_;
 };
 
-// Commands are collected as ours are and copied over.
+// Commands are collected like ours and copied.
 template <class Element>
 class RingTransport : public RingPeer<Element> {
  public:
@@ -93,7 +93,7 @@ class RingTransport : public RingPeer<Element> {
   };
 };
 
-// Commands are written into the ring itself and published a batch at a time.
+// Commands are written into the ring directly and published a batch at a time.
 template <class Element>
 class RingInPlaceTransport : public RingPeer<Element> {
  public:

@@ -1,19 +1,20 @@
-// What routing adds to a look-up, in nanoseconds of a core per key: AEUs that send each other
-// look-ups and execute them, beside the same look-ups on bare partitions, in one run and in turns.
-// Paper: ERIS 3.2, Figure 5 (with look-ups behind).
+// Measures what routing adds to a lookup, in nanoseconds of a core per key: AEUs that send each
+// other lookups and execute them, compared with the same lookups on bare partitions, alternating in
+// one run.
+// Paper: ERIS 3.2, Figure 5 (including lookups).
 //
 //   routed_keys [--keys 1000000,16000000] [--aeus 2] [--batches 64,256,1024,4096,16384]
 //               [--outgoing 0] [--rounds 7] [--ms 60] [--turn 4096] [--json FILE]
 //               [--only bare|routed]  (for a profiler)
 //
-// Each AEU is a thread, pinned to the allowed cpus in turn. It sends look-ups of --batch keys each,
-// at random over all AEUs' ranges (its own too), through a Port of its own: about --turn keys, then
-// one flush and one Step of its AEU, over and over; at most four turns' keys are under way, and
-// none when their answers have not come. Keys are sparse, and all are there. Beside it each thread
-// executes look-ups of its own partition's keys in batches of the same parts. A figure is processor
-// time of the threads over keys answered; the cost of routing is the median of the rounds'
-// differences. --outgoing: keys that an outgoing buffer holds (0: 64 KiB, the engine's default).
-// One key of each request is checked, and the first round's all.
+// Each AEU is a thread, pinned to the allowed cpus in turn. It sends lookups of --batch keys each,
+// at random over all AEUs' ranges (its own too), through its own Port: about --turn keys, then one
+// flush and one Step of its AEU, repeatedly. At most four turns' keys are in flight; further ones
+// wait for their answers. Keys are sparse, and all exist. In between each thread executes lookups
+// of its own partition's keys in batches of the same parts. A figure is processor time of the
+// threads divided by answered keys; the cost of routing is the median of the rounds' differences.
+// --outgoing: keys that an outgoing buffer holds (0: 64 KiB, the engine's default). One key of each
+// request is checked, and the first round's all.
 #include <time.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ uint64_t ThreadCpuNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// What one thread has done.
+// The work of one thread.
 struct alignas(128) Done {
   uint64_t keys = 0;
   uint64_t refused = 0;
@@ -149,7 +150,8 @@ class Bench {
       bool sent = false;
       for (uint32_t i = 0; i < job_.batches_per_turn; ++i) {
         LookUpReply& reply = *replies_[next_];
-        if (reply.left.load(std::memory_order_acquire) > 0) break;  // the oldest: others follow it
+        // the oldest: later ones follow it
+        if (reply.left.load(std::memory_order_acquire) > 0) break;
         Check(reply, done);
         reply.keys = NextOf(probes_, job_.batch, at_);
         reply.left.store(job_.batch, std::memory_order_relaxed);  // published with the records

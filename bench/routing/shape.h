@@ -1,5 +1,5 @@
-// What the transports of the routing benchmark have in common. Each carries commands between AEUs
-// and has a Lane for each of them, used by its thread alone:
+// The common interface of the routing benchmark's transports. Each transports commands between AEUs
+// and has a Lane for each of them, used only by its thread:
 //   uint32_t Send(target, keys, values)    to one target; how many found room, from the front
 //   SendMixed(keys, values, refused)       to whom the table says; appends who found no room
 //   bool Flush()                           false: something finds no room, call again

@@ -1,7 +1,7 @@
-// What splitting a command by owner costs: Port::Send of random keys and the release of its blocks,
-// without an AEU. By ranges of the table and keys of the command: up to 32 ranges, from 32 keys and
-// four a range on, with vectors, else key by key; neighbours on both sides of these bounds show
-// whether they stand right.
+// Measures the cost of splitting a command by owner: Port::Send of random keys and the release of
+// its blocks, without an AEU. By ranges of the table and keys of the command: up to 32 ranges, with
+// at least 32 keys and four per range, uses vectors, else key by key. Sizes on both sides of these
+// limits show whether they are well chosen.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// One writer, one reader, no CAS: the simplest thing that carries records from one thread to
-// another. A peer of the incoming buffers and the carrier of the memcpy limit. Bytes are written
-// and read in place, in runs that never wrap inside a record.
+// One writer, one reader, no CAS: the simplest transport of records between threads. A peer of the
+// incoming buffers and the transport of the memcpy limit. Bytes are written and read in place, in
+// runs that never wrap inside a record.
 #ifndef ERIS_BENCH_ROUTING_SPSC_BYTE_RING_H_
 #define ERIS_BENCH_ROUTING_SPSC_BYTE_RING_H_
 
@@ -21,8 +21,8 @@ class SpscByteRing {
   SpscByteRing(size_t capacity_bytes, size_t record_bytes)
       : capacity_(capacity_bytes / record_bytes * record_bytes), memory_(capacity_) {}
 
-  // The writer. The bytes that can be written now in one piece; at least `wanted` in all, perhaps
-  // behind the wrap, or nothing.
+  // For the writer. The bytes that can be written now in one piece; at least `wanted` in all,
+  // perhaps after the wrap, or nothing.
   std::span<std::byte> Writable(size_t wanted) {
     if (capacity_ - (write_ - read_seen_) < wanted) {
       // acquire: pairs with the release in Consume; the reader has finished with these bytes.
@@ -32,7 +32,7 @@ class SpscByteRing {
     const size_t room = capacity_ - (write_ - read_seen_);
     return {memory_.data() + write_at_, std::min(room, capacity_ - write_at_)};
   }
-  // The writer: these bytes are filled; the reader sees them after Publish.
+  // For the writer: these bytes are filled; the reader sees them after Publish.
   void Fill(size_t bytes) {
     write_ += bytes;
     write_at_ += bytes;
@@ -41,7 +41,7 @@ class SpscByteRing {
   // release: pairs with the acquire in Readable.
   void Publish() { written_.store(write_, std::memory_order_release); }
 
-  // The reader. What can be read now in one piece; valid until Consume.
+  // For the reader. The bytes that can be read now in one piece; valid until Consume.
   std::span<const std::byte> Readable() {
     if (write_seen_ == consumed_)
       write_seen_ = written_.load(std::memory_order_acquire);  // Publish

@@ -1,13 +1,13 @@
-// What one turn costs when there are many AEUs and one of them is addressed: nothing on the way may
-// grow with those that have nothing to do with it. Paper: ERIS 3.2, Figure 3.
+// Measures one turn with many AEUs if only one of them is addressed: no cost may grow with the
+// number of the others. Paper: ERIS 3.2, Figure 3.
 //
 //   turn_bench [--benchmark_filter=<regex>] [--benchmark_repetitions=5]
 //              [--benchmark_enable_random_interleaving=true] [--benchmark_format=json]
 //
 // An engine with the default sizes, `aeus` AEUs on a synthetic NumaNode and an index with a
-// partition at each, 1000 rows in it; one thread does everything. turn: a look-up of one key of the
+// partition at each, 1000 rows in it; one thread does everything. turn: a lookup of one key of the
 // AEU in the middle from a Port outside (Send, Flush), and one Step of that AEU; the answer is
-// checked. idle_step: a Step of that AEU with nothing to do. has_work: what a thread asks before it
+// checked. idle_step: a Step of that AEU without work. has_work: the check of a thread before it
 // parks.
 #include <benchmark/benchmark.h>
 

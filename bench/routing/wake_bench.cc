@@ -1,9 +1,9 @@
-// What it costs to send to an AEU that sleeps, beside one that runs. Paper: ERIS 3.2.
+// Measures sending to an AEU that sleeps, compared with one that runs. Paper: ERIS 3.2.
 //
 //   wake_bench [--rounds 4000] [--asleep 50,1000] [--json FILE]     FILE -: standard output
 //
 // The caller is pinned to the first allowed cpu, the AEUs' threads to the second. A round sends a
-// look-up of one key through a Port outside and waits, spinning, for its answer: flush_ns is the
+// lookup of one key through a Port outside and waits, spinning, for its answer: flush_ns is the
 // caller's time in Port::Flush, lookup_ns goes on until the answer is there. Parked: the AEU parks
 // as soon as it has nothing to do, and each round begins when it has slept for --asleep us: a
 // system, or the hypervisor below it, may keep a cpu from halting for some hundred microseconds,
@@ -42,7 +42,7 @@ constexpr uint32_t kAeus = 2;
 constexpr uint64_t kRows = 100'000;
 constexpr uint32_t kRoundsInTurn = 100;
 constexpr uint32_t kBatch = 4096;
-constexpr uint32_t kLeastAsleepUs = 50;  // the way from the count to the system call
+constexpr uint32_t kLeastAsleepUs = 50;  // the time from the count to the system call
 
 void SpinFor(uint64_t ns) {
   const uint64_t until_ns = NowNs() + ns;
@@ -84,8 +84,8 @@ class Threads {
       if (!threads_.back()->binding_status().ok()) Die("pinning failed");
     }
   }
-  // Until each has parked since the last call (it has had work), and slept for a while, which also
-  // covers the time from its count to its system call.
+  // Waits until each has parked since the last call (it has had work), and slept for a while, which
+  // also covers the time from its count to its system call.
   void AwaitAsleep(uint32_t asleep_us) {
     for (uint32_t i = 0; i < parks_.size(); ++i) {
       const base::Counter& parks = lab_.aeu(i).counters().parks;
@@ -120,7 +120,7 @@ class Bench {
       if (parking) {
         threads.AwaitAsleep(out.asleep_us);
       } else {
-        SpinFor(1000);  // the turn before has ended
+        SpinFor(1000);  // the previous turn has ended
       }
       Send(port, reply, &own_[round % kProbes], 1);
       const uint64_t begin_ns = NowNs();

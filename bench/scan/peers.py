@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The peers of the scan benchmark, one a process: DuckDB and Polars in memory, NumPy for the plain columns.
+"""The peers of the scan benchmark, one per process: DuckDB and Polars in memory, NumPy for the plain columns.
 
     peers.py duckdb|polars|numpy --threads N [--rows 67108864]
 
@@ -19,7 +19,7 @@ LINEITEM = [("l_orderkey", "bigint"), ("l_partkey", "bigint"), ("l_suppkey", "bi
             ("l_tax", "decimal(15,2)"), ("l_returnflag", "varchar"), ("l_linestatus", "varchar"), ("l_shipdate", "date"),
             ("l_commitdate", "date"), ("l_receiptdate", "date"), ("l_shipinstruct", "varchar"),
             ("l_shipmode", "varchar"), ("l_comment", "varchar")]
-# What the two queries need, and the key; as SQL that gives what a file has.
+# The columns needed by the two queries, and the key, as SQL that gives the content of a file.
 FILES = {"l_orderkey": "l_orderkey", "l_linenumber": "l_linenumber",
          **{name: f"cast({name} * 100 as bigint)" for name in ("l_quantity", "l_extendedprice", "l_discount", "l_tax")},
          "l_returnflag": "cast(ascii(l_returnflag) as utinyint)", "l_linestatus": "cast(ascii(l_linestatus) as utinyint)",

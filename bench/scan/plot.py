@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws run.py's JSON: scans of columns in GB/s beside the machine's read and the peers, and TPC-H's queries.
+"""Draws run.py's JSON: scans of columns in GB/s compared with the machine's read and the peers, and TPC-H's queries.
 
     bench/scan/plot.py scan.json figure.svg
 
-Ours first and red; a line from the slowest round to the fastest. Standard library only.
+Ours first and red; a line spans from the slowest round to the fastest. Standard library only.
 """
 import json
 import os

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""The scan benchmark: tables of an engine beside the machine's sequential read, DuckDB, Polars and NumPy, in one run.
+"""The scan benchmark: tables of an engine compared with the machine's sequential read, DuckDB, Polars and NumPy, in one
+run.
 
     bench/scan/run.py <builddir> [--aeus 1,2] [--rounds 7] [--rows 67108864] [--parts columns,shared,...]
                       [--scale 1] [--peers duckdb,polars,numpy] [--json out.json] [--tiny]
 
 Columns of uniformly random values, larger than the last-level cache, uncompressed on all sides; nothing can be pruned.
 Peers come from PyPI into a virtual environment under the build directory (bench/scan/requirements.txt), with as many
-threads as there are AEUs. Rounds are interleaved, their order rotates; a figure is the median, with the least and the
-largest; a ratio is the median of the rounds' ratios. Every answer is compared with the others.
+threads as there are AEUs. Rounds are interleaved, in rotating order; a figure is the median, with minimum and maximum;
+a ratio is the median of the rounds' ratios. Every answer is compared with the others.
 
   columns     sum, filter + count, filter + sum over u64 and i32, in GB/s of the columns read
   shared      1 and 8 scans at once, with different predicates
   placements  GB/s of each AEU and together, by where the column lies (on one NumaNode: local alone)
   tpch        queries 1 and 6 over lineitem of the scale factor, written by tpchgen-cli
-  lookups     single look-ups in an index, alone and beside full scans, of one AEU
+  lookups     single lookups in an index, alone and during full scans, of one AEU
   import      lineitem as text, loaded by the command line through gRPC into a server on the same cpus
-  upserts     of an index: what the keeping of versions costs, without a snapshot and with one
+  upserts     of an index: the cost of keeping versions, without a snapshot and with one
 
---tiny: does it run at all, in seconds; figures mean nothing. Exit code 77: the peers cannot be installed.
+--tiny: only checks that it runs, in seconds; the figures mean nothing. Exit code 77: the peers cannot be installed.
 """
 import argparse
 import json
@@ -33,19 +34,19 @@ from lab_process import LabProcess, machine, rotated, spread  # noqa: E402
 
 PARTS = ("columns", "shared", "placements", "tpch", "lookups", "import", "upserts")
 PEERS = ("duckdb", "polars", "numpy")
-# Bytes a row that the query reads, and whether Polars' and NumPy's sum is the last 64 bits of the exact one.
+# Bytes per row that the query reads, and whether Polars' and NumPy's sum is the last 64 bits of the exact one.
 QUERIES = {"sum_a": (8, True), "sum_c": (4, False), "count_a": (8, False), "sum_b_where_a": (16, True),
            "sum_b_where_c": (12, True)}
 
 
-# What no flag sets: of the lookups, of the import, of the upserts.
+# Values without a flag: of the lookups, of the import, of the upserts.
 SIZES = {"lookups_ms": 1000, "imports": 5, "upserts": []}
 TINY = {"rounds": 1, "rows": 1 << 16, "scale": 0.001, "lookups_ms": 50, "imports": 1, "upserts": ["65536", "1"]}
 CANNOT_BE_HAD = 77
 
 
 def environment(build):
-    """A python with the peers; made once. Ends the program where they cannot be installed."""
+    """A python with the peers; made once. Ends the program if they cannot be installed."""
     home = os.path.join(build, "scan-peers")
     python = os.path.join(home, "bin", "python")
     wanted = os.path.join(HERE, "requirements.txt")
@@ -76,7 +77,7 @@ def lineitem(build, python, scale):
 
 
 def same(name, answers):
-    """Ends the run where two sides do not agree. Sums of u64 that wrap are compared as such."""
+    """Ends the run if two sides disagree. Sums of u64 that wrap are compared modulo 2^64."""
     wraps = name in QUERIES and QUERIES[name][1]
     seen = {side: [[str(int(cell) % 2 ** 64) if wraps else cell for cell in row] for row in answer["rows"]]
             for side, answer in answers.items() if "rows" in answer}
@@ -129,7 +130,7 @@ def columns(options, python, aeus, found):
         found[name] = {"gb_s": {side: spread([options.rows * width / one / 1e6 for one in ms]) for side, ms in sides.items()
                                 if side != "limit"},
                        "limit_gb_s": spread([rows * 8 / one / 1e6 for one in sides["limit"]]),
-                       # Of the read limit, by bytes: the limit reads 8 bytes a row.
+                       # Relative to the read limit, by bytes: the limit reads 8 bytes per row.
                        "of_limit": spread([width / 8 * limit / ours
                                            for ours, limit in zip(sides["eris"], sides["limit"])]),
                        "over": {peer: rounds.ratio(name, "eris", peer) for peer in sides if peer in options.peers}}
@@ -227,7 +228,7 @@ def main():
     options.parts = options.parts.split(",")
     options.peers = [peer for peer in options.peers.split(",") if peer]
     options.scale = f"{options.scale:g}"
-    # Not for what needs no peer.
+    # Not needed for parts without peers.
     python = environment(options.build) if set(options.parts) - {"placements", "upserts"} else None
     report = {"machine": machine(), "rows": options.rows, "rounds": options.rounds, "tables": {}}
     for aeus in (int(one) for one in options.aeus.split(",")):

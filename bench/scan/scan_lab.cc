@@ -1,5 +1,5 @@
-// The scan benchmark's process: tables of an engine, or the machine's own limit. Takes a command a
-// line and answers each with a JSON object a line; run.py drives it and its peers in turns.
+// The scan benchmark's process: tables of an engine, or the machine's own limit. Reads a command
+// per line and answers each with a line of JSON; run.py drives it and its peers alternately.
 //
 //   scan_lab --side eris  [--aeus 1] [--rows 67108864] [--placement local|interleaved|one]
 //                         [--topology text] [--slice-us N]
@@ -8,11 +8,11 @@
 //   eris:   columns           fills a heap table of a u64, b u64 and c i32, uniformly random
 //           lineitem DIR      loads columns that peers.py has written as files
 //           run QUERY         sum_a count_a sum_b_where_a sum_c sum_b_where_c q1 q6
-//           shared N          N scans at once, each with a predicate of its own
-//           lookups MS 0|1    single look-ups in an index, without or with full scans beside them
+//           shared N          N scans at once, each with a different predicate
+//           lookups MS 0|1    single lookups in an index, without or with concurrent full scans
 //   limit:  read              a column of `rows` u64 is read by one thread per AEU
 //
-// `ms` is what the caller waits; values are exact, as text.
+// `ms` is the caller's waiting time; values are exact, as text.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ class Limit {
     if (words[0] != "read") Die("the limit has no " + words[0]);
     std::barrier together(static_cast<std::ptrdiff_t>(cpus_.size()));
     std::vector<std::thread> threads;
-    // By the readers' own clocks: who waits for them finds no cpu when they begin.
+    // By the readers' own clocks: a thread that waits for them has no cpu when they begin.
     std::vector<uint64_t> begin_ns(cpus_.size()), end_ns(cpus_.size());
     for (size_t t = 0; t < cpus_.size(); ++t) {
       threads.emplace_back([&, t] {
@@ -141,7 +141,7 @@ class Limit {
 
 // --- tables of an engine ---
 
-// The queries' parameters, as peers.py has them: a tenth of the rows.
+// The queries' parameters, as in peers.py: a tenth of the rows.
 constexpr uint64_t kBelowA = ~uint64_t{0} / 10;
 constexpr int32_t kBelowC = -1717986918;  // -2^31 + 2^32 / 10
 
@@ -317,7 +317,7 @@ class Tables {
     return {{"ms", MsSince(begin_ns)}, {"rows", options_.rows}};
   }
 
-  // Columns that are there as files alone: what the two queries need, and the key.
+  // Only the columns needed by the two queries, and the key, exist as files.
   json LoadLineitem(const std::string& directory) {
     const auto decimal = [](const char* name) {
       return ColumnSchema{.name = name, .type = ColumnType::kDecimal, .scale = 2};
@@ -368,7 +368,7 @@ class Tables {
     return {{"ms", MsSince(begin_ns)}, {"rows", rows}};
   }
 
-  // Each predicate keeps another eighth; all of them count.
+  // Each predicate keeps a different eighth; all of them count.
   json Shared(uint64_t scans) {
     std::vector<std::unique_ptr<Scan>> open;
     std::vector<std::string> counts;

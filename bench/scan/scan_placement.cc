@@ -1,5 +1,5 @@
-// Figure 9 of the paper in spirit: full scans of a column by all AEUs, where the column lies as the
-// engine places it, interleaved over all NumaNodes, or all on one of them.
+// Like Figure 9 of the paper: full scans of a column by all AEUs, with the column placed by the
+// engine, interleaved over all NumaNodes, or all on one of them.
 //
 //   scan_placement [--placements local,interleaved,one] [--queries sum_a,count_a,groups,rows_a]
 //                  [--aeus 0] [--rows 67108864] [--rounds 7]
@@ -52,7 +52,7 @@ constexpr uint64_t kBelow = ~uint64_t{0} / 10;  // a tenth of the rows
 constexpr char kTable[] = "columns";
 
 struct LabOptions {
-  std::vector<std::string> placements;  // empty: those that the machine has
+  std::vector<std::string> placements;  // empty: all that the machine supports
   std::vector<std::string> queries = {"sum_a", "count_a", "groups", "rows_a"};
   uint32_t aeus = 0;
   uint64_t rows = 0;
@@ -75,7 +75,7 @@ void AllowThread(pid_t thread, const std::vector<uint32_t>& cpus) {
   if (sched_setaffinity(thread, sizeof set, &set) != 0) Die("pinning failed");
 }
 
-// Which cpus AEUs get when accesses are counted, and what is left for all other threads.
+// Which cpus AEUs get when accesses are counted, and which ones are left for all other threads.
 struct CountedCpus {
   std::vector<uint32_t> aeus;
   std::vector<uint32_t> others;
@@ -97,7 +97,7 @@ struct CountedCpus {
     return found;
   }
 
-  // To be called before an engine looks at the machine, and after it has pinned its AEUs.
+  // Call it before an engine reads the machine, and after it has pinned its AEUs.
   void AllowAll() const {
     std::vector<uint32_t> all = aeus;
     all.insert(all.end(), others.begin(), others.end());
@@ -113,7 +113,7 @@ struct CountedCpus {
   }
 };
 
-// Of groups that the table has rows in evenly.
+// Groups over which the rows are spread evenly.
 constexpr uint64_t kGroups = 8;
 
 struct Row {
@@ -127,8 +127,8 @@ Row RowAt(uint64_t i) {
 struct NamedQuery {
   const char* name;
   Query query;
-  uint64_t bytes_read;         // of the columns
-  uint64_t bytes_written = 0;  // of rows that are handed out
+  uint64_t bytes_read;         // bytes of the columns
+  uint64_t bytes_written = 0;  // bytes of returned rows
   Uint128 answer = 0;          // as Scan adds it up
 };
 
@@ -168,13 +168,13 @@ std::vector<NamedQuery> Queries(const LabOptions& options) {
   return asked;
 }
 
-// What one run of a query took.
+// The measurement of one run of a query.
 struct Taken {
   double gb_s = 0;
   std::vector<double> gb_s_of_aeus;
 };
 
-// A table whose memory is placed one way.
+// A table with one placement of its memory.
 class PlacedTable {
  public:
   PlacedTable(const LabOptions& options, std::string placement, const CountedCpus* cpus)
@@ -183,7 +183,7 @@ class PlacedTable {
     if (cpus != nullptr) {
       cpus->AllowAll();
       open.aeu_cpus = cpus->aeus;
-      // A few huge pages would be local or not by luck.
+      // With a few huge pages it would be chance whether they are local.
       if (placement_ == "interleaved") open.huge_pages = HugePages::kNone;
     }
     engine_ = Must(engine::EngineImpl::Open(open, engine::EngineImpl::Threads::kStart));
@@ -263,7 +263,7 @@ class PlacedTable {
     }
   }
 
-  // The figures once the AEUs' last turns are in them.
+  // The figures after the AEUs' last turns.
   EngineStats AtRest() {
     const auto busy = [](const EngineStats& stats) {
       uint64_t ns = 0;
@@ -290,7 +290,7 @@ void Print(const json& line) {
   std::fflush(stdout);
 }
 
-// For those who look at single places: where the program's code and data stand.
+// For examining single addresses: the locations of the program's code and data.
 void PrintMaps() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) std::printf("map\t%s\n", line.c_str());

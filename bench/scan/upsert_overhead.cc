@@ -1,11 +1,11 @@
-// What the keeping of versions costs upserts: a bare index partition beside the versioned one that
-// AEUs have, without a snapshot and with one, in one run and in turns.
+// Measures the cost of keeping versions for upserts: a bare index partition compared with the
+// versioned one of AEUs, without a snapshot and with one, alternating in one run.
 //
 //   upsert_overhead [keys, default 16 M] [rounds, default 9]
 //
-// One core, sparse 64-bit keys, batches of 1024 random keys that are all there. With a snapshot: a
-// new one is held in each round, so that a key's first write in it keeps its old value. Prints one
-// JSON object: medians in M keys/s, and the medians of the rounds' ratios to the bare one.
+// One core, sparse 64-bit keys, batches of 1024 random existing keys. With a snapshot: a new one is
+// held in each round, so that a key's first write in it keeps its old value. Prints one JSON
+// object: medians in M keys/s, and the medians of the rounds' ratios to the bare one.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -50,7 +50,7 @@ class Upserts {
     return static_cast<double>(kBatchesPerRound * kBatch) * 1e3 / ns;
   }
 
-  // As a turn reads it: a snapshot is held from now on, instead of those before.
+  // As a turn reads it: from now on a new snapshot is held, instead of the previous one.
   void Hold() { view_.active = {view_.epoch++}; }
   void LetGo() { view_.active.clear(); }
   void FreeAll() {
@@ -99,7 +99,7 @@ int Main(int argc, char** argv) {
   std::vector<double> speeds[3], ratios[2];
   for (int round = 0; round < rounds; ++round) {
     double speed[3] = {};
-    // Who comes first changes.
+    // The order rotates.
     for (int i = 0; i < 3; ++i) {
       const int which = (i + round) % 3;
       const auto salt = static_cast<uint64_t>(round);

@@ -1,9 +1,9 @@
-// When memory that other threads may still be reading can be used again. Every thread says now and
-// then that it holds no reference (Announce); what was taken out of the structure before that is
-// free once all threads have said so. Reading writes nothing shared: a thread's word stands on a
-// line of its own, and others read it only when they have something to free.
+// Decides when memory that other threads may still be reading can be reused. Every thread announces
+// now and then that it holds no reference (Announce). Blocks removed from the structure before are
+// free once all threads have done so. Reading writes nothing shared: a thread's word is on its own
+// line, and other threads read it only when they have something to free.
 //
-// A thread that is registered and rests holds back what all others give up.
+// A registered thread that is idle delays the freeing of all others.
 #ifndef ERIS_BENCH_SHARED_EPOCHS_H_
 #define ERIS_BENCH_SHARED_EPOCHS_H_
 
@@ -28,7 +28,7 @@ class Epochs {
   size_t Register() {
     const std::lock_guard lock(mu_);
     for (size_t i = 0; i < kThreadsMax; ++i) {
-      // Relaxed, both: who frees looks under the same lock.
+      // Relaxed, both: a freeing thread reads under the same lock.
       if (threads_[i].epoch.load(std::memory_order_relaxed) != kAbsent) continue;
       threads_[i].epoch.store(now_.load(std::memory_order_acquire), std::memory_order_relaxed);
       used_ = std::max(used_, i + 1);
@@ -44,17 +44,18 @@ class Epochs {
 
   // The thread holds no reference now.
   void Announce(size_t thread) {
-    // Acquire: pairs with Begin; what was taken out before that epoch began is not met any more.
-    // Release: pairs with Reached; what this thread has read so far it has read before that.
+    // Acquire: pairs with Begin; blocks removed before that epoch began are not reached any more.
+    // Release: pairs with Reached; everything that this thread has read so far comes before it.
     threads_[thread].epoch.store(now_.load(std::memory_order_acquire), std::memory_order_release);
   }
 
-  // Begins an epoch: what the calling thread has taken out so far is free when all have reached it.
+  // Begins an epoch: blocks that the calling thread has removed so far are free when all have
+  // reached it.
   uint64_t Begin() { return now_.fetch_add(1, std::memory_order_acq_rel) + 1; }
 
   // The epoch that all threads have reached.
   uint64_t Reached() {
-    const std::lock_guard lock(mu_);  // against a thread that is just coming
+    const std::lock_guard lock(mu_);  // against a thread that is just registering
     uint64_t reached = kAbsent;
     for (size_t i = 0; i < used_; ++i) {
       // Acquire: pairs with Announce.

@@ -1,4 +1,4 @@
-// ERIS, embedded, beside the same tree shared by all threads: the protocol of the paper's
+// ERIS, embedded, compared with the same tree shared by all threads, by the protocol of the paper's
 // evaluation. Paper: ERIS 4, Figures 8 and 9.
 //
 //   shared_index_lab [--keys 67108864] [--threads <cpus>] [--layout dense|sparse]
@@ -7,22 +7,25 @@
 //                    [--rewrite-seconds 2] [--lookup-seconds 3] [--in-flight 16] [--batch 1024]
 //                    [--seed 1] [--json FILE|-]
 //
-//   eris             an engine with one AEU per thread, each on a core of its own, and as many
-//                    sessions, each with a thread, that keep --in-flight batches of --batch keys
-//                    under way. Sessions and AEUs share the cores: that is the price of routing.
-//                    (More under way, fewer changes between them: 16 M sparse keys, 2 cores,
-//                    M lookups/s with 1, 2, 8, 16, 64: 17.5, 19.5, 25.5, 30.0, 33.1.)
+//   eris             an engine with one AEU per thread, each on its own core, and the same number
+//                    of sessions. Each session has a thread that keeps --in-flight batches of
+//                    --batch keys outstanding. Sessions and AEUs share the cores: that is the cost
+//                    of routing. (A higher --in-flight means fewer thread switches: 16 M sparse
+//                    keys, 2 cores, M lookups/s with 1, 2, 8, 16, 64: 17.5, 19.5, 25.5, 30.0,
+//                    33.1.)
 //   shared           the shared tree, one key at a time
-//   shared_batched   the same in batches of --batch, with look-ups in groups as an AEU has them
+//   shared_batched   the same in batches of --batch, with lookups in groups as in an AEU
 //
-// Structures take turns; each round of each runs in a process of its own, which inserts all keys,
-// new ones in random order (inserts, the figure that counts as upserts), writes random keys again
-// for a while (rewrites; with 0 seconds there is no such phase, and no such figure), and then looks
-// random keys up. It may use one cpu for each of --threads and no other, one of each core before a
-// second one of any, whatever the structure. Sparse keys are spread over all 64 bits.
-// Keys are made in the measured loops, and every value that is found is compared with its key, by
-// all structures alike. --placement is the shared tree's: the engine places its memory by itself.
-// A key or value that is wrong ends the program. M is a million.
+// The structures alternate. Each round of each runs in its own process, in three phases:
+// - inserts all keys, in random order (inserts: the figure that counts as upserts);
+// - writes random keys again for a while (rewrites; with 0 seconds the phase is left out);
+// - looks random keys up.
+// With every structure, the process may use one cpu per thread, one of each core before a second
+// one of any. Sparse keys are spread over all 64 bits.
+//
+// With all structures, keys are made in the measured loops, and every value found is compared with
+// its key. --placement is for the shared tree: the engine places its memory by itself. A wrong key
+// or value ends the program. M is a million.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,7 +75,7 @@ constexpr char kObject[] = "keys";
 // Which operation a phase repeats, and with which keys.
 enum class Phase { kInsert, kRewrite, kLookup };
 
-// The batches of one thread, made as they are asked for.
+// The batches of one thread, made on demand.
 class Source {
  public:
   Source(const Flags& flags, Phase phase, uint32_t thread)
@@ -83,7 +86,7 @@ class Source {
                                             (phase == Phase::kLookup ? uint64_t{1} << 60 : 0)),
         end_(phase == Phase::kInsert ? Share(flags, thread + 1) : ~uint64_t{0}) {}
 
-  // Fills `keys`; how many there are, 0: no more.
+  // Fills `keys`; returns their number, 0: no more.
   size_t Next(std::vector<uint64_t>& keys) {
     const size_t count = std::min<uint64_t>(keys.size(), end_ - next_);
     for (size_t i = 0; i < count; ++i) {
@@ -93,7 +96,7 @@ class Source {
     next_ += count;
     return count;
   }
-  // What to store: of inserts and rewrites different ones.
+  // The values to store: different ones for inserts and rewrites.
   void Values(const uint64_t* keys, size_t count, std::vector<uint64_t>& values) const {
     for (size_t i = 0; i < count; ++i) values[i] = ValueOf(keys[i], phase_ == Phase::kRewrite);
   }
@@ -118,13 +121,13 @@ void Check(const uint64_t* keys, const uint64_t* values, size_t found, size_t co
   if (differing != 0) DieOfWrongAnswer("a wrong value");
 }
 
-// What is measured: one thread's part of a phase, until the source ends or `until_ns`; answers how
-// many keys it has done.
+// The measured work: one thread's part of a phase, until the source ends or `until_ns`; returns the
+// number of processed keys.
 class Structure {
  public:
   virtual ~Structure() = default;
   virtual uint64_t Work(uint32_t thread, Phase phase, Source& source, uint64_t until_ns) = 0;
-  // REQUIRES: no thread at work.
+  // REQUIRES: no thread is working.
   virtual uint64_t CountKeys() = 0;
 };
 
@@ -197,7 +200,7 @@ class ErisStructure : public Structure {
   explicit ErisStructure(const Flags& flags) : flags_(flags) {
     Options options;
     options.aeu_count = flags.threads;
-    options.huge_pages = HugePages::kAdvised;  // as the shared tree
+    options.huge_pages = HugePages::kAdvised;  // like the shared tree
     engine_ = Must(Engine::Open(options));
     CreateOptions create;
     if (!flags.space.sparse) create.expected = {0, flags.space.count};
@@ -207,7 +210,7 @@ class ErisStructure : public Structure {
 
   uint64_t Work(uint32_t, Phase phase, Source& source, uint64_t until_ns) override {
     const std::unique_ptr<Session> session = engine_->NewSession();
-    // A call's keys stay until it is answered.
+    // A call's keys must stay until it is answered.
     std::vector<Call> calls(flags_.in_flight);
     for (Call& call : calls) call.keys.resize(flags_.batch);
     std::vector<uint64_t> values(flags_.batch);
@@ -259,7 +262,7 @@ class ErisStructure : public Structure {
   }
   static void CheckFound(const Call& call, const BatchResult& result) {
     Must(result.status);
-    // A string's characters are aligned as any block of memory.
+    // A string's characters are aligned like any block of memory.
     Check(call.keys.data(), reinterpret_cast<const uint64_t*>(result.columns[0].values.data()),
           BitsOf(result.existed), call.count);
   }
@@ -275,7 +278,7 @@ class ErisStructure : public Structure {
   Object object_;
 };
 
-// Keys a second of all threads together, from the moment that all are ready until the last ends.
+// Keys per second of all threads together, from the moment that all are ready until the last ends.
 double Rate(const Flags& flags, const std::vector<int>& cpus, Structure& structure, Phase phase,
             bool pinned, double seconds) {
   std::vector<std::thread> threads;
@@ -297,7 +300,7 @@ double Rate(const Flags& flags, const std::vector<int>& cpus, Structure& structu
   return static_cast<double>(done.load()) * 1e9 / static_cast<double>(NowNs() - begin_ns);
 }
 
-// Leaves this thread, and those that it starts, one cpu for each of the flags' threads.
+// Restricts this thread, and those that it starts, to one cpu for each of the flags' threads.
 void KeepOneCpuPerThread(const Flags& flags) {
   const auto topology = topology::Topology::Discover();
   if (!topology.ok()) Die(std::string(topology.status().message()));
@@ -321,7 +324,7 @@ struct Figures {
 
 // In the child: one round of one structure.
 Figures Measure(const Flags& flags, const std::string& name) {
-  KeepOneCpuPerThread(flags);  // before the engine looks where it may put AEUs
+  KeepOneCpuPerThread(flags);  // before the engine reads where it may place AEUs
   const std::vector<int> cpus = AllowedCpus();
   const OtherLoad others(cpus);
   const int64_t before = ProcessMemory::Now().anonymous;
@@ -333,8 +336,7 @@ Figures Measure(const Flags& flags, const std::string& name) {
     structure = std::make_unique<SharedStructure>(flags, name == "shared_batched");
   }
   Figures figures;
-  // Sessions are not pinned to one cpu: AEUs are, and the scheduler knows where there is room
-  // beside them.
+  // Sessions are not pinned to one cpu: AEUs are, and the scheduler knows where there is room.
   figures.inserts_s = Rate(flags, cpus, *structure, Phase::kInsert, !eris, 0);
   if (structure->CountKeys() != flags.space.count) DieOfWrongAnswer("keys are missing");
   figures.bytes_per_key = static_cast<double>(ProcessMemory::Now().anonymous - before) /
@@ -347,7 +349,7 @@ Figures Measure(const Flags& flags, const std::string& name) {
   return figures;
 }
 
-// In a process of its own, so that nothing is left of the one before.
+// In a separate process, so that nothing is left of the previous one.
 Figures MeasureApart(const Flags& flags, const std::string& name) {
   int ends[2];
   if (pipe(ends) != 0) Die("no pipe");
@@ -357,7 +359,7 @@ Figures MeasureApart(const Flags& flags, const std::string& name) {
     close(ends[0]);
     const Figures figures = Measure(flags, name);
     const bool told = write(ends[1], &figures, sizeof figures) == sizeof figures;
-    _exit(told ? 0 : 1);  // the memory goes faster with the process
+    _exit(told ? 0 : 1);  // the process's end frees the memory faster
   }
   close(ends[1]);
   Figures figures;

@@ -1,5 +1,6 @@
-// Where a shared structure's memory lies, and the engine's allocator to take it from: pools of huge
-// pages, as the engine's own are. Thread-safe but for the caches, which belong to one thread each.
+// Where a shared structure's memory is placed, and the engine's allocator for it: pools of huge
+// pages, like the engine's own. Thread-safe, except the caches, each of which belongs to one
+// thread.
 #ifndef ERIS_BENCH_SHARED_SHARED_MEMORY_H_
 #define ERIS_BENCH_SHARED_SHARED_MEMORY_H_
 
@@ -17,14 +18,15 @@
 namespace eris::bench {
 
 enum class SharedPlacement : uint8_t {
-  kInterleaved,  // page by page over all NumaNodes, as the paper runs it
+  kInterleaved,  // page by page over all NumaNodes, as in the paper
   kSingle,       // all on the first NumaNode that has memory
-  kFirstTouch,   // each superblock where the thread runs that takes it, as programs get it unasked
+  // each superblock where the thread that takes it runs, as programs get it by default
+  kFirstTouch,
 };
 
 class SharedMemory {
  public:
-  // Ends the program when the machine cannot be read. `pages`: what superblocks are made of.
+  // Ends the program if the machine cannot be read. `pages`: the kind of pages of superblocks.
   SharedMemory(SharedPlacement placement, uint64_t limit_bytes,
                memory::PageKind pages = memory::PageKind::kAnonymousHuge)
       : topology_(TopologyFor(placement)),
@@ -61,7 +63,7 @@ class SharedMemory {
       options.placement = Placement::kOneNumaNode;
       options.one_numa_node = FirstWithMemory(topology);
     }
-    // The keeper touches pages ahead, as the engine's does: on whatever NumaNode it runs.
+    // The keeper touches pages in advance, like the engine's: on the NumaNode where it runs.
     options.keeper = placement != SharedPlacement::kFirstTouch;
     return options;
   }

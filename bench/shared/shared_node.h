@@ -1,21 +1,23 @@
-// The blocks of the prefix tree (storage/tree/tree_node.h, storage/tree/tree_run.h) as many threads
-// use them at once. The layouts are the same; the word that has a block's counts also has its lock:
+// The blocks of the prefix tree (storage/tree/tree_node.h, storage/tree/tree_run.h) when many
+// threads use them concurrently. The layouts are the same; the word with a block's counts also has
+// its lock:
 //
 //   TreeNode, page, word 1:  |children 16|version 45|changing|obsolete|locked|
 //   run, word 0:             |unused 30|obsolete|locked|pairs_at 8|lines 8|sorted 8|count 8|
 //
-// A TreeNode's count of the keys below it has gone: every insert would write it, at the root, too.
+// There is no count of the keys below a TreeNode: every insert would write it, even at the root.
 //
-// Who changes a block holds its lock; who replaces one holds the lock of the block that refers to
-// it, too. What has been replaced is obsolete and never changes again. Readers take no lock:
+// A writer that changes a block holds its lock; to replace a block it also holds the lock of the
+// block that refers to it. A replaced block is obsolete and never changes again. Readers take no
+// lock:
 //
 //   run           grows at its end only; the count is published last
 //   page          a value is published before its bit; never replaced
 //   TreeNode 256  a byte's slot is one word, read once
 //   others        the version tells whether starts and slots belong together
 //
-// Words that readers see are written by release and read by acquire: so a reader that has met
-// something of a change also sees `changing`, or the next version, when it looks again.
+// Words that readers see are written with release and read with acquire. So a reader that has seen
+// a part of a change also sees `changing`, or the next version, when it checks again.
 #ifndef ERIS_BENCH_SHARED_SHARED_NODE_H_
 #define ERIS_BENCH_SHARED_SHARED_NODE_H_
 
@@ -45,7 +47,7 @@ inline constexpr uint64_t kNodeObsolete = 2;
 inline constexpr uint64_t kNodeChanging = 4;
 inline constexpr uint64_t kNodeVersion = 8;  // one more
 inline constexpr unsigned kNodeChildrenShift = 48;
-// What a reader compares: all but these.
+// A reader compares all bits except these.
 inline constexpr uint64_t kNodeUnseen = kNodeLocked | kNodeObsolete;
 constexpr unsigned ChildrenOf(uint64_t word) {
   return static_cast<unsigned>(word >> kNodeChildrenShift);
@@ -59,14 +61,15 @@ constexpr unsigned SortedOf(uint64_t word) { return word >> 8 & 0xff; }
 
 inline uint64_t& NodeWord(TreeRef ref) { return static_cast<uint64_t*>(ref.block())[1]; }
 inline uint64_t& RunWord(TreeRef ref) { return static_cast<uint64_t*>(ref.block())[0]; }
-// The run's pairs, by the word that was read.
+// The run's pairs, according to the word that was read.
 inline storage::Pair* PairsAt(TreeRef run, uint64_t word) {
   return reinterpret_cast<storage::Pair*>(static_cast<char*>(run.block()) +
                                           size_t{word >> 24 & 0xff} * 16);
 }
 
-// A lock that is tried, never waited for: whoever does not get all it needs lets go and begins
-// again, so there is no order to keep. Ends with the word that was set last.
+// A lock that is only tried, never waited for: a thread that does not get all it needs releases the
+// others and begins again, so there is no lock order. The destructor writes the word that was set
+// last.
 class BlockLock {
  public:
   BlockLock() = default;
@@ -74,7 +77,8 @@ class BlockLock {
       : word_(std::exchange(other.word_, nullptr)), then_(other.then_) {}
   BlockLock(const BlockLock&) = delete;
   BlockLock& operator=(const BlockLock&) = delete;
-  // Release: pairs with the acquire of who locks next, and with the readers' loads of the word.
+  // Release: pairs with the acquire of the next locking thread, and with the readers' loads of the
+  // word.
   ~BlockLock() {
     if (word_ != nullptr) Shared(*word_).store(then_, std::memory_order_release);
   }
@@ -82,19 +86,19 @@ class BlockLock {
   // False: it is locked, or obsolete.
   bool TryNode(uint64_t& word) { return Try(word, kNodeLocked, kNodeObsolete); }
   bool TryRun(uint64_t& word) { return Try(word, kRunLocked, kRunObsolete); }
-  // The same, if the word still is `expected`, as the caller has read it.
+  // The same, if the word is still `expected`, as the caller has read it.
   bool TryRunFrom(uint64_t& word, uint64_t expected) {
     return (expected & (kRunLocked | kRunObsolete)) == 0 && TryFrom(word, expected, kRunLocked);
   }
 
   bool held() const { return word_ != nullptr; }
-  // The word when it was locked, or what it shall be when the lock ends.
+  // The word when it was locked, or the word to write when the lock ends.
   uint64_t word() const { return then_; }
   void set_word(uint64_t then) { then_ = then; }
 
  private:
   bool Try(uint64_t& word, uint64_t locked, uint64_t obsolete) {
-    // Relaxed: a look before the exchange, which orders.
+    // Relaxed: a check before the exchange, which orders.
     const uint64_t now = Shared(word).load(std::memory_order_relaxed);
     return (now & (locked | obsolete)) == 0 && TryFrom(word, now, locked);
   }
@@ -115,7 +119,7 @@ class BlockLock {
   uint64_t then_ = 0;
 };
 
-// Between two attempts: the other thread is nearly done, or has lost its core.
+// Between two attempts: the other thread is nearly finished, or has lost its core.
 class Backoff {
  public:
   void Wait() {
@@ -133,7 +137,7 @@ class Backoff {
 };
 
 #ifdef __SSE2__
-// Two words of a block that others write. Acquire: see the head of this file.
+// Two words of a block that other threads write. Acquire: see the head of this file.
 inline __m128i LoadTwo(uint64_t* words) {
   const auto low = Shared(words[0]).load(std::memory_order_acquire);
   const auto high = Shared(words[1]).load(std::memory_order_acquire);
@@ -141,7 +145,7 @@ inline __m128i LoadTwo(uint64_t* words) {
 }
 #endif
 
-// Of a TreeNode of up to 48 children: how many of its first `children` starts are not above `byte`.
+// For a TreeNode of up to 48 children: how many of its first `children` starts are at most `byte`.
 inline unsigned SharedStartsUpTo(TreeRef ref, unsigned children, unsigned byte) {
   auto* const words = reinterpret_cast<uint64_t*>(ref.starts());
   uint64_t up_to = 0;
@@ -161,10 +165,10 @@ inline unsigned SharedStartsUpTo(TreeRef ref, unsigned children, unsigned byte) 
   return static_cast<unsigned>(std::countr_one(up_to & ((uint64_t{1} << children) - 1)));
 }
 
-// The slot to read for a byte, and what tells afterwards that it was the right one.
+// The slot to read for a byte, and the word that tells afterwards whether it was the right one.
 struct SeenSlot {
   uint64_t* slot;
-  uint64_t word;  // of the TreeNode; of one with 256 children: none
+  uint64_t word;  // of the TreeNode; unused for one with 256 children
 };
 // False: the TreeNode is being changed.
 inline bool SeeSlot(TreeRef ref, unsigned byte, SeenSlot& seen) {
@@ -175,20 +179,21 @@ inline bool SeeSlot(TreeRef ref, unsigned byte, SeenSlot& seen) {
   // Acquire: pairs with the release that ended the last change.
   seen.word = Shared(NodeWord(ref)).load(std::memory_order_acquire);
   const unsigned rank = SharedStartsUpTo(ref, ChildrenOf(seen.word), byte);
-  // No rank: only while it is changed.
+  // No rank: only during a change.
   seen.slot = ref.slots() + (rank == 0 ? 0 : rank - 1);
   return (seen.word & kNodeChanging) == 0;
 }
-// What stands in the slot. False: the TreeNode has changed since, so look again.
+// The content of the slot. False: the TreeNode has changed since, so look again.
 inline bool ReadSlot(TreeRef ref, const SeenSlot& seen, TreeRef& child) {
-  // Acquire: pairs with the release in LinkedBlock::Set and its like; the child's content is there.
+  // Acquire: pairs with the release in LinkedBlock::Set and similar stores; the child's content is
+  // visible.
   child = TreeRef(Shared(*seen.slot).load(std::memory_order_acquire));
   if (ref.kind() == TreeNodeKind::k256) return true;
-  // Relaxed: the acquire above has ordered it behind what it is to judge.
+  // Relaxed: the acquire above orders it after the read that it validates.
   const uint64_t now = Shared(NodeWord(ref)).load(std::memory_order_relaxed);
   return ((now ^ seen.word) & ~kNodeUnseen) == 0;
 }
-// The child for a byte, in any thread.
+// The child for a byte, for any thread.
 inline TreeRef SharedChild(TreeRef ref, unsigned byte) {
   SeenSlot seen;
   TreeRef child;
@@ -196,7 +201,7 @@ inline TreeRef SharedChild(TreeRef ref, unsigned byte) {
   return child;
 }
 
-// Of the run's first pairs, as many as `word` tells: a bit for each whose tag is the key's.
+// For the run's first pairs, as many as `word` counts: a bit for each whose tag is the key's.
 inline uint64_t SharedCandidates(TreeRef run, uint64_t word, uint64_t key) {
   const uint8_t tag = storage::TagOf(key);
   auto* const words = static_cast<uint64_t*>(run.block());
@@ -216,22 +221,22 @@ inline uint64_t SharedCandidates(TreeRef run, uint64_t word, uint64_t key) {
 #endif
   return equal & ((uint64_t{1} << PairsOf(word)) - 1);
 }
-// Of the key among the candidates, or nullptr.
+// The pair of the key among the candidates, or nullptr.
 inline storage::Pair* SharedFindAmong(TreeRef run, uint64_t word, uint64_t candidates,
                                       uint64_t key) {
   storage::Pair* const pairs = PairsAt(run, word);
   for (; candidates != 0; candidates &= candidates - 1) {
     storage::Pair* pair = pairs + std::countr_zero(candidates);
-    // Relaxed: keys below the count are there since the count was published, and stay.
+    // Relaxed: keys below the count have been written before it was published, and do not change.
     if (Shared(pair->key).load(std::memory_order_relaxed) == key) return pair;
   }
   return nullptr;
 }
-// Relaxed: the value alone is wanted. It is never older than what the operation began with.
+// Relaxed: only the value is needed. It is never older than at the operation's beginning.
 inline uint64_t SharedValue(uint64_t& value) {
   return Shared(value).load(std::memory_order_relaxed);
 }
-// The value's place in a page whose prefix is the key's, or nullptr.
+// The value's location in a page whose prefix is the key's, or nullptr.
 inline uint64_t* SharedFindInPage(TreeRef page, uint64_t key) {
   const unsigned byte = page.Byte(key);
   // Acquire: pairs with the release in SharedTree::Thread::PutInPage.

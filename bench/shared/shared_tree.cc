@@ -17,7 +17,7 @@ void PrefetchLines(TreeRef run, unsigned lines) {
   for (unsigned i = 0; i < lines; ++i) base::Prefetch(block + i * base::kCacheLineBytes);
 }
 
-// What the next step with this reference and key will read first.
+// Prefetches what the next step with this reference and key reads first.
 void PrefetchStep(TreeRef ref, uint64_t key) {
   base::Prefetch(ref.kind() == TreeNodeKind::k256
                      ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
@@ -42,7 +42,7 @@ memory::LocalCache& CacheOf(memory::MemoryManager& manager) {
 
 struct SharedTree::Thread::Group {
   TreeRef refs[kFindGroupMax];
-  uint64_t* values[kFindGroupMax];  // nullptr: the key is not there
+  uint64_t* values[kFindGroupMax];  // nullptr: the key is absent
   uint32_t again_count = 0;
   uint8_t again[kFindGroupMax];
 };
@@ -50,7 +50,7 @@ struct SharedTree::Thread::Group {
 SharedTree::Thread::Thread(SharedTree& tree)
     : tree_(tree), number_(Registered(tree.epochs_)), cache_(CacheOf(tree.manager_)) {}
 
-// What was not freed yet goes back with the manager.
+// Blocks that have not been freed are returned with the manager.
 SharedTree::Thread::~Thread() {
   cache_.EndTurn();
   tree_.epochs_.Leave(number_);
@@ -85,7 +85,7 @@ uint64_t* SharedTree::Thread::FindValue(uint64_t key) const {
   while (ref.IsTreeNode()) ref = SharedChild(ref, ref.Byte(key));
   if (ref.IsRun()) {
     PrefetchLines(ref, kLookupLines);
-    // Acquire: pairs with the release of who has counted the pairs.
+    // Acquire: pairs with the release of the thread that counted the pairs.
     const uint64_t word = Shared(RunWord(ref)).load(std::memory_order_acquire);
     Pair* const pair = SharedFindAmong(ref, word, SharedCandidates(ref, word, key), key);
     return pair == nullptr ? nullptr : &pair->value;
@@ -166,7 +166,8 @@ void SharedTree::Thread::FindGroup(const uint64_t* keys, uint32_t count, Group& 
     const uint32_t going = active_count;
     for (uint32_t j = 0; j < going; ++j) {
       const uint8_t i = active[j];
-      // One under change has a slot, too; the next round finds that it was not the right one.
+      // A TreeNode during a change has a slot too; the next round finds that it was not the right
+      // one.
       if (!SeeSlot(group.refs[i], group.refs[i].Byte(keys[i]), seen[i])) seen[i].word = 0;
       base::Prefetch(seen[i].slot);
     }

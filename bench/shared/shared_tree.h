@@ -1,14 +1,14 @@
 // The baseline of the evaluation: the engine's prefix tree, not partitioned but shared by all
 // threads, as the paper's "shared index" is. u64 -> u64, the same TreeNodes, pages and runs
 // (storage/tree/prefix_tree.h), synchronised by atomics: readers take no lock and write nothing
-// that is shared, writers lock the blocks that they change (shared_node.h). Upserts and look-ups
-// only; what it leaves out costs the engine's tree something, and it nothing: erases, scans, counts
-// of keys. Memory comes from the engine's allocator, a cache per thread, so huge pages and
-// placement are the same. Paper: ERIS 4, the shared index.
+// that is shared, writers lock the blocks that they change (shared_node.h). Only upserts and
+// lookups. It has no erases, scans and counts of keys, which cost the engine's tree something.
+// Memory comes from the engine's allocator, a cache per thread, so huge pages and placement are the
+// same. Paper: ERIS 4, the shared index.
 //
-// What is replaced is freed when no thread can be reading it any more (epochs.h).
+// A replaced block is freed when no thread can be reading it any more (epochs.h).
 //
-// Operations on one key are linearizable. A look-up waits only for a writer that is just about to
+// Operations on one key are linearizable. A lookup waits only for a writer that is just about to
 // insert a child into a TreeNode of up to 48 children.
 #ifndef ERIS_BENCH_SHARED_SHARED_TREE_H_
 #define ERIS_BENCH_SHARED_SHARED_TREE_H_
@@ -36,17 +36,17 @@ class SharedTree {
  public:
   class Thread;
 
-  // `manager` outlives the tree; the memory goes back with it.
+  // `manager` outlives the tree; the memory is returned with it.
   explicit SharedTree(memory::MemoryManager& manager) : manager_(manager) {}
   SharedTree(const SharedTree&) = delete;
   SharedTree& operator=(const SharedTree&) = delete;
 
-  // Walks the tree. REQUIRES: no writer at work.
+  // Walks the tree. REQUIRES: no writer is working.
   uint64_t CountKeys() const { return CountKeys(TreeRef(root_.slot)); }
 
  private:
-  // What refers to the root, as a TreeNode refers to its children: word and slot. On a line that is
-  // written when the root is replaced, a few times ever.
+  // Refers to the root as a TreeNode refers to its children: word and slot. On a line that is
+  // written only when the root is replaced, a few times ever.
   struct alignas(base::kNoSharingBytes) RootLink {
     uint64_t word = 0;
     uint64_t slot = 0;
@@ -59,10 +59,10 @@ class SharedTree {
   Epochs epochs_;
 };
 
-// One thread's way to the tree. It is not to rest for long: see epochs.h.
+// One thread's access to the tree. It must not be idle for long: see epochs.h.
 class SharedTree::Thread {
  public:
-  // Ends the program when there are too many threads, or no memory for one.
+  // Ends the program if there are too many threads, or no memory for one.
   explicit Thread(SharedTree& tree);
   ~Thread();
   Thread(const Thread&) = delete;
@@ -73,11 +73,11 @@ class SharedTree::Thread {
   // kNoMemory: nothing has changed.
   [[nodiscard]] UpsertResult Upsert(uint64_t key, uint64_t value);
 
-  // Many keys, in groups that advance side by side behind prefetches, as PrefixTree::FindGroup
-  // does. Shapes: `count` of each; any order; duplicates are applied in order. Of keys that are not
-  // there `values` is unspecified.
+  // Many keys, in groups that advance in parallel with prefetches, like PrefixTree::FindGroup.
+  // Shapes: `count` of each; any order; duplicates are applied in order. For absent keys `values`
+  // is unspecified.
   void Lookup(const uint64_t* keys, size_t count, uint64_t* values, bool* found);
-  // How many were new; nullopt: no memory, some of the keys are stored.
+  // Returns how many were new; nullopt: no memory, some of the keys are stored.
   [[nodiscard]] std::optional<size_t> Upsert(const uint64_t* keys, const uint64_t* values,
                                              size_t count);
 
@@ -97,18 +97,18 @@ class SharedTree::Thread {
 
   TreeRef Root() const;
   uint64_t* FindValue(uint64_t key) const;
-  // The descent of up to kFindGroupMax keys; returns how many of them `again` has: those that met a
-  // TreeNode under change.
+  // The descent of up to kFindGroupMax keys; returns the number in `again`: those that met a
+  // TreeNode during a change.
   void FindGroup(const uint64_t* keys, uint32_t count, Group& group, bool for_insert) const;
   // Its end: the probes that have come to runs and pages, by index in the group.
   static void FindAtEnds(std::span<const uint8_t> at_run, std::span<const uint8_t> at_page,
                          const uint64_t* keys, Group& group, bool for_insert);
 
-  // Replaces the value of a key that the run has. False: the run is locked or obsolete.
+  // Replaces the value of an existing key in the run. False: the run is locked or obsolete.
   static bool ReplaceInRun(TreeRef run, uint64_t& place, uint64_t value);
 
-  // One attempt. kAgain: somebody was in the way, or has changed what the path has; nothing has
-  // been stored.
+  // One attempt. kAgain: another thread held a lock, or has changed a block of the path; nothing
+  // has been stored.
   Outcome TryUpsert(uint64_t key, uint64_t value);
   TreeRef Descend(uint64_t key, Path& path) const;
   Outcome InsertIntoRun(const Path& path, TreeRef run, uint64_t word, uint64_t key, uint64_t value);
@@ -118,15 +118,15 @@ class SharedTree::Thread {
   Outcome MakePage(const Path& path, BlockLock& parent_lock, TreeRef run, uint64_t key,
                    uint64_t value);
   static Outcome PutInPage(TreeRef page, uint64_t key, uint64_t value);
-  // Gives the path's last TreeNode, which is locked, one child more: the interval that has `at` is
-  // cut there, and its parts are `lower` and `upper`. It may be replaced by a larger one.
+  // Adds a child to the path's last TreeNode, which is locked: cuts the interval that contains `at`
+  // there, into `lower` and `upper`. The TreeNode may be replaced by a larger one.
   Outcome CutInterval(const Path& path, BlockLock& lock, uint64_t key, unsigned at, TreeRef lower,
                       TreeRef upper);
-  // A TreeNode with two children, nullptr's without memory.
+  // A TreeNode with two children; none if there is no memory.
   TreeRef NewFork(uint64_t key, unsigned shift, TreeRef lower, TreeRef upper, unsigned at);
   TreeRef NewRun(const storage::Pair* pairs, unsigned count);
 
-  // Of what refers to a child: a TreeNode, or the root link (none).
+  // For the parent of a child: a TreeNode, or the root link (none).
   uint64_t& WordOf(TreeRef parent) const;
   TreeRef LinkOf(TreeRef parent, uint64_t key, uint64_t word) const;  // REQUIRES: locked
   void SetLink(TreeRef parent, uint64_t key, uint64_t word, TreeRef child);
@@ -140,7 +140,7 @@ class SharedTree::Thread {
   memory::LocalCache& cache_;
   size_t operations_ = 0;
   Blocks retired_;                                // in this epoch
-  std::deque<std::pair<uint64_t, Blocks>> past_;  // and until that one is reached
+  std::deque<std::pair<uint64_t, Blocks>> past_;  // with the epoch that must be reached
 };
 
 }  // namespace eris::bench

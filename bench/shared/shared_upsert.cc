@@ -1,8 +1,8 @@
-// How the shared tree changes. Every attempt takes the locks that it needs, from the bottom up, and
-// checks under the lock of what refers to a block that it still does; if one cannot be had it lets
-// go of all and begins again at the root. That is enough: a TreeNode that is not obsolete and has
-// the key's prefix is on the key's path for good, and what has been read without a lock is at most
-// out of date, never freed (epochs.h).
+// How the shared tree changes. Every attempt takes the locks that it needs, bottom up, and checks
+// under the lock of the referring block that it still refers to the child. If a lock is not
+// available it releases all and begins again at the root. That is enough: a TreeNode that is not
+// obsolete and has the key's prefix stays on the key's path, and data read without a lock may be
+// out of date, but never freed (epochs.h).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -30,7 +30,7 @@ namespace internal = storage::internal;
 // As in storage/tree/prefix_tree.cc.
 constexpr unsigned kPageKeysMin = 96;
 
-// Of a TreeNode that is locked, with `children` children.
+// For a locked TreeNode with `children` children.
 unsigned RankOf(TreeRef ref, unsigned children, unsigned byte) {
   return internal::StartsUpTo(ref.starts(), children, byte) - 1;
 }
@@ -55,8 +55,8 @@ void FillSlots(TreeNode256* node, unsigned from, unsigned to, TreeRef ref) {
   for (unsigned byte = from; byte < to; ++byte) StoreSlot(node->slots[byte], ref);
 }
 
-// Readers of a TreeNode of up to 48 children look again from here until its lock ends with the next
-// version. Relaxed: the stores that follow are releases.
+// Readers of a TreeNode of up to 48 children retry from here until its lock ends with the next
+// version. Relaxed: the following stores are releases.
 void BeginChange(TreeRef ref, BlockLock& lock) {
   Shared(NodeWord(ref)).store(lock.word() | kNodeLocked | kNodeChanging, std::memory_order_relaxed);
   lock.set_word(lock.word() + kNodeVersion);
@@ -71,8 +71,8 @@ void StoreStarts(TreeRef ref, const uint8_t* starts) {
   }
 }
 
-// Where to cut pairs in two, as storage/tree/prefix_tree.cc does it: the byte at `shift` from which
-// on they go to the upper part. REQUIRES: two different bytes.
+// Where to divide pairs, as in storage/tree/prefix_tree.cc: the byte at `shift` from which on they
+// go to the upper part. REQUIRES: two different bytes.
 unsigned SplitByte(const Pair* pairs, unsigned count, unsigned shift, bool ascending) {
   uint8_t bytes[kRunPairsMax + 1];
   for (unsigned i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(ByteAt(pairs[i].key, shift));
@@ -89,8 +89,8 @@ unsigned SplitByte(const Pair* pairs, unsigned count, unsigned shift, bool ascen
   return behind ? median + 1u : median;
 }
 
-// Adds a pair to a run that is locked, with room for it; the end of the lock publishes it, so these
-// stores are relaxed.
+// Adds a pair to a locked run with room for it; the end of the lock publishes it, so these stores
+// are relaxed.
 void Append(TreeRef run, BlockLock& lock, uint64_t key, uint64_t value) {
   const uint64_t word = lock.word();
   const unsigned count = PairsOf(word);
@@ -105,7 +105,7 @@ void Append(TreeRef run, BlockLock& lock, uint64_t key, uint64_t value) {
   lock.set_word(word + 1 + (ascends ? 1 << 8 : 0));
 }
 
-// The pairs of a run that is locked, in a new block with more room.
+// The pairs of a locked run, in a new block with more room.
 TreeRef CopyRun(TreeRef from, uint64_t word, unsigned lines, void* block) {
   const unsigned count = PairsOf(word);
   auto* const run = new (block) TreeRun{static_cast<uint8_t>(count),
@@ -124,7 +124,7 @@ struct SharedTree::Thread::Path {
   TreeRef nodes[storage::kLevelsMax];
   unsigned depth = 0;
 
-  // The lowest one, and the one above it; none: the root link.
+  // The lowest TreeNode, and the one above it; none: the root link.
   TreeRef Last() const { return depth == 0 ? TreeRef() : nodes[depth - 1]; }
   TreeRef Above() const { return depth <= 1 ? TreeRef() : nodes[depth - 2]; }
 };
@@ -157,7 +157,7 @@ TreeRef SharedTree::Thread::LinkOf(TreeRef parent, uint64_t key, uint64_t word) 
   return TreeRef(parent.slots()[RankOf(parent, ChildrenOf(word), byte)]);
 }
 
-// One word for one child, so no version: readers find the old child or the new one.
+// One word for one child, so no version is needed: readers find the old child or the new one.
 void SharedTree::Thread::SetLink(TreeRef parent, uint64_t key, uint64_t word, TreeRef child) {
   if (parent.IsNone()) return StoreSlot(tree_.root_.slot, child);
   const unsigned byte = parent.Byte(key);
@@ -181,7 +181,7 @@ TreeRef SharedTree::Thread::Descend(uint64_t key, Path& path) const {
 // --- upsert ---
 
 bool SharedTree::Thread::ReplaceInRun(TreeRef run, uint64_t& place, uint64_t value) {
-  // Locked, or a copy of the run could miss it.
+  // Locked, otherwise a copy of the run could miss it.
   BlockLock lock;
   if (!lock.TryRun(RunWord(run))) return false;
   Shared(place).store(value, std::memory_order_relaxed);  // a value orders nothing
@@ -192,7 +192,7 @@ SharedTree::Thread::Outcome SharedTree::Thread::TryUpsert(uint64_t key, uint64_t
   Path path;
   const TreeRef end = Descend(key, path);
   if (end.IsRun()) {
-    // Acquire: pairs with the release of who has counted the pairs.
+    // Acquire: pairs with the release of the thread that counted the pairs.
     const uint64_t word = Shared(RunWord(end)).load(std::memory_order_acquire);
     Pair* const pair = SharedFindAmong(end, word, SharedCandidates(end, word, key), key);
     if (pair == nullptr) return InsertIntoRun(path, end, word, key, value);
@@ -229,7 +229,7 @@ SharedTree::Thread::Outcome SharedTree::Thread::PutInPage(TreeRef page, uint64_t
   return Outcome::kInserted;
 }
 
-// `word` is what the run was when the key was not in it.
+// `word`: of the run when the key was absent.
 SharedTree::Thread::Outcome SharedTree::Thread::InsertIntoRun(const Path& path, TreeRef run,
                                                               uint64_t word, uint64_t key,
                                                               uint64_t value) {
@@ -278,13 +278,13 @@ SharedTree::Thread::Outcome SharedTree::Thread::SplitRun(const Path& path, Block
     const ChildList list = ListOf(parent, ChildrenOf(parent_lock.word()));
     unsigned keys = 1;
     for (unsigned i = 0; i < list.count; ++i) {
-      // Relaxed: about so many.
+      // Relaxed: an approximate number is enough.
       keys += PairsOf(Shared(RunWord(TreeRef(list.words[i]))).load(std::memory_order_relaxed));
     }
     if (keys >= kPageKeysMin) return MakePage(path, parent_lock, run, key, value);
   }
   const unsigned upper_start = SplitByte(all, kCount, shift, ascending);
-  // A stable partition without a branch on where a pair goes: it is a coin's toss.
+  // A stable partition without a branch on a pair's side, which would be random.
   Pair halves[2][kRunPairsMax + 1];
   unsigned counts[2] = {0, 0};
   for (const Pair& pair : all) {
@@ -308,7 +308,7 @@ SharedTree::Thread::Outcome SharedTree::Thread::SplitRun(const Path& path, Block
   }
   if (outcome == Outcome::kInserted) {
     Retire(run);
-  } else {  // nobody has seen them
+  } else {  // no other thread has seen them
     if (!lower.IsNone()) cache_.Free(lower.block(), lower.Bytes());
     if (!upper.IsNone()) cache_.Free(upper.block(), upper.Bytes());
   }
@@ -344,8 +344,8 @@ SharedTree::Thread::Outcome SharedTree::Thread::CutInterval(const Path& path, Bl
     const unsigned start = internal::LastBit(node->bitmap, at);
     const unsigned end = internal::NextBit(node->bitmap, at + 1);
     internal::SetBit(node->bitmap, at);
-    // Each reader reads one slot. A key of the one part is nowhere but there until the lock ends:
-    // what had both is locked, or has a prefix.
+    // Each reader reads one slot. Keys of one part exist only there until the lock ends, because
+    // the old block with both parts is locked, or has a prefix.
     FillSlots(node, at, end, upper);
     FillSlots(node, start, at, lower);
     lock.set_word(lock.word() + kOneChild);
@@ -402,7 +402,7 @@ SharedTree::Thread::Outcome SharedTree::Thread::InsertBeside(const Path& path, T
   const bool above = key > prefix;
   const bool at_parent = !parent.IsNone() && shift == parent.shift();
   if (at_parent) {
-    // A run that stands beside takes bytes that `other` has no keys of, and then the key.
+    // An adjacent run takes over bytes for which `other` has no keys, and then the key.
     const unsigned others = parent.Byte(prefix);
     const ChildList list = ListOf(parent, ChildrenOf(lock.word()));
     unsigned at = 0;
@@ -450,8 +450,8 @@ SharedTree::Thread::Outcome SharedTree::Thread::InsertBeside(const Path& path, T
   return outcome;
 }
 
-// Turns the path's last TreeNode, of the last level, and its runs into a page, with the key. `run`,
-// one of them, and the TreeNode are locked; after kInserted all are obsolete.
+// Converts the path's last TreeNode, of the last level, and its runs to a page that includes the
+// key. `run`, one of them, and the TreeNode are locked; after kInserted all are obsolete.
 SharedTree::Thread::Outcome SharedTree::Thread::MakePage(const Path& path, BlockLock& parent_lock,
                                                          TreeRef run, uint64_t key,
                                                          uint64_t value) {

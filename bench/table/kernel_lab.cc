@@ -1,12 +1,12 @@
-// What plans and kernels cost on one core, against the machine's read limit measured between them:
-// sums, filters and shared passes over columns of uniformly random values larger than the last
-// cache, and the shapes of TPC-H's queries 1 and 6. Nothing is pruned: bounds of the columns that
-// are filtered are not told, but in the two TPC-H shapes, where they exclude nothing.
+// Measures plans and kernels on one core, compared with the machine's read limit, which is measured
+// in between: sums, filters and shared passes over columns of uniformly random values larger than
+// the last cache, and the shapes of TPC-H's queries 1 and 6. Nothing is pruned: plans do not get
+// the bounds of filtered columns, except in the two TPC-H shapes, where they exclude nothing.
 //
 //   kernel_lab [--gib=2] [--rounds=5] [--only=<part of a name>]
 //
-// A line per case: its name, GB/s (or ms), its share of the read limit (or of one run), and the
-// spread of the rounds.
+// Prints a line per case: its name, GB/s (or ms), its fraction of the read limit (or of one run),
+// and the spread of the rounds.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,7 +57,7 @@ class Lab {
     return flags_.only.empty() || name.find(flags_.only) != std::string::npos;
   }
 
-  // GB/s of `bytes` per pass, in turns with plain reads of `words`, so that both see the same
+  // GB/s of `bytes` per pass, alternating with plain reads of `words`, so that both see the same
   // machine.
   void Bandwidth(const std::string& name, const LabTable& table, std::vector<Query> queries,
                  double bytes, const uint64_t* words, size_t count) {

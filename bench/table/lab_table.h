@@ -20,7 +20,7 @@
 
 namespace eris::bench {
 
-// Fast, and good enough for values that nothing may guess.
+// Fast, and good enough for unpredictable values.
 class LabRandom {
  public:
   explicit LabRandom(uint64_t seed) : state_(seed) {}
@@ -44,8 +44,8 @@ class LabTable {
  public:
   explicit LabTable(uint64_t rows) : rows_(rows) {}
 
-  // `value(row)` is called in row order. Bounds are kept per segment, as partitions keep them;
-  // `tell_bounds` hands them to plans.
+  // `value(row)` is called in row order. Bounds are kept per segment, as in partitions;
+  // `tell_bounds` passes them to plans.
   template <class T, class Value>
   void Add(const std::string& name, ColumnType type, uint8_t scale, bool tell_bounds, Value value) {
     Column column{.buffer = std::make_unique<HugeBuffer>(rows_ * sizeof(T) + 64)};
@@ -130,7 +130,7 @@ class LabTable {
   std::vector<Column> columns_;
 };
 
-// Queries of one table that ride one pass, block by block.
+// Queries of one table that share a pass, block by block.
 class LabPass {
  public:
   LabPass(const LabTable& table, const std::vector<Query>& queries) : table_(table) {
@@ -143,7 +143,7 @@ class LabPass {
     }
   }
 
-  // Seconds of one pass; the answers are there after it.
+  // Seconds of one pass; the answers are available after it.
   double Run() {
     runs_.clear();
     for (const auto& plan : plans_) {

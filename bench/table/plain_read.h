@@ -1,4 +1,4 @@
-// The machine's limit: one pass over an array with nothing done but a load per vector.
+// The machine's limit: one pass over an array with only a load per vector.
 #ifndef ERIS_BENCH_TABLE_PLAIN_READ_H_
 #define ERIS_BENCH_TABLE_PLAIN_READ_H_
 
@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__)
 #if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 finds the undefined registers in its own header.
+// g++ 12 warns of undefined registers in its own header.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
@@ -16,7 +16,7 @@
 
 namespace eris::bench {
 
-// Of `words` a multiple of 64. The exclusive or keeps the loads alive.
+// For a number of `words` that is a multiple of 64. The exclusive or keeps the loads alive.
 inline uint64_t PlainReadScalar(const uint64_t* words, size_t count) {
   uint64_t all = 0;
   for (size_t i = 0; i < count; ++i) all ^= words[i];

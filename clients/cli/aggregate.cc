@@ -1,4 +1,4 @@
-// eris aggregate, eris count: what the rows of a range come to, without moving one.
+// eris aggregate, eris count: aggregates of the rows of a range, without moving any row.
 #include <memory>
 #include <sstream>
 #include <string>
@@ -62,7 +62,7 @@ void PrintCount(const std::string& count, bool json, Output& output) {
   output.Write(absl::StrCat(count, "\n"));
 }
 
-// All rows of a table, which its AEUs count.
+// Counts all rows of a table on its AEUs.
 int RunCountOfTable(const Cli& cli, const Cli::ObjectClient& to) {
   const Query query{.aggregates = {{.function = AggregateFunction::kCount, .name = "count"}}};
   const auto reader = to.client->Scan(to.info, query);

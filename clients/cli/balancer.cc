@@ -99,7 +99,7 @@ int RunPause(const Cli& cli, bool pause) {
   return Say(cli, {{"paused", pause}}, pause ? "paused\n" : "resumed\n");
 }
 
-// Says what a call that moves has left behind at its deadline.
+// Adds to an error at the deadline what has already been moved.
 absl::Status WithWhatStays(const absl::Status& status, const Cli& cli, const std::string& object) {
   if (!absl::IsDeadlineExceeded(status)) return status;
   return absl::DeadlineExceededError(absl::StrCat(
@@ -118,7 +118,7 @@ int RunPlan(const Cli& cli, const std::string& object, bool rebalance) {
                [rebalance](const client::Plan& shown) { return ToText(shown, rebalance); });
 }
 
-// The first column of the object's key. Bounds are values of it. A heap table, whose ranges do not
+// The first column of the object's key; bounds are values of it. A heap table, whose ranges do not
 // move, has none.
 ColumnSchema BoundColumn(const ObjectInfo& object) {
   if (object.schema.has_key()) return object.schema.columns[object.schema.key[0]];
@@ -136,7 +136,7 @@ absl::Status ReadBound(absl::string_view option, const std::string& text,
   return absl::OkStatus();
 }
 
-// The range that the flags name.
+// The range given by the flags.
 absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, const ColumnSchema& column) {
   std::optional<uint64_t> lo, hi;
   absl::Status status = ReadBound("--from", flags.from, column, lo);
@@ -145,7 +145,7 @@ absl::StatusOr<KeyRange> RangeOf(const MoveFlags& flags, const ColumnSchema& col
   return KeyRange{.lo = lo.value_or(0), .hi = hi};
 }
 
-// Errors: InvalidArgument: fewer AEUs than the flags ask for.
+// Errors: InvalidArgument (fewer AEUs than the flags need).
 absl::Status CheckAeus(client::Client& client, const MoveFlags& flags, bool presplit) {
   const absl::StatusOr<EngineStats> stats = client.Stats();
   if (!stats.ok()) return stats.status();
@@ -172,7 +172,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
     return Report(status);
   }
   client::BalancerClient balancer(*to->client);
-  // As they were given; null: no bound on that side.
+  // As given; null: no bound on that side.
   Json where{{"lo", nullptr}, {"hi", nullptr}};
   if (!flags.from.empty()) where["lo"] = flags.from;
   if (!flags.to.empty()) where["hi"] = flags.to;

@@ -1,4 +1,4 @@
-// What `balancer set` changes. What is not given stays as it is. One thread.
+// The options that `balancer set` changes. Others keep their values. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
 #define ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
 
@@ -21,19 +21,18 @@ struct BalancerFlags {
   std::optional<std::string> max_pause_us;
   std::optional<std::string> max_bytes_per_s;
 
-  // Parsing writes here: the flags must outlive `verb` and
-  // stay where they are.
+  // Parsing writes here: the flags must outlive `verb` and must not move.
   void AddTo(Flags& verb);
   bool any() const {
     return enabled || algorithm || window || threshold || period_ms || max_pause_us ||
            max_bytes_per_s;
   }
-  // Errors: InvalidArgument (a number that no option can have, or text that is none). The limits
-  // are the server's.
+  // Errors: InvalidArgument (a number that no option can have, or other text). The server checks
+  // the limits.
   absl::StatusOr<client::BalancerChange> Change() const;
 };
 
-// "one_shot", "moving_average", "size"; of one that this program does not know its number.
+// "one_shot", "moving_average", "size"; the number of an unknown one.
 std::string AlgorithmName(BalanceAlgorithm algorithm);
 
 }  // namespace eris::cli

@@ -14,7 +14,7 @@
 namespace eris::cli {
 namespace {
 
-// A range without a bound on a side, or of an object that has none, shows "-" there.
+// Shows "-" for a missing bound, or for an object without bounds.
 std::string LoText(const KeyRange& range, ColumnType type) {
   return range.lo == 0 ? "-" : KeyText(type, range.lo);
 }
@@ -36,7 +36,7 @@ std::string Percent(double part, double whole) {
   return whole > 0 ? absl::StrFormat("%.1f %%", 100 * part / whole) : "-";
 }
 
-// Loads are seconds per second; of sizes rows.
+// Loads are seconds per second, or rows if the algorithm is kSize.
 std::string LoadText(double load, BalanceAlgorithm algorithm) {
   return absl::StrFormat("%.*f", algorithm == BalanceAlgorithm::kSize ? 0 : 4, load);
 }
@@ -93,7 +93,7 @@ const char* PhaseName(TransferPhase phase) {
   return "unknown";
 }
 
-// Empty: it goes on.
+// Empty if it makes progress.
 std::string StallText(const TransferRecord& record) {
   if (record.phase == TransferPhase::kBetweenSteps || record.idle_us < kTransferStallUs) return {};
   std::string why;

@@ -17,17 +17,17 @@ std::string TransferKindName(TransferKind kind);
 std::string ToText(const BalancerOptions& options);
 Json ToJson(const BalancerOptions& options);
 
-// Adds those of `objects` that no cycle has looked at, with the reason, in the order of names.
+// Adds the other `objects`, which no cycle has checked, with the reason, ordered by name.
 void AddOthers(const std::vector<ObjectInfo>& objects, BalancerStatus& status);
 
-// A line for each object; `loads`: also one for each of its AEUs.
+// A line for each object; with `loads` also one for each of its AEUs.
 std::string ToText(const client::Balance& balance, bool loads);
 Json ToJson(const client::Balance& balance);
 
 std::string ToText(const std::vector<client::Transfer>& transfers);
 Json ToJson(const std::vector<client::Transfer>& transfers);
 
-// `done`: what a cycle has done, else what one would do.
+// `done`: the plan of a cycle that has run; otherwise of one that would run.
 std::string ToText(const client::Plan& plan, bool done);
 Json ToJson(const client::Plan& plan);
 

@@ -1,5 +1,5 @@
-// eris bench: load on a server, or on an engine in this process, by the generators of clients/load;
-// every answer is checked where that is asked for. The main thread shows the figures.
+// eris bench: load on a server, or on an engine in this process, from the generators of
+// clients/load; checks every answer on request. The main thread shows the figures.
 #include <signal.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ constexpr char kFooter[] =
     "  eris bench b --embedded --aeus 2 --memory-limit 4GiB --keys 1000000\n"
     "  eris bench lookup --null --connections 2 --verify\n";
 
-// A line for each interval on stderr; on a terminal always the same one.
+// A line for each interval on stderr; on a terminal it is overwritten.
 class LiveView {
  public:
   ~LiveView() {
@@ -77,11 +77,11 @@ class LiveView {
   bool drawn_ = false;
 };
 
-// Set by the handler of SIGINT; relaxed: they only end loops, and are read again when those have
-// ended. `stop_run` is set by failures, too.
+// Set by the handler of SIGINT; relaxed: they only end loops, and are read again after that.
+// Failures set `stop_run` too.
 std::atomic<bool> stop_run = false, interrupted = false;
 
-// From now on SIGINT ends the run, and its report follows; a second one ends the program.
+// From now on SIGINT ends the run, which still reports; a second one ends the program.
 void StopOnInterrupt() {
   struct sigaction action = {};
   action.sa_handler = [](int) {
@@ -92,7 +92,7 @@ void StopOnInterrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-// What is loaded, and what it needs to live.
+// The target of the load, and everything that it needs.
 struct Site {
   std::vector<std::unique_ptr<client::Client>> clients;  // by generator
   std::unique_ptr<Engine> engine;
@@ -121,7 +121,7 @@ absl::StatusOr<Site> OpenSite(const Cli& cli, const BenchFlags& flags, const loa
   return site;
 }
 
-// What `load` begins with.
+// Creates the object for `load`.
 absl::Status CreateObject(Site& site, const BenchFlags& flags, const load::Plan& plan,
                           const load::KeySet& keys) {
   CreateOptions options;
@@ -175,7 +175,7 @@ int ExitCode(const load::RunResult& result) {
   return interrupted.load(std::memory_order_relaxed) ? kExitInterrupted : kExitOk;
 }
 
-// Before a workload on an engine of this process: what it asks for must be there.
+// Loads an engine of this process before a workload: its keys must exist.
 absl::StatusOr<int> LoadEngine(Site& site, const BenchFlags& flags, const load::Plan& plan,
                                const load::KeySet& keys) {
   if (const absl::Status status = CreateObject(site, flags, plan, keys); !status.ok()) {
@@ -213,7 +213,7 @@ int RunBench(const Cli& cli, const BenchFlags& flags, const Flags& verb) {
       return Report(absl::NotFoundError(absl::StrCat(
           found.message(), "; `eris bench load --object ", plan->object, "` makes and fills it")));
     }
-    // A server that answers data calls alone, as bench/remote/echo_server.cc, knows no catalogue.
+    // A server with only data calls, such as bench/remote/echo_server.cc, has no catalogue.
     if (!found.ok() && !absl::IsUnimplemented(found)) return Report(found);
   } else if (site->engine) {
     const absl::StatusOr<int> code = LoadEngine(*site, flags, *plan, keys);

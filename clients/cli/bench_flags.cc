@@ -19,10 +19,10 @@ using load::Operation;
 constexpr uint32_t kPercentMax = 100;
 constexpr uint64_t kU64Max = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kGeneratorsMax = 1024;
-constexpr double kRateMin = 0.001;                // of an open loop
-constexpr uint32_t kRequestsUnderWayMax = 65536;  // of all streams of a connection
+constexpr double kRateMin = 0.001;                // for an open loop
+constexpr uint32_t kRequestsUnderWayMax = 65536;  // for all streams of a connection
 
-// Refuses each of `names` that was given; `reason` says where they belong.
+// Refuses each of `names` that was given; `reason` says when they are allowed.
 absl::Status Refuse(const Flags& verb, std::initializer_list<const char*> names,
                     absl::string_view reason) {
   for (const char* name : names) {

@@ -1,4 +1,4 @@
-// The flags of `eris bench`, and what they come to: a plan, or what is wrong with them. One thread.
+// The flags of `eris bench`, and the plan made from them, or the error. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_BENCH_FLAGS_H_
 #define ERIS_CLIENTS_CLI_TEXT_BENCH_FLAGS_H_
 
@@ -27,10 +27,10 @@ struct BenchFlags {
   load::Plan plan;
   OptionFlags engine;
 
-  // Parsing writes here: the flags must outlive `verb` and stay where they are.
+  // Parsing writes here: the flags must outlive `verb` and must not move.
   void AddTo(Flags& verb);
-  // The plan that they describe. `verb` says which were given. Errors: InvalidArgument (flags that
-  // do not go together).
+  // The plan described by the flags. `verb` tells which were given. Errors: InvalidArgument (flags
+  // that exclude each other).
   absl::StatusOr<load::Plan> ToPlan(const Flags& verb) const;
 
  private:

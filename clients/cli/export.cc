@@ -18,7 +18,7 @@ namespace {
 struct ExportFlags {
   std::string object;
   std::string path;
-  std::string format;  // empty: by the file's name
+  std::string format;  // empty: from the file's name
 
   bool IsTbl() const { return format.empty() ? IsTblPath(path) : format == "tbl"; }
 };

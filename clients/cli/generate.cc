@@ -21,7 +21,8 @@ struct GenerateFlags {
   SampleScale scale;
 };
 
-// Returns the rows written; stops where nobody reads `output` any more. Errors: Cancelled.
+// Returns the number of rows written; stops when the reader of `output` has closed it. Errors:
+// Cancelled.
 absl::StatusOr<uint64_t> WriteRows(const GenerateFlags& flags, Output& output) {
   uint64_t rows = 0;
   std::string text;

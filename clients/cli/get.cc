@@ -21,7 +21,7 @@
 namespace eris::cli {
 namespace {
 
-// Keys of one lookup of strings: an answer is as long as they are.
+// Keys of one lookup of strings, which bounds the length of an answer.
 constexpr size_t kStringsPerRequest = 4096;
 
 struct GetFlags {
@@ -30,7 +30,7 @@ struct GetFlags {
   ByteFlags bytes;
 };
 
-// Rows [from, from + count) of columns of fixed width.
+// Rows [from, from + count) of fixed-width columns.
 client::OwnedRows Slice(const client::OwnedRows& rows, uint64_t from, uint64_t count) {
   client::OwnedRows slice{.rows = count};
   for (const ColumnBuffers& column : rows.columns) {
@@ -40,7 +40,7 @@ client::OwnedRows Slice(const client::OwnedRows& rows, uint64_t from, uint64_t c
   return slice;
 }
 
-// One run of the verb.
+// One execution of the verb.
 class Getter {
  public:
   Getter(const Cli& cli, const Cli::ObjectClient& to, const ByteFlags& flags)
@@ -73,7 +73,7 @@ class Getter {
   }
 
  private:
-  // In pieces whose strings fit an answer.
+  // In pieces whose strings fit in an answer.
   absl::Status Ask() {
     for (uint64_t done = 0; done < keys_.rows && output_.open();) {
       client::OwnedRows keys = Slice(keys_, done, std::min<uint64_t>(at_once_, keys_.rows - done));
@@ -120,7 +120,7 @@ class Getter {
   const bool raw_;
   Output output_;
   RowPrinter printer_;
-  client::OwnedRows keys_;  // not asked for yet
+  client::OwnedRows keys_;  // not requested
   size_t keys_max_ = 0;
   size_t at_once_ = kKeysPerRequest;
   uint64_t asked_ = 0;

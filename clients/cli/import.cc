@@ -1,4 +1,4 @@
-// eris import: loads a CSV or .tbl file through one stream of writes, and creates the object first,
+// eris import: loads a CSV or .tbl file through one stream of writes. First creates the object,
 // with bounds from a sample of the file.
 #include <algorithm>
 #include <cstdio>
@@ -29,14 +29,14 @@
 namespace eris::cli {
 namespace {
 
-// What the file is loaded into.
+// The object that the file is loaded into.
 struct Target {
-  CreateOptions object;               // its kind and schema; if it is missing its bounds, too
-  bool missing = false;               // it is still to be created
+  CreateOptions object;               // its kind and schema; if it is missing, its bounds too
+  bool missing = false;               // it must be created
   std::optional<ObjectId> created{};  // by this import
 };
 
-// The object that the flags describe where there is none, or where they have a schema.
+// The object described by the flags if it is missing, or if they have a schema.
 absl::StatusOr<CreateOptions> DescribedObject(const ImportFlags& flags) {
   if (!flags.create.schema.empty() || !flags.create.key_type.empty() ||
       flags.KeyColumns(1).size() == 1) {
@@ -47,7 +47,7 @@ absl::StatusOr<CreateOptions> DescribedObject(const ImportFlags& flags) {
   return pairs.Options("", "");
 }
 
-// Errors: InvalidArgument unless an object that exists is as the flags say.
+// Errors: InvalidArgument if an existing object differs from the flags.
 absl::Status CheckExisting(const ImportFlags& flags, const ObjectInfo& found) {
   const ObjectFlags& given = flags.create;
   const std::string& name = flags.object;
@@ -78,7 +78,7 @@ absl::Status CheckExisting(const ImportFlags& flags, const ObjectInfo& found) {
     }
     if (given.schema.empty()) return absl::OkStatus();
   }
-  // Of --schema and --key one is enough: the other is the object's.
+  // One of --schema and --key is enough: the object has the other.
   Schema wanted = found.schema;
   if (!given.schema.empty()) {
     absl::StatusOr<Schema> schema = ParseSchema(given.schema, flags.key);
@@ -115,7 +115,7 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
   return target;
 }
 
-// How the file is read for a target of that kind and schema.
+// The format for reading the file into a target of that kind and schema.
 absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const CreateOptions& target) {
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
@@ -123,7 +123,7 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const CreateOpt
   if (flags.IsTbl() && !flags.header) format.header = false;
   if (target.kind == ObjectKind::kTable || target.kind == ObjectKind::kHeapTable) return format;
   format.string_bytes_max = kValueBytesMax;
-  // By the names of --schema, or columns that are chosen.
+  // By the names of --schema, or by chosen columns.
   if (!flags.create.schema.empty()) return format;
   const size_t parts = target.schema.key.size();
   ColumnChoice choice{flags.KeyColumns(parts), flags.value, flags.table};
@@ -167,7 +167,7 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
   const absl::StatusOr<ObjectInfo> info = client.Create(flags.object, options);
   if (info.ok()) target.created = info->id;
   if (!absl::IsAlreadyExists(info.status())) return info.status();
-  // Another import has been faster: its object must be as ours would be.
+  // Another import was faster: its object must be the same as ours.
   const absl::StatusOr<ObjectInfo> other = client.Get(flags.object);
   const bool same = other.ok() && other->kind == options.kind && other->schema == options.schema;
   return same ? absl::OkStatus() : info.status();
@@ -182,10 +182,11 @@ LoadOptions OptionsOf(const ImportFlags& flags, const InputFile& input, const Ta
           .file_bytes = input.bytes()};
 }
 
-// Bounds batches so that their messages are no longer than the server takes: one half for values of
-// fixed width, whatever text they have, and one for the text of strings.
+// Limits batches so that their messages fit the server's limit: one half for fixed-width values,
+// whatever text they have, and one for the text of strings.
 void FitMessages(client::Client& client, const Schema& schema, LoadOptions& options) {
-  constexpr uint64_t kUnknown = 2 << 20;  // the least that a server takes unless it is told to
+  // the minimum limit of a server, unless configured otherwise
+  constexpr uint64_t kUnknown = 2 << 20;
   constexpr uint64_t kNames = 64 << 10;
   const absl::StatusOr<client::ServerInfo> server = client.Server();
   uint64_t most = server.ok() ? server->receive_message_bytes_max : kUnknown;
@@ -193,7 +194,7 @@ void FitMessages(client::Client& client, const Schema& schema, LoadOptions& opti
   uint64_t row_bytes = 0;
   for (const auto& column : schema.columns) {
     constexpr uint32_t kOffset = sizeof(uint32_t);
-    row_bytes += std::max(ColumnValueBytes(column.type), kOffset) + 1;  // and a bit of validity
+    row_bytes += std::max(ColumnValueBytes(column.type), kOffset) + 1;  // plus a validity bit
   }
   options.rows_max = std::clamp<uint64_t>(most / 2 / row_bytes, 1, options.rows_max);
   options.text_bytes_max = std::min(options.text_bytes_max, most / 2);
@@ -225,7 +226,7 @@ int Show(const Cli& cli, const ImportFlags& flags, const LoadedRows& loaded, boo
   return output.Finish(kExitOk);
 }
 
-// Reads the file by --schema as an import would, and sends nothing.
+// Reads the file by --schema like an import, but sends nothing.
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
   Target target;
   const absl::StatusOr<CreateOptions> described = DescribedObject(flags);

@@ -1,4 +1,4 @@
-// The eris program: one verb per file beside this one.
+// The eris program. Each verb is in its own file of this folder.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ constexpr char kFooter[] =
     "  eris stats\n"
     "Each verb has its own: eris help import, or eris import --help\n";
 
-// A descriptor of the three that is closed would go to the next file or connection, and what is
-// written to stdout into that. Reading and writing go on to fail.
+// If one of the three standard descriptors is closed, the next opened file or connection would get
+// its number, and output to stdout would go there. With this, reading and writing still fail.
 void KeepStandardDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     const bool closed = fcntl(fd, F_GETFD) == -1 && errno == EBADF;
@@ -54,7 +54,7 @@ void KeepStandardDescriptors() {
 
 int main(int argc, char** argv) {
   KeepStandardDescriptors();
-  // A reader that has gone shows as EPIPE, which output.h turns into a quiet end.
+  // A closed reader is reported as EPIPE, which output.h turns into a quiet end.
   std::signal(SIGPIPE, SIG_IGN);
 
   eris::cli::Cli cli;

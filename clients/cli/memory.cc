@@ -1,4 +1,4 @@
-// eris memory: the accounts of a running server's memory. eris memory verify: where its pages lie.
+// eris memory: the memory accounts of a running server. eris memory verify: where its pages are.
 #include <memory>
 #include <string>
 
@@ -42,7 +42,7 @@ int RunVerify(const Cli& cli, const MemoryFlags& flags) {
   const absl::StatusOr<MemoryVerification> verification = (*client)->VerifyMemory(options);
   if (!verification.ok()) {
     const int code = Report(verification.status());
-    // Its system, or its age, does not let it.
+    // Its system, or an old version, does not allow it.
     return absl::IsUnimplemented(verification.status()) ||
                    absl::IsPermissionDenied(verification.status())
                ? kExitUnverified

@@ -22,13 +22,13 @@
 namespace eris::cli {
 namespace {
 
-// Bytes of strings in one request: servers take messages of 32 MiB unless told otherwise.
+// Bytes of strings in one request: servers accept messages of 32 MiB by default.
 constexpr size_t kStringBytesPerRequest = 8 << 20;
 
 struct WriteFlags {
   std::string object;
   std::vector<std::string> arguments;
-  bool if_absent = false;  // one of the three at most
+  bool if_absent = false;  // at most one of these three
   bool if_present = false;
   bool compare_and_set = false;
   ByteFlags bytes;
@@ -40,8 +40,8 @@ struct WriteFlags {
   }
 };
 
-// What a mode answers for each row, beside the key: whether it was written and the value before, of
-// adds the sum; kUpsert and kErase show no rows.
+// Whether the mode answers a row for each key: whether it was written and the previous value, or
+// for adds the sum. kUpsert and kErase show no rows.
 bool ShowsOutcomes(WriteMode mode) {
   return mode == WriteMode::kInsertIfAbsent || mode == WriteMode::kReplaceIfPresent ||
          mode == WriteMode::kCompareAndSet;
@@ -58,7 +58,7 @@ Schema AnswerSchema(const Schema& object, WriteMode mode) {
   return schema;
 }
 
-// One run of a verb.
+// One execution of a verb.
 class Writer {
  public:
   Writer(const Cli& cli, const Cli::ObjectClient& to, const WriteSyntax& syntax)
@@ -150,10 +150,10 @@ class Writer {
   const Schema answer_;
   Output output_;
   RowPrinter printer_;
-  RowsToWrite batch_;  // of the request at hand
+  RowsToWrite batch_;  // of the current request
   uint64_t sent_ = 0;
   uint64_t existed_ = 0;
-  uint64_t missed_ = 0;  // keys whose condition did not hold
+  uint64_t missed_ = 0;  // keys whose condition failed
 };
 
 // What the mode is not for. Errors: FailedPrecondition.

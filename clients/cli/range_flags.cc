@@ -10,7 +10,7 @@
 namespace eris::cli {
 namespace {
 
-// Leaves `out` as it is where the option was not given.
+// Leaves `out` unchanged if the option was not given.
 template <class T>
 absl::Status Read(absl::string_view option, const std::string& text, absl::StatusOr<T> read,
                   T& out) {

@@ -1,8 +1,8 @@
-// The options that tell which rows of an object are meant: a range of keys, and one of values.
-// Shared by scan, aggregate and count. One thread.
+// The options that select rows of an object: a range of keys, and one of values. Shared by scan,
+// aggregate and count. One thread.
 //
-// A bound of two-part keys is a whole key, or a first part alone: from 7 begins with its first row,
-// and up to 7 ends before it.
+// A bound of two-part keys is a complete key, or only a first part: from 7 begins with its first
+// row, and up to 7 ends before it.
 #ifndef ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
 #define ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
 

@@ -1,4 +1,4 @@
-// eris scan: rows of a key range, in key order; of a table what a query asks for.
+// eris scan: rows of a key range, in key order; for a table the result of a query.
 #include <memory>
 #include <string>
 
@@ -19,7 +19,7 @@ struct ScanVerbFlags {
   std::string object;
   ScanFlags scan;
   ByteFlags bytes;
-  std::string format;  // empty: as the program's --output says
+  std::string format;  // empty: the program's --output
 };
 
 int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {

@@ -14,7 +14,7 @@
 namespace eris::cli {
 namespace {
 
-// Reads one flag's text, and says which flag it is where it is wrong.
+// Parses one flag's text; errors name the flag.
 template <class Parse, class Out>
 absl::Status ReadFlag(absl::string_view flag, const std::string& text, Parse parse, Out& out) {
   if (text.empty()) return absl::OkStatus();
@@ -26,7 +26,7 @@ absl::Status ReadFlag(absl::string_view flag, const std::string& text, Parse par
   return absl::OkStatus();
 }
 
-// Errors: InvalidArgument, naming the flag, unless all names are UTF-8.
+// Errors: InvalidArgument, naming the flag, if a name is not UTF-8.
 absl::Status CheckNames(absl::string_view flag, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::string problem = CheckName(name);
@@ -56,7 +56,7 @@ absl::Status CheckNames(const Query& query) {
   return status;
 }
 
-// The columns of the object's key alone.
+// Only the columns of the object's key.
 std::vector<NamedExpression> KeyColumnsOf(const Schema& schema) {
   std::vector<NamedExpression> columns;
   for (const uint32_t column : schema.key) {

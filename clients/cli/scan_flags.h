@@ -1,4 +1,4 @@
-// Which rows of an object `eris scan` and `eris export` write, and how. One thread.
+// The options of `eris scan` and `eris export` for selecting and printing rows. One thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_SCAN_FLAGS_H_
 #define ERIS_CLIENTS_CLI_FILES_SCAN_FLAGS_H_
 
@@ -18,25 +18,25 @@
 namespace eris::cli {
 
 struct ScanFlags {
-  RangeFlags range{};  // of indexes, as reverse
+  RangeFlags range{};  // for indexes, like reverse
   bool reverse = false;
   uint64_t limit = 0;
   bool keys_only = false;
-  std::string filter{};  // of tables, as those below
+  std::string filter{};  // for tables, like those below
   std::string columns{};
   std::string aggregates{};
   std::string group_by{};
   std::string into{};
 
   void AddTo(Flags& verb);
-  // Errors: InvalidArgument, naming the flag and the place in its text; flags that are not for an
-  // object of that kind.
+  // Errors: InvalidArgument, naming the flag and the position in its text; flags for another kind
+  // of object.
   absl::StatusOr<Query> QueryOf(const ObjectInfo& object) const;
 };
 
-// Writes the rows to the sink, up to the end or until nobody reads `output`, which the sink writes
-// to, any more. `one_moment`: a scan that goes on at a later moment is Aborted, else it is said on
-// stderr. Errors: those of both; Cancelled (CatchInterrupts).
+// Writes the rows to the sink, until the end or until the reader of `output`, which the sink writes
+// to, has closed it. `one_moment`: a scan that continues at a later moment is Aborted; otherwise
+// this is reported on stderr. Errors: those of both; Cancelled (CatchInterrupts).
 absl::Status WriteScan(client::ScanReader& reader, bool one_moment, const Output& output,
                        RowSink& sink);
 

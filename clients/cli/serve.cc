@@ -1,5 +1,5 @@
-// eris serve: defaults, then the configuration file, the environment and the flags; then
-// server/serve.h takes over.
+// eris serve: defaults, then the configuration file, the environment and the flags; server/serve.h
+// does the rest.
 #include "server/serve.h"
 
 #include <cstdio>
@@ -34,7 +34,7 @@ int RunServe(const ServeFlags& flags) {
     const absl::Status status = server::ApplyConfigFile(flags.config_file, &config);
     if (!status.ok()) {
       Report(status);
-      return kExitInvalid;  // a file that is missing is wrong input, too
+      return kExitInvalid;  // a missing file is invalid input too
     }
   }
   absl::Status status = CheckEnvironment(EnvironmentNames());

@@ -1,5 +1,5 @@
-// eris topology: the machine and where the AEUs are; with --explain on this machine, before
-// anything is started.
+// eris topology: the machine and the placement of the AEUs; with --explain for this machine,
+// without starting anything.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// What the program is built from. Any thread.
+// The version of the program's sources. Any thread.
 #ifndef ERIS_CLIENTS_CLI_VERSION_H_
 #define ERIS_CLIENTS_CLI_VERSION_H_
 
@@ -7,8 +7,8 @@
 namespace eris::cli {
 
 const char* ProjectVersion();  // "0.1.0"
-// Abbreviated, with "-changed" where the sources are not those of the commit; "unknown" where they
-// are of no repository.
+// Abbreviated, with "-changed" if the sources differ from the commit; "unknown" outside a
+// repository.
 const char* Commit();
 // "0.1.0 (commit 0123456789ab)"
 inline std::string VersionText() {

@@ -1,4 +1,4 @@
-// The time that generators live by: monotonic nanoseconds. Tests drive one by hand.
+// The clock of generators: monotonic nanoseconds. Tests set it by hand.
 #ifndef ERIS_CLIENTS_LOAD_CLOCK_H_
 #define ERIS_CLIENTS_LOAD_CLOCK_H_
 

@@ -97,7 +97,7 @@ void EmbeddedTarget::Handle(Event& event) {
     const absl::Span<const uint64_t> keys = event.chunk->Uint64s(0);
     sink_.OnRows(request, reinterpret_cast<const char*>(keys.data()),
                  reinterpret_cast<const char*>(event.chunk->Uint64s(1).data()), keys.size());
-    event.chunk.reset();  // back to the pool, before another one is asked for
+    event.chunk.reset();  // returned to the pool before the next one is requested
     NextChunk(request);
     return;
   }

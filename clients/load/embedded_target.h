@@ -1,5 +1,5 @@
-// An engine in this process, through a session of its own: no wire, no server. One thread; the
-// engine's completion thread hands answers over.
+// An engine in this process, through its own session: no wire, no server. One thread; the engine's
+// completion thread passes answers to it.
 #ifndef ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_
 #define ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_
 
@@ -17,25 +17,25 @@ namespace eris::load {
 
 class EmbeddedTarget final : public Target {
  public:
-  // `engine` and `sink` must outlive the target. `slots`: requests under way at most. Without an
-  // object of that name all requests are answered by the error that says so.
+  // `engine` and `sink` must outlive the target. `slots`: maximum number of concurrent requests. If
+  // the object does not exist, all requests are answered with that error.
   EmbeddedTarget(Engine& engine, const std::string& object, uint32_t slots, AnswerSink& sink);
-  // REQUIRES: nothing under way.
+  // REQUIRES: no request in flight.
   ~EmbeddedTarget() override;
 
-  // May block up to Options::send_wait_ms_max while AEUs take nothing.
+  // May block up to Options::send_wait_ms_max while AEUs accept nothing.
   void Send(Request& request) override;
   void Await(int64_t deadline_ns) override;
   void Cancel() override;
   absl::Status Close() override { return absl::OkStatus(); }
 
  private:
-  // What the completion thread hands over of one request.
+  // An answer that the completion thread passes on.
   struct Event {
     Request* request = nullptr;
     absl::Status status{};
     BatchResult batch{};
-    std::shared_ptr<const Chunk> chunk{};  // of a scan
+    std::shared_ptr<const Chunk> chunk{};  // for a scan
   };
 
   void Post(Event event);
@@ -56,7 +56,7 @@ class EmbeddedTarget final : public Target {
   std::vector<std::shared_ptr<Pending>> pending_;  // by slot
   std::vector<std::unique_ptr<Scan>> scans_;       // by slot
 
-  // Guarded by mu_: the completion thread fills, the generator's empties.
+  // Guarded by mu_: the completion thread fills it, the generator's thread empties it.
   absl::Mutex mu_;
   std::vector<Event> done_ ABSL_GUARDED_BY(mu_);
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-// The longest wait before a look at whether another generator has stopped the run.
+// The longest wait before checking whether another generator has stopped the run.
 constexpr int64_t kStopLookNs = 50'000'000;
 constexpr uint64_t kNotSentSteps = 100'000;
 
@@ -27,7 +27,7 @@ double ThreadCpuSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// gRPC's own words for a connection that ended under a call.
+// gRPC's texts for a connection that ended during a call.
 bool IsCutOff(const absl::Status& status) {
   return absl::StrContains(status.message(), "Socket closed") ||
          absl::StrContains(status.message(), "Connection reset") ||
@@ -115,7 +115,7 @@ void Generator::Run(Target& target, int64_t start_ns) {
 
 void Generator::CountNotSent(int64_t now_ns) {
   const int64_t end_ns = std::min(now_ns, end_ns_);
-  // Of very many each of these stands for several.
+  // If there are very many, each counts for several.
   const uint64_t step = 1 + arrivals_.Backlog(end_ns) / kNotSentSteps;
   for (uint64_t left = requests_max_ - result_.sent; arrivals_.due_ns() < end_ns && left > 0;) {
     const uint64_t requests = std::min(step, left);
@@ -217,7 +217,7 @@ void Generator::PrepareScan(Request& request) {
   const uint64_t number = request.keys[0];
   request.keys[0] = request.rows_max == 0 ? 0 : keys_.Key(number);
   request.next_number = request.rows_max == 0 ? 0 : number;
-  if (number >= keys_.count()) {  // inserted: it stands behind, or between, keys of the set
+  if (number >= keys_.count()) {  // inserted: the key is after, or between, keys of the set
     request.next_number = std::min(keys_.NumberOf(request.keys[0]) + 1, keys_.count());
   }
 }
@@ -279,7 +279,7 @@ void Generator::WriteWhatWasRead(Request& request, const Answer& answer) {
   if (plan_.verify) request.wrong = CountWrong(request, answer, false);
   std::memcpy(request.values.data(), answer.values.data(), answer.values.size());
   request.writing = true;
-  request.read_ns = request.sent_ns;  // the target sets that anew
+  request.read_ns = request.sent_ns;  // the target sets that again
   target_->Send(request);
 }
 
@@ -332,7 +332,7 @@ void Generator::CountError(const Request& request, const absl::Status& status) {
     ++interval_.failed;
     if (interval_.first_failure.ok()) interval_.first_failure = error;
   }
-  // One is enough to fail the run, and more of them would only flood it. Relaxed: as in Ending.
+  // One failure ends the run; more would only flood the report. Relaxed: as in Ending.
   stop_.store(true, std::memory_order_relaxed);
   if (interval_.first_error.empty()) interval_.first_error = error.ToString();
 }
@@ -348,7 +348,7 @@ void Generator::EndInterval(int64_t now_ns) {
     result_.tally.MergeErrors(interval_);
     for (OperationTally& one : interval_.operations) {
       result_.warm += one.answered;
-      // Wrong is wrong, whenever it is found.
+      // A wrong answer counts whenever it is found.
       const size_t index = &one - interval_.operations.data();
       result_.tally.operations[index].wrong += one.wrong;
     }

@@ -1,5 +1,5 @@
-// One generator of load: makes requests, keeps them under way, checks their answers and counts. It
-// runs in one thread, with a target of its own; Take alone may be called from others.
+// One generator of load: makes requests, keeps them in flight, checks their answers and counts.
+// Runs in one thread, with its own target; only Take may be called from other threads.
 #ifndef ERIS_CLIENTS_LOAD_GENERATOR_H_
 #define ERIS_CLIENTS_LOAD_GENERATOR_H_
 
@@ -19,15 +19,15 @@
 
 namespace eris::load {
 
-// What a generator has done, read after Run.
+// The results of a generator, valid after Run.
 struct GeneratorResult {
-  Tally tally;            // behind the warm-up
+  Tally tally;            // after the warm-up
   uint64_t sent = 0;      // requests, in the whole run
-  uint64_t answered = 0;  // of those, in whatever way
-  uint64_t warm = 0;      // of those: with OK during the warm-up
-  int64_t begun_ns = 0;   // of what is measured
+  uint64_t answered = 0;  // part of sent, with any status
+  uint64_t warm = 0;      // part of answered: with OK during the warm-up
+  int64_t begun_ns = 0;   // of the measured part
   int64_t ended_ns = 0;
-  double cpu_s = 0;  // processor time of the thread in between
+  double cpu_s = 0;  // processor time of the thread in the measured part
 };
 
 class Generator : private AnswerSink {
@@ -38,16 +38,16 @@ class Generator : private AnswerSink {
             std::atomic<bool>& stop);
 
   AnswerSink& sink() { return *this; }
-  // Runs the load against `target`, which tells its answers to sink(). Blocks until the run is over
-  // and everything sent has been answered. `start_ns`: of the clock, when the run begins; the same
-  // for all generators.
+  // Runs the load against `target`, which passes its answers to sink(). Blocks until the run has
+  // ended and everything sent has been answered. `start_ns`: when the run begins, on the clock; the
+  // same for all generators.
   void Run(Target& target, int64_t start_ns);
   // Valid after Run.
   const GeneratorResult& result() const { return result_; }
 
-  // Moves what was counted in past intervals to `into`. Any thread.
+  // Moves the counts of past intervals to `into`. Any thread.
   void Take(Tally& into);
-  // The end of the interval that `now_ns` lies in: intervals begin anew behind the warm-up.
+  // The end of the interval that contains `now_ns`: intervals begin again after the warm-up.
   static int64_t IntervalEnd(const Plan& plan, int64_t start_ns, int64_t now_ns);
 
  private:
@@ -67,9 +67,9 @@ class Generator : private AnswerSink {
   void CountError(const Request& request, const absl::Status& status);
   void Count(Request& request, const Answer& answer);
   void AwaitAnswers(int64_t now_ns);
-  // What was due and has found no room waited at least until `now_ns`, the run's end.
+  // Requests that were due but had no room waited at least until `now_ns`, the run's end.
   void CountNotSent(int64_t now_ns);
-  // Hands over what the interval that has ended has counted.
+  // Publishes the counts of the ended interval.
   void EndInterval(int64_t now_ns);
   bool Ending(int64_t now_ns) const;
 
@@ -82,7 +82,7 @@ class Generator : private AnswerSink {
 
   // Owned by the thread of Run.
   KeyPicker picker_;
-  Random random_;  // for all but the keys
+  Random random_;  // for everything except the keys
   Target* target_ = nullptr;
   std::vector<Request> requests_;
   std::vector<Request*> free_;
@@ -91,11 +91,11 @@ class Generator : private AnswerSink {
   uint64_t requests_max_ = 0;
   uint64_t load_next_ = 0, load_end_ = 0;  // loading: places in the spread order
   uint64_t inserts_sent_ = 0;
-  uint64_t inserted_ = 0;                    // all inserts before have been answered
+  uint64_t inserted_ = 0;                    // all inserts before this number have been answered
   std::vector<uint64_t> inserts_under_way_;  // by slot: the first of its inserts, or kNone
   double now_s_ = 0;                         // since the start
   int64_t start_ns_ = 0, warm_end_ns_ = 0, end_ns_ = 0, interval_end_ns_ = 0;
-  int64_t progress_ns_ = 0;  // the last answer or row, or the first request after none
+  int64_t progress_ns_ = 0;  // time of the last answer or row, or of the first request after none
   double cpu_begun_s_ = 0;
   bool exhausted_ = false;
   bool cancelled_ = false;

@@ -1,6 +1,5 @@
-// Latencies in buckets whose width grows with the value: 128 per power of two, so that a percentile
-// is at most 0.8 % above the truth, from 1 ns to centuries, in 58 KB. One thread; Merge joins those
-// of many.
+// Latencies in buckets whose width grows with the value: 128 per power of two, so a percentile is
+// at most 0.8 % too high, from 1 ns to centuries, in 58 KB. One thread; Merge joins several.
 #ifndef ERIS_CLIENTS_LOAD_HISTOGRAM_H_
 #define ERIS_CLIENTS_LOAD_HISTOGRAM_H_
 
@@ -15,9 +14,9 @@ namespace eris::load {
 
 class Histogram {
  public:
-  // `times` values of `ns`.
+  // Adds `times` values of `ns`.
   void Add(uint64_t ns, uint64_t times = 1) {
-    // On the first value: most kinds of operation never come up in a run.
+    // Allocated at the first value: most kinds of operation do not occur in a run.
     if (counts_.empty()) counts_.resize(kBuckets);
     counts_[BucketOf(ns)] += times;
     count_ += times;
@@ -65,7 +64,8 @@ class Histogram {
   static constexpr uint64_t kSub = 1u << kSubBits;
   static constexpr size_t kBuckets = (64 - kSubBits + 1) * kSub;
 
-  // Values under 2 * kSub have a bucket each; above, the leading kSubBits + 1 bits name it.
+  // Values under 2 * kSub have a bucket each; above that the leading kSubBits + 1 bits determine
+  // it.
   static size_t BucketOf(uint64_t ns) {
     if (ns < 2 * kSub) return ns;
     const int shift = std::bit_width(ns) - 1 - kSubBits;

@@ -37,7 +37,7 @@ KeyPicker::KeyPicker(const KeySet& keys, const PickerOptions& options,
 void KeyPicker::PickHot(absl::Span<uint64_t> numbers, uint64_t first) {
   for (uint64_t& number : numbers) {
     const bool hot = random_.Below(100) < options_.hot_percent;
-    // Of what is not hot every number is as likely.
+    // All numbers that are not hot are equally likely.
     const uint64_t offset = hot || hot_count_ == count_
                                 ? random_.Below(hot_count_)
                                 : hot_count_ + random_.Below(count_ - hot_count_);

@@ -1,5 +1,5 @@
-// Which keys are asked for next: numbers of the key set by one of the distributions, a batch at a
-// time. One picker per generator; one thread.
+// Chooses the next keys: numbers of the key set by one of the distributions, a batch at a time. One
+// picker per generator; one thread.
 #ifndef ERIS_CLIENTS_LOAD_KEY_PICKER_H_
 #define ERIS_CLIENTS_LOAD_KEY_PICKER_H_
 
@@ -16,36 +16,37 @@ namespace eris::load {
 
 struct PickerOptions {
   Distribution distribution = Distribution::kUniform;
-  double key_part = 1;     // the lowest so much of the key space; the rest is never asked for
-  double hot_part = 0.01;  // of that, for kHot and kShifting
+  double key_part = 1;     // only the lowest part of the key space is used
+  double hot_part = 0.01;  // fraction of that, for kHot and kShifting
   uint32_t hot_percent = 90;
   double shift_s = 10;
   uint64_t seed = 1;
-  // This picker and all there are, at most as many as keys: they share out what is sequential, and
-  // what is inserted.
+  // The index of this picker and the number of all, at most as many as keys: they divide sequential
+  // keys and inserts among them.
   uint32_t index = 0;
   uint32_t pickers = 1;
 };
 
 class KeyPicker {
  public:
-  // `keys` must outlive the picker. `zipf`: of count(), for the three distributions that need it.
+  // `keys` must outlive the picker. `zipf`: for count() keys, for the three distributions that need
+  // it.
   KeyPicker(const KeySet& keys, const PickerOptions& options, const std::optional<Zipf>& zipf);
 
-  // How many of the set's numbers are ever picked; at least 1.
+  // How many of the set's numbers can be picked; at least 1.
   uint64_t count() const { return count_; }
   static uint64_t CountOf(const KeySet& keys, double key_part);
 
-  // Fills `numbers`. `elapsed_s` since the run began moves the hot range; the first `inserted`
-  // inserts of this picker are known to be there: kLatest picks from them.
+  // Fills `numbers`. `elapsed_s`, since the run began, moves the hot range. The first `inserted`
+  // inserts of this picker are known to exist: kLatest picks from them.
   void Pick(absl::Span<uint64_t> numbers, double elapsed_s, uint64_t inserted);
 
-  // A number that is in no set and is never inserted, for each of the set.
+  // For each number of the set a number outside it that is never inserted.
   uint64_t MissingNumber(uint64_t number) const {
     return number + keys_.count() * (KeySet::kGenerations - 1);
   }
   // The number that the index-th insert of this picker adds; after kGenerations - 2 times the set's
-  // keys they begin anew.
+  // keys they start over.
   uint64_t InsertNumber(uint64_t index) const {
     return keys_.count() + options_.index + index % inserts_max_ * options_.pickers;
   }

@@ -14,8 +14,8 @@ uint64_t PlaceOf(uint64_t number, double stride) {
   return ToBelow(Mix(number), stride) & ~kGenerationMask;
 }
 
-// index * factor modulo count: a permutation, as the two are coprime. The quotient from floating
-// point is off by one at most, since both are below 2^40.
+// index * factor modulo count: a permutation, because the two are coprime. The floating-point
+// quotient is off by at most one, since both are below 2^40.
 uint64_t Permuted(uint64_t index, uint64_t factor, double part, uint64_t count) {
   const auto quotient = static_cast<uint64_t>(
       static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(index)) * part));
@@ -31,8 +31,8 @@ uint64_t CoprimeNear(uint64_t wanted, uint64_t count) {
   }
 }
 
-// Places stay clear of the stride's end, so that rounding cannot lift one into the next stride, and
-// of the conversion's limit.
+// Places stay away from the stride's end, so that rounding cannot move one into the next stride,
+// and below the conversion's limit.
 double Places(uint64_t stride) {
   return std::min(static_cast<double>(stride) * (1 - 0x1p-20), 0x1p62);
 }
@@ -68,9 +68,9 @@ ERIS_LOAD_WIDE uint64_t CountWrong(const uint64_t* keys, const char* values, siz
 KeySet::KeySet(uint64_t count, Layout layout)
     : count_(count),
       layout_(layout),
-      // A multiple of the generations: the lowest bits of slot * stride are then 0.
+      // A multiple of the generations: then the lowest bits of slot * stride are 0.
       stride_(~uint64_t{0} / count & ~kGenerationMask),
-      // Near the golden section, neighbouring indices come to lie far apart.
+      // Near the golden ratio, adjacent indices are far apart.
       spread_(CoprimeNear(static_cast<uint64_t>(static_cast<double>(count) * 0.6180339887), count)),
       spread_part_(static_cast<double>(spread_) / static_cast<double>(count)) {}
 

@@ -1,5 +1,5 @@
-// The keys and values of a load: both are functions of a number, so that every answer can be
-// checked, by any process and without a copy of the data. Immutable; any thread.
+// The keys and values of a load: both are functions of a number, so any process can check every
+// answer without a copy of the data. Immutable; any thread.
 //
 // Numbers 0 .. count-1 are the set, in key order: a range of numbers is a range of keys. Numbers
 // from count() on are keys outside the set, which inserts add and lookups can miss.
@@ -40,14 +40,14 @@ class KeySet {
   // Replaces numbers by their keys.
   void ToKeys(absl::Span<uint64_t> numbers) const;
 
-  // Whether a key may be one of the set, by its form.
+  // Whether a key has the form of one in the set.
   bool IsInSet(uint64_t key) const {
     return layout_ == Layout::kDense ? key < count_ : key % kGenerations == 0;
   }
-  // The number of a key of the set; of others where they lie among those.
+  // The number of a key of the set; for other keys, their position among those.
   uint64_t NumberOf(uint64_t key) const { return layout_ == Layout::kDense ? key : key / stride_; }
 
-  // All numbers below count() once, in an order that looks random and spreads evenly. REQUIRES:
+  // A permutation of all numbers below count() that looks random and spreads evenly. REQUIRES:
   // index < count().
   uint64_t Spread(uint64_t index) const;
   // Replaces indices by Spread of them.
@@ -59,14 +59,14 @@ class KeySet {
  private:
   uint64_t count_;
   Layout layout_;
-  uint64_t stride_;  // of the sparse layout
+  uint64_t stride_;  // for the sparse layout
   uint64_t spread_;  // coprime to count_
   double spread_part_;
 };
 
 // values[i] = ValueOf(keys[i]); equally long.
 void FillValues(absl::Span<const uint64_t> keys, absl::Span<uint64_t> values);
-// How many of `values`, little-endian u64 at any address, are not those of `keys`.
+// How many of `values`, little-endian u64 at any address, do not belong to `keys`.
 uint64_t CountWrongValues(absl::Span<const uint64_t> keys, const char* values);
 
 }  // namespace eris::load

@@ -9,7 +9,7 @@
 namespace eris::load {
 namespace {
 
-constexpr uint64_t kChunkRows = 32768;  // of a scan
+constexpr uint64_t kChunkRows = 32768;  // for a scan
 
 void SleepUntil(int64_t ns) {
   const timespec time{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};

@@ -1,4 +1,4 @@
-// A target that answers at once, and rightly: what the generator alone can do. One thread.
+// A target that answers at once, and correctly: measures the generator itself. One thread.
 #ifndef ERIS_CLIENTS_LOAD_NULL_TARGET_H_
 #define ERIS_CLIENTS_LOAD_NULL_TARGET_H_
 
@@ -13,12 +13,12 @@ namespace eris::load {
 
 class NullTarget final : public Target {
  public:
-  // Both must outlive the target. `new_keys`: upserts find nothing there before.
+  // Both must outlive the target. `new_keys`: upserts find no previous value.
   NullTarget(const KeySet& keys, AnswerSink& sink, bool new_keys)
       : keys_(keys), sink_(sink), new_keys_(new_keys) {}
 
   void Send(Request& request) override;
-  // Answers the oldest request; sleeps until the deadline where there is none.
+  // Answers the oldest request; sleeps until the deadline if there is none.
   void Await(int64_t deadline_ns) override;
   void Cancel() override {}
   absl::Status Close() override { return absl::OkStatus(); }

@@ -1,12 +1,12 @@
-// Random numbers of a load: splitmix64, in which each number depends on its index alone, so that a
-// loop over a batch has no chain of dependent steps. One thread.
+// Random numbers of a load: splitmix64, in which each number depends only on its index, so a loop
+// over a batch has no dependency chain. One thread.
 #ifndef ERIS_CLIENTS_LOAD_RANDOM_H_
 #define ERIS_CLIENTS_LOAD_RANDOM_H_
 
 #include <cstdint>
 
-// On x86-64 a loop marked so is compiled for AVX-512, too, and taken where the machine has it; it
-// then multiplies eight 64-bit words at once. Sanitizers cannot see through the dispatch.
+// On x86-64 a loop with this mark is compiled for AVX-512 too, and that version runs if the machine
+// supports it: it multiplies eight 64-bit words at once. Sanitizers cannot follow the dispatch.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ERIS_ASAN) && \
     !defined(ERIS_TSAN)
 #define ERIS_LOAD_WIDE __attribute__((target_clones("arch=x86-64-v4", "default"), optimize("O3")))
@@ -28,14 +28,16 @@ constexpr double ToUnit(uint64_t random) {
   // Signed: machines without AVX-512 convert those in one step.
   return static_cast<double>(static_cast<int64_t>(random >> 11)) * 0x1p-53;
 }
-// A random word as a number below `limit`, which is at most 2^62. Beyond 2^53 not all come up.
+// A random word as a number below `limit`, which is at most 2^62. Beyond 2^53 not all numbers
+// occur.
 constexpr uint64_t ToBelow(uint64_t random, double limit) {
   return static_cast<uint64_t>(static_cast<int64_t>(ToUnit(random) * limit));
 }
 
-// What a generator needs random numbers for: each has its own, or they would depend on each other.
+// The purposes of a generator's random numbers: each has its own sequence, otherwise they would
+// depend on each other.
 enum class Draws : uint64_t { kKeys, kKinds, kArrivals };
-// Of generator `index` of a run, below 4096.
+// For generator `index` of a run, below 4096.
 constexpr uint64_t SeedOf(uint64_t seed, uint32_t index, Draws draws) {
   return Mix(seed * 4096 + index) + static_cast<uint64_t>(draws);
 }

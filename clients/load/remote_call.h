@@ -1,5 +1,5 @@
-// The steps of gRPC calls under way on a completion queue, for remote_target.cc: a batch stream, a
-// unary call, and a scan. All run in the thread that takes from the queue.
+// The steps of running gRPC calls on a completion queue, for remote_target.cc: a batch stream, a
+// unary call, and a scan. All run in the thread that reads the queue.
 #ifndef ERIS_CLIENTS_LOAD_REMOTE_CALL_H_
 #define ERIS_CLIENTS_LOAD_REMOTE_CALL_H_
 
@@ -22,13 +22,13 @@
 
 namespace eris::load {
 
-// A step under way; its address is the tag in the queue.
+// A running step; its address is the tag in the queue.
 class Step {
  public:
   explicit Step(std::function<void(bool)> done) : done_(std::move(done)) {}
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
-  // Counts steps under way, so that whoever ends a queue knows when nothing is left in it.
+  // Counts running steps, so that the queue is ended only when it is empty.
   void* Start(uint64_t& under_way) {
     ++under_way;
     return this;
@@ -39,24 +39,24 @@ class Step {
   const std::function<void(bool)> done_;
 };
 
-// What one kind of request is in gRPC's messages.
+// Converts one kind of request to gRPC's messages.
 template <class RequestMessage, class ResponseMessage>
 struct Codec {
-  // Makes `message` of the request's columns; what it already has stays.
+  // Fills `message` with the request's columns; its other fields are unchanged.
   std::function<void(const Request&, RequestMessage& message)> encode;
-  // Tells the sink the answer.
+  // Passes the answer to the sink.
   std::function<void(Request&, const ResponseMessage&)> answer;
-  // Tells the sink an error.
+  // Passes an error to the sink.
   std::function<void(Request&, const absl::Status&)> fail;
 };
 
-// A bidirectional stream. One write and one read are under way; what is sent meanwhile waits.
+// A bidirectional stream. At most one write and one read are running; later requests wait.
 template <class RequestMessage, class ResponseMessage>
 class BatchCall {
  public:
   using Stream = grpc::ClientAsyncReaderWriter<RequestMessage, ResponseMessage>;
 
-  // `prepare(context)` is the stub's PrepareAsync method. `steps` counts steps under way.
+  // `prepare(context)` is the stub's PrepareAsync method. `steps` counts running steps.
   template <class Prepare>
   BatchCall(Codec<RequestMessage, ResponseMessage> codec, uint64_t& steps, const Prepare& prepare)
       : codec_(std::move(codec)), steps_(steps), stream_(prepare(&context_)) {
@@ -73,7 +73,7 @@ class BatchCall {
     Write();
   }
   void Cancel() { context_.TryCancel(); }
-  // The end of the stream follows, when all is answered.
+  // The stream ends when everything has been answered.
   void Close() {
     closing_ = true;
     Write();
@@ -93,7 +93,7 @@ class BatchCall {
       writing_ = true;
       stream_->Write(message_, wrote_.Start(steps_));
     } else if (closing_) {
-      writing_ = true;  // nothing is written any more
+      writing_ = true;  // nothing more is written
       stream_->WritesDone(closed_.Start(steps_));
     }
   }
@@ -105,7 +105,7 @@ class BatchCall {
   }
   void Wrote(bool ok) {
     writing_ = false;
-    // A stream that takes no more has ended: the read under way tells.
+    // A stream that accepts no more has ended: the running read reports it.
     open_ = open_ && ok;
     Write();
   }
@@ -160,7 +160,7 @@ class BatchCall {
   Step finished_{[this](bool) { Finished(); }};
 };
 
-// A call for each request, one at a time.
+// One call per request, one at a time.
 template <class RequestMessage, class ResponseMessage>
 class UnaryCall {
  public:
@@ -174,7 +174,7 @@ class UnaryCall {
   void Send(Request& request) {
     request_ = &request;
     codec_.encode(request, message_);
-    reader_.reset();  // it lives in the context's call
+    reader_.reset();  // it is allocated in the context's call
     context_.emplace();
     request.sent_ns = MonotonicNs();
     reader_ = prepare_(&*context_, message_);
@@ -203,18 +203,18 @@ class UnaryCall {
   RequestMessage message_;
   ResponseMessage response_;
   grpc::Status status_;
-  Request* request_ = nullptr;  // under way
+  Request* request_ = nullptr;  // in flight
   Step finished_{[this](bool) { Finished(); }};
 };
 
-// A call that brings many messages: one scan at a time.
+// A call with many messages: one scan at a time.
 template <class RequestMessage, class ResponseMessage>
 class ScanCall {
  public:
   using Reader = grpc::ClientAsyncReader<ResponseMessage>;
   using Prepare =
       std::function<std::unique_ptr<Reader>(grpc::ClientContext*, const RequestMessage&)>;
-  // `codec.answer` takes one message of many; `end` the scan's end.
+  // `codec.answer` gets each message; `end` gets the scan's end.
   using End = std::function<void(Request&, const absl::Status&)>;
 
   ScanCall(Codec<RequestMessage, ResponseMessage> codec, End end, uint64_t& steps, Prepare prepare)
@@ -226,7 +226,7 @@ class ScanCall {
   void Send(Request& request) {
     request_ = &request;
     codec_.encode(request, message_);
-    reader_.reset();  // it lives in the context's call
+    reader_.reset();  // it is allocated in the context's call
     context_.emplace();
     request.sent_ns = MonotonicNs();
     reader_ = prepare_(&*context_, message_);
@@ -255,7 +255,7 @@ class ScanCall {
   RequestMessage message_;
   ResponseMessage response_;
   grpc::Status status_;
-  Request* request_ = nullptr;  // under way
+  Request* request_ = nullptr;  // in flight
   Step started_{[this](bool ok) { Started(ok); }};
   Step read_{[this](bool ok) { ReadDone(ok); }};
   Step finished_{

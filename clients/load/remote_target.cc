@@ -18,8 +18,8 @@
 namespace eris::load {
 namespace {
 
-// gRPC's own waits end on whole milliseconds: the last two before a deadline are slept through in
-// short naps, with a look at the queue between.
+// gRPC's own waits end at whole milliseconds: the last two before a deadline are spent in short
+// sleeps, with a check of the queue in between.
 constexpr int64_t kCoarseNs = 2'000'000;
 constexpr int64_t kNapNs = 50'000;
 
@@ -29,7 +29,7 @@ gpr_timespec ToTimespec(int64_t ns) {
           .clock_type = GPR_CLOCK_MONOTONIC};
 }
 
-// Makes a column of the message, whose memory is used again, of u64.
+// Sets a column of the message, whose memory is reused, to u64 numbers.
 void SetColumn(int column, const std::vector<uint64_t>& numbers, wire::Columns& message) {
   while (message.size() <= column) message.Add();
   wire::FillColumn(ColumnType::kUint64, numbers.size(), {.values = numbers.data()},
@@ -45,7 +45,7 @@ class RemoteTarget final : public Target {
         streams_(options.streams),
         calls_(size_t{options.streams} * options.in_flight) {}
 
-  // Cancels what is left.
+  // Cancels the rest.
   ~RemoteTarget() override {
     Cancel();
     while (steps_ > 0) TakeStep(Next(nullptr));
@@ -138,7 +138,7 @@ class RemoteTarget final : public Target {
     }
   }
 
-  // The next step, nullptr at `until`. Without: blocks until there is one.
+  // The next step; nullptr at `until`. Without `until`: blocks until there is one.
   Step* Next(const gpr_timespec* until) {
     tag_ = nullptr;
     if (until == nullptr) {
@@ -159,7 +159,7 @@ class RemoteTarget final : public Target {
     sink_.OnAnswer(request, {.status = status});
   }
 
-  // The answers of streams carry a status of their own.
+  // The answers of streams have their own status.
   static absl::Status StatusOf(const v1::RequestStatus& status) {
     return client::ToAbslStatus(status.code(), status.message());
   }
@@ -265,7 +265,8 @@ class RemoteTarget final : public Target {
     }
     const std::string& keys = response.columns(0).data();
     const std::string& values = response.columns(1).data();
-    // Of columns that do not agree what both have is taken: the rest is missing, or surplus.
+    // If the columns have different lengths the common part is used: the rest is missing or
+    // surplus.
     const size_t rows = std::min(keys.size(), values.size()) / sizeof(uint64_t);
     if (keys.size() != values.size()) ++request.wrong;
     sink_.OnRows(request, keys.data(), values.data(), rows);
@@ -275,7 +276,7 @@ class RemoteTarget final : public Target {
   const RemoteOptions options_;
   AnswerSink& sink_;
   grpc::CompletionQueue queue_;
-  uint64_t steps_ = 0;  // under way
+  uint64_t steps_ = 0;  // running steps
   void* tag_ = nullptr;
   bool ok_ = false;
   std::vector<SlotStreams> streams_;

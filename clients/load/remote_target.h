@@ -1,7 +1,7 @@
-// A server over gRPC, on a TCP connection of its own, driven through one completion queue by the
-// generator's thread: no other thread touches a message. A slot belongs to a stream; each kind of
-// request has a bidirectional stream there, opened with the first. Scans, and unary calls, are
-// calls of their own. Batches under way on one stream are answered in order. One thread.
+// A server over gRPC, on a separate TCP connection. The generator's thread drives it through one
+// completion queue: no other thread touches a message. A slot belongs to a stream; each kind of
+// request has a bidirectional stream there, opened with the first request. Scans and unary calls
+// are separate calls. Batches in flight on one stream are answered in order. One thread.
 #ifndef ERIS_CLIENTS_LOAD_REMOTE_TARGET_H_
 #define ERIS_CLIENTS_LOAD_REMOTE_TARGET_H_
 
@@ -18,11 +18,11 @@ namespace eris::load {
 struct RemoteOptions {
   std::string object;
   uint32_t streams = 1;
-  uint32_t in_flight = 8;  // of a stream: slots s * in_flight .. belong to stream s
+  uint32_t in_flight = 8;  // per stream: slots s * in_flight and following belong to stream s
   bool unary = false;
 };
 
-// `client`, with a connection of its own, and `sink` must outlive the target.
+// `client`, with its own connection, and `sink` must outlive the target.
 std::unique_ptr<Target> NewRemoteTarget(client::Client& client, const RemoteOptions& options,
                                         AnswerSink& sink);
 

@@ -14,8 +14,8 @@ namespace eris::load {
 namespace {
 
 struct Percentile {
-  const char* title;  // of a table
-  const char* name;   // of JSON and CSV
+  const char* title;  // in a table
+  const char* name;   // in JSON and CSV
   double percent;
 };
 constexpr Percentile kPercentiles[] = {{"p50", "p50_us", 50},
@@ -36,7 +36,7 @@ std::string CpuModel() {
 
 bool CameUp(const OperationTally& one) { return one.answered + one.not_sent > 0; }
 
-// Each kind that came up, and all together.
+// Each kind that occurred, and all together.
 std::vector<std::pair<std::string, OperationTally>> Rows(const Tally& tally) {
   std::vector<std::pair<std::string, OperationTally>> rows;
   for (size_t i = 0; i < kOperations; ++i) {
@@ -57,7 +57,7 @@ void AddLatency(const Histogram& histogram, Json& out) {
   out["max_us"] = ToUs(histogram.max_ns());
 }
 
-// Three or four figures of it, whatever its size.
+// Three or four digits, whatever its size.
 std::string FormatUs(double us) {
   return absl::StrFormat("%.*f", us < 10 ? 2 : us < 100 ? 1 : 0, us);
 }
@@ -132,7 +132,7 @@ std::vector<std::string> Remarks(const Plan& plan, const ReportContext& context,
   if (result.unaccounted > 0) {
     remarks.push_back(absl::StrCat(result.unaccounted, " requests without an answer or a status"));
   }
-  // What random arrivals pile up for a moment says nothing, neither in the run nor at its end.
+  // A short backlog of random arrivals means nothing, neither during the run nor at its end.
   const uint64_t room = plan.slots() * uint64_t{plan.generators};
   const uint64_t not_sent = tally.All().not_sent;
   if (tally.backlog > room || not_sent > room) {
@@ -241,7 +241,7 @@ std::string ToCsv(const Plan& plan, const RunResult& result) {
       cells.erase("service");
       for (const std::string& title : service.names()) cells["service_" + title] = service[title];
     }
-    // Of the whole run, whatever the kind: empty but in the last line.
+    // For the whole run, whatever the kind: empty except in the last line.
     for (const auto& [title, value] :
          {std::pair("failed", result.tally.failed), std::pair("refused", result.tally.refused),
           std::pair("backlog_max", result.tally.backlog)}) {

@@ -1,5 +1,5 @@
-// What a run of load shows: a table for people, JSON and CSV for programs, and a line while it goes
-// on. Pure functions; any thread.
+// The report of a load run: a table for people, JSON and CSV for programs, and a line during the
+// run. Pure functions; any thread.
 #ifndef ERIS_CLIENTS_LOAD_REPORT_H_
 #define ERIS_CLIENTS_LOAD_REPORT_H_
 
@@ -13,7 +13,7 @@
 
 namespace eris::load {
 
-// Above this share of its processor's time a generator may be what limits the figures.
+// Above this fraction of its processor's time a generator may limit the figures.
 inline constexpr double kBusyGenerator = 0.9;
 
 struct ReportContext {
@@ -22,17 +22,17 @@ struct ReportContext {
   std::string version;
   std::string commit;
   std::string build;
-  // The command's options as given or by default, names without dashes.
+  // The command's given or default options, names without dashes.
   std::vector<std::pair<std::string, std::string>> flags;
 };
 
 std::string ToTable(const Plan& plan, const ReportContext& context, const RunResult& result);
 Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& result);
-// A header, a line for each kind of operation that came up, and one for all together.
+// A header, a line for each kind of operation that occurred, and one for all together.
 std::string ToCsv(const Plan& plan, const RunResult& result);
-// Without a line's end.
+// Without a line end.
 std::string ToLine(const Interval& interval);
-// Sentences, without a line's end: what is wrong with the run, or makes its figures doubtful.
+// Sentences, without line ends: problems of the run, or reasons to doubt its figures.
 std::vector<std::string> Remarks(const Plan& plan, const ReportContext& context,
                                  const RunResult& result);
 

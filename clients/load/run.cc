@@ -16,18 +16,18 @@
 namespace eris::load {
 namespace {
 
-// So long after an interval's end its figures are taken: generators hand them over when they next
-// look at the clock.
+// The delay after an interval's end before its figures are read: generators publish them when they
+// next read the clock.
 constexpr int64_t kHandOverNs = 30'000'000;
 
 double ToSeconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-// A generator and what its thread leaves behind.
+// A generator and the results of its thread.
 struct Lane {
   std::unique_ptr<Generator> generator;
   std::thread thread;
-  absl::Status made;    // the target
-  absl::Status closed;  // its end
+  absl::Status made;    // status of making the target
+  absl::Status closed;  // status of closing it
 };
 
 Interval TakeInterval(std::vector<Lane>& lanes, int64_t from_ns, int64_t to_ns, int64_t start_ns,
@@ -62,12 +62,12 @@ RunResult Gather(const Plan& plan, std::vector<Lane>& lanes) {
     ended = std::max(ended, one.ended_ns);
     const double seconds = ToSeconds(one.ended_ns - one.begun_ns);
     result.cpu.push_back(seconds > 0 ? one.cpu_s / seconds : 0);
-    // A stream that ended by itself, with no request to tell it to.
+    // A stream that ended by itself, with no request to report it.
     Tally& tally = result.tally;
     if (lane.closed.ok()) continue;
     if (tally.first_error.empty()) tally.first_error = lane.closed.ToString();
     if (plan.until_unavailable && absl::IsUnavailable(lane.closed)) continue;
-    if (tally.failed + tally.refused > 0) continue;  // told already
+    if (tally.failed + tally.refused > 0) continue;  // already reported
     ++tally.failed;
     ++sent, ++answered;  // it counts as a request, so that the sums agree
     if (tally.first_failure.ok()) tally.first_failure = lane.closed;
@@ -101,12 +101,13 @@ absl::StatusOr<RunResult> RunLoad(const Plan& plan, const KeySet& keys,
       lane.made = target.status();
       ready.DecrementCount();
       start.WaitForNotification();
-      // Relaxed: where no run may begin, it is set before the notification.
+      // Relaxed: if the run may not begin, it is set before the notification.
       if (target.ok() && !stop.load(std::memory_order_relaxed)) {
         lane.generator->Run(**target, start_ns.load(std::memory_order_relaxed));
         lane.closed = (*target)->Close();
       }
-      // The last one's decrement meets the others' (acquire and release): it ends after all.
+      // acquire and release: the last one's decrement synchronizes with the others', so it comes
+      // after all.
       if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) ended.Notify();
     });
   }

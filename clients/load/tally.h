@@ -1,4 +1,4 @@
-// What a generator counts: requests, keys, errors, latencies, per kind of operation. Plain data.
+// The counts of a generator: requests, keys, errors, latencies, per kind of operation. Plain data.
 #ifndef ERIS_CLIENTS_LOAD_TALLY_H_
 #define ERIS_CLIENTS_LOAD_TALLY_H_
 
@@ -20,8 +20,8 @@ struct OperationTally {
   uint64_t keys = 0;      // keys or rows in them
   uint64_t wrong = 0;     // wrong, missing or surplus keys and values in them
   uint64_t not_sent = 0;  // open loop: requests that were due when the run ended
-  Histogram latency;      // from when a request was due; of those not sent, to the run's end
-  Histogram service;      // from its sending; open loop only: otherwise the same
+  Histogram latency;      // from the time a request was due; for those not sent, to the run's end
+  Histogram service;      // from its sending; only for an open loop: otherwise the same
 
   void Merge(const OperationTally& other) {
     answered += other.answered;
@@ -35,11 +35,11 @@ struct OperationTally {
 
 struct Tally {
   std::array<OperationTally, kOperations> operations;
-  uint64_t refused = 0;  // requests that got UNAVAILABLE, where that is expected
+  uint64_t refused = 0;  // requests with UNAVAILABLE, if that is expected
   uint64_t failed = 0;   // requests with another status
-  uint64_t backlog = 0;  // open loop: requests due and not sent, the most there were
-  // Of those refused: by the end of the connection, not by the server's answer. The first of them
-  // was sent at ..., rows had come for them.
+  uint64_t backlog = 0;  // open loop: the maximum number of requests due but not sent
+  // The part of `refused` due to the end of the connection, not to an answer of the server; when
+  // the first of them was sent; and how many rows they had received.
   uint64_t cut_off = 0;
   int64_t cut_off_sent_ns = std::numeric_limits<int64_t>::max();
   uint64_t cut_off_rows = 0;

@@ -60,7 +60,7 @@ uint64_t CountWrong(const Request& request, const Answer& answer, bool new_keys)
       return 0;  // an earlier run may have inserted the same keys
     case Operation::kReadModifyWrite:
       if (!request.writing) return CountWrongLookups(request, answer);
-      return count - CountBits(answer.applied, count);  // nobody writes another value
+      return count - CountBits(answer.applied, count);  // no writer writes another value
     case Operation::kScan:
       return request.wrong;
   }
@@ -78,9 +78,9 @@ void CheckRows(const KeySet& keys, Request& request, const char* row_keys, const
     if (!keys.IsInSet(key)) continue;
     const uint64_t number = keys.NumberOf(key);
     if (number >= keys.count() || keys.Key(number) != key) {
-      ++request.wrong;  // nobody has written such a key
+      ++request.wrong;  // no writer has written such a key
     } else if (number >= request.next_number) {
-      request.wrong += number - request.next_number;  // left out
+      request.wrong += number - request.next_number;  // missing rows
       request.next_number = number + 1;
     }
   }

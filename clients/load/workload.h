@@ -1,5 +1,4 @@
-// What a load asks for: kinds of operation and their shares, and which keys. Plain data; any
-// thread.
+// The kind of load: operations and their shares, and the choice of keys. Plain data; any thread.
 #ifndef ERIS_CLIENTS_LOAD_WORKLOAD_H_
 #define ERIS_CLIENTS_LOAD_WORKLOAD_H_
 
@@ -16,10 +15,10 @@ namespace eris::load {
 
 enum class Operation : uint8_t {
   kLookup,
-  kUpsert,           // writes the value again that is there
-  kInsert,           // of keys outside the set, in the order of their numbers
-  kScan,             // ordered, from a key that is there
-  kReadModifyWrite,  // a lookup, then a write on condition that the value is still the one read
+  kUpsert,           // writes the existing value again
+  kInsert,           // keys outside the set, in the order of their numbers
+  kScan,             // ordered, from an existing key
+  kReadModifyWrite,  // a lookup, then a write if the value has not changed since
 };
 inline constexpr size_t kOperations = 5;
 inline constexpr std::array<const char*, kOperations> kOperationNames = {
@@ -27,17 +26,17 @@ inline constexpr std::array<const char*, kOperations> kOperationNames = {
 
 enum class Distribution : uint8_t {
   kUniform,
-  kZipf,        // by Zipf's law, the lowest key the favourite
-  kScrambled,   // by Zipf's law, favourites spread over the key space
-  kLatest,      // by Zipf's law, the key inserted last the favourite
-  kHot,         // hot_percent of the keys lie in a range of hot_part of the key space
+  kZipf,        // by Zipf's law, the lowest key most often
+  kScrambled,   // by Zipf's law, the most frequent keys spread over the key space
+  kLatest,      // by Zipf's law, the last inserted key most often
+  kHot,         // hot_percent of the keys are in a range of hot_part of the key space
   kShifting,    // the same; the range moves on by its width every shift_s
-  kSequential,  // ascending, each generator from its share on, around and around
+  kSequential,  // ascending; each generator begins at its share and wraps around
 };
 
 struct Workload {
   std::string name;
-  // Of 100 requests; they add up to 100.
+  // Out of 100 requests; they add up to 100.
   std::array<uint32_t, kOperations> percent{};
   Distribution distribution = Distribution::kUniform;
   // Rows of a scan: this many, or uniformly 1 to this many; 0: every row.
@@ -45,7 +44,7 @@ struct Workload {
   bool scan_rows_vary = false;
 
   uint32_t PercentOf(Operation operation) const { return percent[static_cast<size_t>(operation)]; }
-  // The operation of a request, by a number below 100.
+  // The operation of a request, for a number below 100.
   Operation Pick(uint64_t below_100) const;
 };
 

@@ -1,5 +1,5 @@
-// Zipf's law with parameter 0.99, as YCSB has it: rank 0 is asked for most often. After Gray et
-// al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994). Immutable.
+// Zipf's law with parameter 0.99, as in YCSB: rank 0 is the most frequent. After Gray et al.,
+// "Quickly generating billion-record synthetic databases" (SIGMOD 1994). Immutable.
 #ifndef ERIS_CLIENTS_LOAD_ZIPF_H_
 #define ERIS_CLIENTS_LOAD_ZIPF_H_
 
@@ -22,13 +22,13 @@ class Zipf {
         one_(std::min(1.0, last_)),
         zeta_(Zeta(count)),
         second_(1 + std::pow(2.0, -kTheta)),
-        // Of one and two keys every rank comes from the two comparisons.
+        // For one and two keys the two comparisons determine every rank.
         eta_(count <= 2 ? 0 : (1 - std::pow(2 / count_, 1 - kTheta)) / (1 - second_ / zeta_)) {}
 
   // The sum of i^-kTheta for i = 1 .. count: rank 0 has a share of 1 / zeta.
   double zeta() const { return zeta_; }
 
-  // The rank of a random word. No branch, so that loops over it vectorise.
+  // The rank of a random word. No branch, so that loops over it vectorize.
   uint64_t Rank(uint64_t random) const {
     const double u = ToUnit(random);
     const double x = eta_ * u - eta_ + 1;
@@ -44,8 +44,8 @@ class Zipf {
   }
 
  private:
-  // Beyond so many terms the sum goes on as an integral (Euler and Maclaurin): off by less than
-  // 1e-11, and a billion keys cost no more time than a million.
+  // After this many terms the sum continues as an integral (Euler-Maclaurin): the error is below
+  // 1e-11, and a billion keys take no more time than a million.
   static constexpr uint64_t kTermsMax = 1'000'000;
 
   static double Zeta(uint64_t count) {
@@ -59,7 +59,7 @@ class Zipf {
            (std::pow(to, -kTheta) - std::pow(from, -kTheta)) / 2;
   }
 
-  double count_, last_, one_;  // as numbers: count, count - 1, rank 1 or what there is
+  double count_, last_, one_;  // count, count - 1, and rank 1 (or the last rank), as doubles
   double zeta_, second_, eta_;
 };
 

@@ -1,5 +1,5 @@
-// The columns of a keyed batch as a caller hands them in, and those of its keys that have to be
-// sent again. No thread of its own.
+// The columns of a keyed batch as the caller passes them, and those of the keys that must be sent
+// again. No thread of its own.
 #ifndef ERIS_ENGINE_CORE_BATCH_COLUMNS_H_
 #define ERIS_ENGINE_CORE_BATCH_COLUMNS_H_
 
@@ -11,12 +11,12 @@
 
 namespace eris::engine {
 
-// Borrowed. Which columns there are the command's type says; the others are empty.
+// Borrowed. The command's type determines which columns exist; the others are empty.
 struct BatchColumns {
   absl::Span<const uint64_t> keys{};
   absl::Span<const uint64_t> values{};
   absl::Span<const uint64_t> expected{};
-  absl::Span<const uint64_t> seconds{};  // of two-part keys: second parts
+  absl::Span<const uint64_t> seconds{};  // for two-part keys: second parts
 };
 
 // The same, owned.
@@ -26,7 +26,7 @@ struct ColumnCopies {
   std::vector<uint64_t> expected{};
   std::vector<uint64_t> seconds{};
 
-  // Becomes the keys of `columns` at `positions`.
+  // Sets it to the keys of `columns` at `positions`.
   void Select(const BatchColumns& columns, const std::vector<uint32_t>& positions) {
     const auto select = [&](absl::Span<const uint64_t> from, std::vector<uint64_t>& to) {
       to.clear();

@@ -1,5 +1,5 @@
-// An asynchronous call under way. Its callback gets one answer, on the completion thread: the
-// call's own, or before that the status that Cancel was given.
+// A running asynchronous call. Its callback gets one answer, on the completion thread: the call's
+// own, or the status given to Cancel if that comes first.
 #ifndef ERIS_ENGINE_CORE_CALL_H_
 #define ERIS_ENGINE_CORE_CALL_H_
 
@@ -14,8 +14,8 @@
 
 namespace eris::engine {
 
-// Complete, which the subclass has, runs when nothing is owed to the call any more: it calls End,
-// then Answer.
+// The subclass's Complete runs when no more answers are owed to the call: it calls End, then
+// Answer.
 template <class Result>
 class Call : public Pending,
              public CompletionTask,
@@ -38,10 +38,10 @@ class Call : public Pending,
       : completions_(completions), done_(std::move(done)) {}
 
   CompletionQueue& completions() { return completions_; }
-  // The call lives until End from here on; without the second, since nothing has begun.
+  // From Begin on the call exists until End, or until TakeBack if nothing has begun after all.
   void Begin() { self_ = this->shared_from_this(); }
   void TakeBack() { self_.reset(); }
-  // The result keeps the call.
+  // The result keeps the call alive.
   std::shared_ptr<Call> End() {
     std::shared_ptr<Call> kept = std::move(self_);
     ended_.store(true, std::memory_order_release);  // pairs with Cancel
@@ -52,7 +52,7 @@ class Call : public Pending,
   void Answer(Result result) {
     if (std::exchange(answered_, true)) return;
     std::move(done_)(std::move(result));
-    done_ = nullptr;  // what it holds is let go here, not with the last handle
+    done_ = nullptr;  // releases what it captured now, not with the last handle
   }
 
  private:
@@ -66,8 +66,7 @@ class Call : public Pending,
     absl::Status status;
   };
 
-  // Tells whoever works for the call that nobody wants it any more. Once; any thread; may not
-  // block.
+  // Tells the call's workers that it is no longer wanted. Called once; any thread; must not block.
   virtual void StopWork() = 0;
   virtual Result CancelledResult(absl::Status status) const = 0;
 
@@ -79,7 +78,7 @@ class Call : public Pending,
   bool answered_ = false;
   std::shared_ptr<Call> self_;
 
-  // Shared: written by whoever cancels first. acq_rel: that one owns cancel_.
+  // Shared: written by the thread that cancels first. acq_rel: that thread owns cancel_.
   std::atomic<bool> cancel_asked_{false};
   std::atomic<bool> ended_{false};
   CancelTask cancel_;

@@ -7,7 +7,7 @@
 namespace eris::engine {
 namespace {
 
-// The queue for which this thread defers, and whether it has pushed anything to it since.
+// The queue for which this thread defers, and whether it has pushed a task to it since.
 thread_local const CompletionQueue* deferring = nullptr;
 thread_local bool pushed_while_deferring = false;
 
@@ -26,7 +26,7 @@ void CompletionQueue::Push(CompletionTask* task) {
                                           std::memory_order_relaxed));
   // seq_cst: pairs with the store in Stop. Either the task is seen there, or the flag here.
   if (ended_.load(std::memory_order_seq_cst)) [[unlikely]] {
-    // Whoever runs pushed tasks goes on until there are none.
+    // The thread that runs pushed tasks continues until there are none.
     while (!OnCompletionThread() && RunPushedHere()) {
     }
   } else if (deferring == this) {
@@ -50,7 +50,7 @@ void CompletionQueue::RunDeferred() noexcept {
     return;
   }
   RunPushed();
-  // What comes from here on, its pusher has woken the completion thread for.
+  // For later tasks, their pusher has woken the completion thread.
   running_.Unlock();
 }
 

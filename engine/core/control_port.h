@@ -1,4 +1,4 @@
-// The engine's own Port, for what is rare: installs, drops, scan parts after the first, keys that
+// The engine's own Port, for rare commands: installs, drops, scan parts after the first, keys that
 // came back as moved. Shared by threads behind a mutex that no AEU takes.
 #ifndef ERIS_ENGINE_CORE_CONTROL_PORT_H_
 #define ERIS_ENGINE_CORE_CONTROL_PORT_H_
@@ -14,19 +14,19 @@
 
 namespace eris::engine {
 
-// Times that the keys of a chunk are sent again that an AEU has answered as moved, before its scan
+// How often a chunk's keys are sent again after an AEU has answered them as moved, before the scan
 // or join fails.
 inline constexpr uint32_t kResendsMax = 100'000;
 
-// None of these throws: without memory of the general heap nothing has been sent.
+// None of these throws: if the general heap has no memory, nothing has been sent.
 
-// Sends a keyed command and hands everything over; keys that find no room within the Port's bound
-// are answered as kRefused, without memory all as kNoMemory. Each of the command's keys gets its
-// answer through command.complete.
+// Sends a keyed command completely. Keys without room within the Port's time limit are answered as
+// kRefused; without memory all as kNoMemory. Each of the command's keys gets its answer through
+// command.complete.
 void SendKeyed(routing::Port& port, const routing::ObjectRoute& route,
                const routing::KeyedCommand& command) noexcept;
-// The same for one unsplit command. False: no room within the bound, or no memory; it has not been
-// completed.
+// The same for one unsplit command. False: no room within the time limit, or no memory; it has not
+// been completed.
 [[nodiscard]] bool SendWhole(routing::Port& port, AeuId target,
                              const routing::CommandHeader& header,
                              std::span<const std::byte> segment) noexcept;
@@ -36,7 +36,7 @@ class ControlPort {
   ControlPort(const routing::EndpointDirectory& directory, const routing::PortOptions& options)
       : port_(directory, options) {}
 
-  // As the functions above. May block for the Port's bound, and behind others that do.
+  // As the functions above. May block for the Port's time limit, and behind other callers.
   void Send(const routing::ObjectRoute& route, const routing::KeyedCommand& command) {
     base::MutexLock lock(&mu_);
     SendKeyed(port_, route, command);
@@ -46,8 +46,9 @@ class ControlPort {
     base::MutexLock lock(&mu_);
     return SendWhole(port_, target, header, segment);
   }
-  // One command to many AEUs; those that found no room within the bound are put into `refused`, and
-  // have not been sent anything; nor has any without memory. REQUIRES: `refused` has room for all.
+  // Sends one command to many AEUs. Targets without room within the time limit are put into
+  // `refused`, and have not been sent anything; without memory all targets are. REQUIRES: `refused`
+  // has room for all.
   void Multicast(std::span<const AeuId> targets, const routing::CommandHeader& header,
                  std::span<const std::byte> segment, std::vector<AeuId>& refused) noexcept {
     ERIS_DCHECK(refused.capacity() - refused.size() >= targets.size());

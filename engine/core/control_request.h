@@ -1,5 +1,5 @@
-// Control commands and waiting for their answers: a request without a waiting object, one state per
-// command.
+// Sends control commands and waits for their answers: a request without an object, with one state
+// per command.
 #ifndef ERIS_ENGINE_CORE_CONTROL_REQUEST_H_
 #define ERIS_ENGINE_CORE_CONTROL_REQUEST_H_
 
@@ -17,7 +17,7 @@ namespace eris::engine {
 
 class ControlRequest {
  public:
-  // REQUIRES: core.in_flight has been entered. Throws std::bad_alloc; what follows does not.
+  // REQUIRES: core.in_flight has been entered. Throws std::bad_alloc; the other functions do not.
   ControlRequest(Core& core, routing::CommandType type, uint32_t commands)
       : core_(core), request_(Make(core, type, commands)) {
     request_->Expect(commands);
@@ -26,7 +26,7 @@ class ControlRequest {
   ControlRequest(const ControlRequest&) = delete;
   ControlRequest& operator=(const ControlRequest&) = delete;
 
-  // May block for the control Port's bound. False: no room within it; the answer is kRefused.
+  // May block for the control Port's time limit. False: no room within it; the answer is kRefused.
   template <class Segment>
   bool Send(AeuId aeu, const routing::ObjectRoute& route, const Segment& segment) {
     static_assert(sizeof(Segment) % 8 == 0);
@@ -42,9 +42,9 @@ class ControlRequest {
     Request::Answered(request_, 1);
     return false;
   }
-  // Blocks until every command has its answer: AEUs always drain.
+  // Blocks until every command has its answer: AEUs always execute their commands.
   void Await() { request_->Await(absl::InfiniteFuture()); }
-  // False: `deadline` has passed. Whoever gets that has to come back.
+  // False: `deadline` has passed. The caller must then call it again.
   [[nodiscard]] bool AwaitUntil(absl::Time deadline) { return request_->Await(deadline); }
   // REQUIRES: awaited.
   storage::KeyState state(uint32_t position) const { return request_->states[position]; }
@@ -52,7 +52,7 @@ class ControlRequest {
  private:
   static Request* Make(Core& core, routing::CommandType type, uint32_t commands) {
     Request* const request = Request::Create(type, commands, nullptr, core.in_flight);
-    core.in_flight.EnterAgain();  // the request's
+    core.in_flight.EnterAgain();  // for the request
     return request;
   }
 

@@ -1,5 +1,5 @@
-// What sessions, requests, scans and joins share of an engine. Owned by EngineImpl; outlives all of
-// them but their last references.
+// The part of an engine that sessions, requests, scans and joins share. Owned by EngineImpl;
+// outlives all of them except their last references.
 #ifndef ERIS_ENGINE_CORE_CORE_H_
 #define ERIS_ENGINE_CORE_CORE_H_
 
@@ -26,9 +26,9 @@ namespace eris::engine {
 class ReaderState;
 
 struct Core {
-  Options options;  // as resolved: no zeros left
+  Options options;  // as resolved: no zeros are left
   RequestLimits limits;
-  // Bounds the blocks of the sessions' Ports. Declared before the directory, whose queues may hold
+  // Limits the blocks of the sessions' Ports. Declared before the directory, whose queues may hold
   // such blocks until they are destroyed.
   std::unique_ptr<routing::BlockAllowance> port_blocks;
   routing::EndpointDirectory directory;
@@ -41,7 +41,7 @@ struct Core {
   OpenRegistry<ReaderState> scans;
   OpenRegistry<ReaderState> joins;
   std::shared_ptr<TableChunkPool> table_chunks;
-  std::unique_ptr<storage::RunMemory> run_memory;  // of queries of tables
+  std::unique_ptr<storage::RunMemory> run_memory;  // for table queries
   std::atomic<uint64_t> sessions{0};               // opened so far
   TransferStop transfer_stop;
 

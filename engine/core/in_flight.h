@@ -1,5 +1,4 @@
-// How many requests and scan parts are under way, and whether new ones may begin. Close waits for
-// zero.
+// Counts the running requests and scan parts, and whether new ones may begin. Close waits for zero.
 #ifndef ERIS_ENGINE_CORE_IN_FLIGHT_H_
 #define ERIS_ENGINE_CORE_IN_FLIGHT_H_
 
@@ -14,13 +13,13 @@ class InFlight {
  public:
   // False once closed. Any thread.
   [[nodiscard]] bool TryEnter() {
-    // seq_cst on both sides: either this sees closed_, or Close sees the count.
+    // seq_cst on both sides: either this thread sees closed_, or Close sees the count.
     count_.fetch_add(1, std::memory_order_seq_cst);
     if (!closed_.load(std::memory_order_seq_cst)) return true;
     Leave();
     return false;
   }
-  // Leaves at its end. REQUIRES: TryEnter has been called for it.
+  // Calls Leave in its destructor. REQUIRES: TryEnter has succeeded for it.
   class Entered {
    public:
     explicit Entered(InFlight& in_flight) : in_flight_(in_flight) {}
@@ -31,7 +30,7 @@ class InFlight {
    private:
     InFlight& in_flight_;
   };
-  // For something that has entered and goes on in another form. REQUIRES: count() > 0.
+  // For an operation that has entered and continues in another form. REQUIRES: count() > 0.
   void EnterAgain() {
     count_.fetch_add(1, std::memory_order_relaxed);
   }  // the holder keeps it above 0
@@ -44,8 +43,7 @@ class InFlight {
   }  // a hint; TryEnter decides
 
   void Close() { closed_.store(true, std::memory_order_seq_cst); }
-  // Blocks until nothing is under way. Once in the life of an engine, so looking from time to time
-  // does.
+  // Blocks until the count is zero. It runs once per engine, so polling is good enough.
   void AwaitNone() const {
     // seq_cst: after Close's store, as TryEnter promises; it also pairs with the release in Leave.
     while (count_.load(std::memory_order_seq_cst) != 0) {

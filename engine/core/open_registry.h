@@ -1,4 +1,4 @@
-// The scans, or joins, that are open, so that closing the engine can end them. Thread-safe.
+// The open scans, or joins, so that closing the engine can end them. Thread-safe.
 #ifndef ERIS_ENGINE_CORE_OPEN_REGISTRY_H_
 #define ERIS_ENGINE_CORE_OPEN_REGISTRY_H_
 
@@ -25,8 +25,9 @@ class OpenRegistry {
     base::MutexLock lock(&mu_);
     return open_.size();
   }
-  // One behind `last` (nullptr: any) that somebody still holds, with one more reference, the
-  // caller's; nullptr: none. To go through all, without memory: they may end meanwhile.
+  // The next one after `last` (nullptr: the first) that is still referenced, with one more
+  // reference for the caller; nullptr: none. Iterates over all without memory; they may end
+  // meanwhile.
   T* TakeNext(T* last) {
     base::MutexLock lock(&mu_);
     for (auto one = open_.upper_bound(last); one != open_.end(); ++one) {

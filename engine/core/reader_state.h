@@ -1,7 +1,7 @@
-// What is under way for one reader: a scan or a join, which AEUs fill and notify. Counts
-// references, waits for the next chunk on the reader's thread or calls back on the completion
-// thread, and goes away there with the last reference. References are the reader's handle, its
-// chunks, each part that is out, and whatever else AEUs still answer.
+// A running scan or join of one reader, which AEUs fill and notify. Counts references. Waits for
+// the next chunk on the reader's thread, or calls back on the completion thread. Is destroyed there
+// with the last reference. References are held by the reader's handle, its chunks, each part that
+// is out, and everything else that AEUs still answer.
 #ifndef ERIS_ENGINE_CORE_READER_STATE_H_
 #define ERIS_ENGINE_CORE_READER_STATE_H_
 
@@ -28,10 +28,10 @@
 
 namespace eris::engine {
 
-// Memory for rows, as the reader sees them while it has them.
+// Memory for rows, as the reader sees it while it holds a chunk.
 struct ReaderBuffer {
-  std::vector<ColumnView> shown{};  // the columns that are handed out
-  std::string strings{};            // what one of them views, where it had to be gathered
+  std::vector<ColumnView> shown{};  // the columns shown to the reader
+  std::string strings{};            // the strings of one of them, if they had to be gathered
 };
 
 class ReaderState : public CompletionTask {
@@ -39,18 +39,19 @@ class ReaderState : public CompletionTask {
   using NextResult = Scan::NextResult;
   using Callback = Scan::Callback;
 
-  // Of the chunks. Any thread.
+  // The schema of the chunks. Any thread.
   virtual const Schema& schema() const = 0;
-  // nullptr: none, or it has been let go. Any thread.
+  // nullptr: none, or it has been released. Any thread.
   virtual std::shared_ptr<Snapshot> snapshot() { return nullptr; }
-  // A buffer that the reader is done with. Any thread.
+  // Takes back a buffer that the reader has released. Any thread.
   virtual void ReturnBuffer(ReaderBuffer& buffer) = 0;
-  // The reader asks for nothing more: what nobody has any more may be given back.
+  // The reader wants no more: unused buffers may be returned.
   virtual void ReleaseBuffers() {}
-  absl::string_view what() const { return what_; }  // "scan"
+  absl::string_view what() const { return what_; }  // for example "scan"
 
-  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
-  // False when the last one has gone.
+  // the caller holds a reference
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
+  // False if the last one has been released.
   bool TryRef() {
     uint32_t references = references_.load(std::memory_order_relaxed);  // the CAS decides
     while (references != 0) {
@@ -64,12 +65,12 @@ class ReaderState : public CompletionTask {
   void Unref() {
     // acq_rel: the last one sees what the others did before the end.
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    // The last one may be an AEU, which takes no mutex and frees nothing: it only posts.
+    // The last one may be an AEU, which takes no mutex and frees nothing: it only posts a task.
     dying_ = true;
     core_.completions.Push(this);
   }
 
-  // The first reason stays. Any thread.
+  // The first reason is kept. Any thread.
   void Cancel(absl::Status reason) {
     {
       base::MutexLock lock(&mu_);
@@ -78,8 +79,8 @@ class ReaderState : public CompletionTask {
     Notify();
   }
 
-  // The next chunk. Blocks until there is one or `deadline` passes (DeadlineExceeded). One call of
-  // Next or NextAsync at a time.
+  // The next chunk. Blocks until there is one or `deadline` passes (DeadlineExceeded). Only one
+  // call of Next or NextAsync at a time.
   NextResult Next(absl::Time deadline) {
     for (;;) {
       const uint32_t events = signal_.events();
@@ -99,7 +100,7 @@ class ReaderState : public CompletionTask {
       if (!worked) signal_.AwaitThread(events, timeout_ns);
     }
   }
-  // The same, to `done` on the completion thread.
+  // The same, passed to `done` on the completion thread.
   void NextAsync(Callback done) {
     {
       base::MutexLock lock(&mu_);
@@ -132,7 +133,7 @@ class ReaderState : public CompletionTask {
         return;
       }
       if (Work()) {
-        // Others have their turn before the next piece.
+        // Let other tasks run before the next piece.
         core_.completions.Push(this);
         return;
       }
@@ -140,16 +141,16 @@ class ReaderState : public CompletionTask {
     }
   }
 
-  // What AEUs answer has entered in_flight and holds a reference. Another one, from who holds one;
-  // from an AEU, too.
+  // Everything that AEUs answer has entered in_flight and holds a reference. Adds another one; the
+  // caller (which may be an AEU) holds one.
   void EnterAgain() {
     Ref();
     core_.in_flight.EnterAgain();
   }
-  // Its end, after its last word has been published. On any thread; nothing of this may be touched
-  // behind it.
+  // Ends it, after its last result has been published. On any thread; nothing of this object may be
+  // accessed after it.
   void Leave() {
-    // Another reference may be the last, and this one's end.
+    // The release may destroy this object.
     InFlight& in_flight = core_.in_flight;
     Notify();
     Unref();
@@ -157,17 +158,17 @@ class ReaderState : public CompletionTask {
   }
 
  protected:
-  // One reference, the caller's. `what` outlives this.
+  // Begins with one reference, the caller's. `what` outlives this.
   ReaderState(Core& core, absl::string_view what) : core_(core), what_(what) {}
   ~ReaderState() override = default;
 
-  // Any thread, after it has published something.
+  // Any thread, after it has published a result.
   void Notify() {
-    // With the reference that the waiting one holds.
+    // Uses the reference that the waiting callback holds.
     if (signal_.Notify()) core_.completions.Push(this);
   }
 
-  // A reference; lets it go unless it is kept.
+  // A reference; releases it unless it is kept.
   class Held {
    public:
     explicit Held(ReaderState& state) : state_(&state) {}
@@ -182,30 +183,29 @@ class ReaderState : public CompletionTask {
     ReaderState* state_;
   };
 
-  // The next thing for the reader; nullopt: wait for a notification. Throws std::bad_alloc, and
-  // Fail follows.
+  // The next result for the reader; nullopt: wait for a notification. Throws std::bad_alloc; the
+  // caller then calls Fail.
   virtual std::optional<NextResult> TryNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
-  // A piece of what the reader alone does, while there is no next thing. False: there is no such
-  // piece.
+  // A piece of work for the reader's thread, while there is no result. False: there is none.
   virtual bool Work() ABSL_LOCKS_EXCLUDED(mu_) { return false; }
-  // Asks AEUs to skip what they have not begun.
+  // Asks AEUs to skip parts that they have not begun.
   virtual void CancelParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) = 0;
 
-  // Ends it, unless it has failed before: what is under way is cancelled, and every TryNext returns
-  // the reason.
+  // Ends it, unless it has failed before: cancels running parts, and every TryNext returns the
+  // reason.
   void Fail(absl::Status reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!error_.ok()) return;
     error_ = std::move(reason);
     CancelParts();
   }
-  // What each TryNext returns from its end on; nullopt: there is more to come.
+  // What every TryNext after its end returns; nullopt: there is more to come.
   std::optional<NextResult> Ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (!error_.ok()) return NextResult(error_);
     if (finished_) return NextResult(nullptr);
     return std::nullopt;
   }
-  // For as many parts as are about to be sent, each with a reference. False: the engine is closing,
-  // and it has failed.
+  // Enters for `parts` parts that will be sent, each with a reference. False: the engine is
+  // closing, and it has failed.
   bool EnterParts(size_t parts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     for (size_t i = 0; i < parts; ++i) {
       if (core_.in_flight.TryEnter()) continue;

@@ -18,18 +18,18 @@ using storage::KeyState;
 
 namespace {
 
-// Bit i tells whether states[i] is `wanted`, for eight of them.
+// Bit i tells whether states[i] is `wanted`, for eight states.
 uint8_t StateOfEight(const KeyState* states, KeyState wanted) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   uint64_t word;
   std::memcpy(&word, states, sizeof word);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  word ^= kOnes * static_cast<uint8_t>(wanted);  // a byte of zero where it is
+  word ^= kOnes * static_cast<uint8_t>(wanted);  // a zero byte for each match
   const uint64_t zero = ~(((word & kOnes * 0x7f) + kOnes * 0x7f) | word | kOnes * 0x7f);
   return static_cast<uint8_t>(((zero >> 7) * 0x0102040810204080) >> 56);  // gathers the eight bits
 }
 
-// Without a branch, so that a loop of it runs over whole vectors of states.
+// Without a branch, so that a loop over it vectorizes.
 bool Executed(char state) {
   static_assert(KeyState::kAbsent == KeyState{1} && KeyState::kPresent == KeyState{2} &&
                 KeyState::kUnequal == KeyState{3});
@@ -40,7 +40,7 @@ bool Executed(char state) {
 
 std::string RequestLimits::MemoryLimitText() const {
   constexpr double kMiB = 1 << 20;
-  // Not StrFormat, through which no std::bad_alloc gets.
+  // Not StrFormat, through which std::bad_alloc cannot pass.
   return absl::StrCat("memory limit of ", static_cast<double>(memory_limit_bytes) / kMiB,
                       " MiB for data (", memory_limit_source, ")");
 }
@@ -65,7 +65,7 @@ Request::~Request() { Settle(); }
 void Request::Settle() {
   if (settled_) return;
   settled_ = true;
-  in_order_.order.reset();  // its Port goes before the engine does
+  in_order_.order.reset();  // its Port must end before the engine does
   if (credit_) credit_->fetch_add(credit_bytes_, std::memory_order_relaxed);  // a count, no data
   in_flight_.Leave();
 }
@@ -124,21 +124,22 @@ void Request::OnAnswered(CompletionQueue* queue, CompletionTask* task) {
 }
 
 void Request::Expect(uint32_t keys) {
-  Ref();  // the AEUs' reference, let go with the last answer
+  Ref();  // the AEUs' reference, released with the last answer
   Owe(keys);
 }
 
 void Request::Owe(uint32_t keys) {
   ERIS_DCHECK(keys > 0);
   SetMoved(false);
-  answered_.store(0, std::memory_order_relaxed);  // nobody else looks before the commands are sent
-  // relaxed: published to the AEUs by the buffers the commands travel in.
+  // no other thread reads it before the commands are sent
+  answered_.store(0, std::memory_order_relaxed);
+  // relaxed: the buffers that carry the commands publish it to the AEUs.
   owed_.store(keys, std::memory_order_relaxed);
 }
 
 void Request::Answered(routing::Reply* reply, uint32_t answered) noexcept {
   auto* request = static_cast<Request*>(reply);
-  // acq_rel: the last one sees the columns as all the others wrote them.
+  // acq_rel: the thread of the last answer sees the columns as all others wrote them.
   const uint32_t before = request->owed_.fetch_sub(answered, std::memory_order_acq_rel);
   ERIS_DCHECK(before >= answered);
   if (before == answered) request->LastAnswer();
@@ -179,7 +180,7 @@ uint32_t Request::MarkUnsent(bool moved, KeyState state) {
 
 void Request::Finish() {
   if (task_ != nullptr) {
-    queue_->Push(task_);  // the task takes the AEUs' reference over
+    queue_->Push(task_);  // the task takes over the AEUs' reference
     return;
   }
   answered_.store(1, std::memory_order_release);  // pairs with the acquire in Await
@@ -201,7 +202,7 @@ bool Request::Await(absl::Time deadline) {
 }
 
 bool Request::AllExecuted() const {
-  bool other = false;  // nearly every batch is whole
+  bool other = false;  // in nearly every batch all keys have the same state
   for (const char state : state_bytes_) other |= !Executed(state);
   return !other;
 }

@@ -1,6 +1,6 @@
-// A request under way: its reply columns, how many keys are still owed an answer, and who waits.
-// Reference counted: the caller and the AEUs that still owe answers; whoever lets go last frees it,
-// so a caller that gives up detaches and AEUs may go on writing. Paper: ERIS 3.2.
+// A running request: its reply columns, how many keys are still owed an answer, and what waits for
+// them. Reference counted: by the caller and by the AEUs that still owe answers. The last one to
+// release it frees it, so a caller can detach while AEUs continue to write. Paper: ERIS 3.2.
 #ifndef ERIS_ENGINE_CORE_REQUEST_H_
 #define ERIS_ENGINE_CORE_REQUEST_H_
 
@@ -28,10 +28,10 @@ namespace eris::engine {
 class SendOrder;
 class TableBatch;
 
-// What a request's failure texts name.
+// Names in a request's error texts.
 struct RequestLimits {
   uint64_t memory_limit_bytes = 0;
-  std::string memory_limit_source{};  // what sets it, and what raises it
+  std::string memory_limit_source{};  // what sets it, and how to raise it
   uint32_t send_wait_ms_max = 0;
 
   // "memory limit of 64 MiB for data (...)"
@@ -40,46 +40,49 @@ struct RequestLimits {
 
 class Request final : public routing::Reply {
  public:
-  // Owned by its references: the caller's, returned here with a count of one.
-  // `in_flight` has been entered for it and is left when the last answer is in.
+  // Owned by its references: the caller's, returned here with a count of one. `in_flight` has been
+  // entered for it and is left after the last answer.
   static Request* Create(routing::CommandType type, uint32_t count, ObjectRef object,
                          InFlight& in_flight);
-  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }  // from one that holds one
+  // the caller holds a reference
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Unref();
 
   uint32_t count() const { return count_; }
   routing::CommandType type() const { return type_; }
   const ObjectRef& object() const { return object_; }
 
-  // The session's bytes that this request holds until its last answer is in.
+  // The session's bytes that this request holds until its last answer.
   void HoldCredit(std::shared_ptr<std::atomic<int64_t>> credit, int64_t bytes);
 
-  // What commands are made of, before Expect: the words of the batch that do not stand in its own
-  // columns, and the records that words of byte strings point to.
+  // Memory that commands are built from, before Expect: words of the batch that are not in its own
+  // columns, and the records of byte strings.
   ColumnCopies& words() { return words_; }
   void HoldRecords(std::unique_ptr<uint64_t[]> records) { records_ = std::move(records); }
-  // Keeps what the batch's columns are in; nullptr: nobody reads them any more.
+  // Keeps the memory of the batch's columns; nullptr: no AEU reads them any more.
   void HoldColumns(std::shared_ptr<const void> holder) { holder_ = std::move(holder); }
-  // The answers are byte strings, of `bytes_max` bytes at most. After HoldCredit.
+  // The answers are byte strings, of at most `bytes_max` bytes. After HoldCredit.
   void AnswerBytes(uint64_t bytes_max);
   bool answers_bytes() const { return reply_bytes_.has_value(); }
-  // Of tables, before Expect: the rows that commands point to, and where look-ups are answered.
+  // For tables, before Expect: the rows that commands point to, and the columns for the answers of
+  // lookups.
   void HoldTable(std::unique_ptr<TableBatch> batch);
   TableBatch* table() const { return table_.get(); }
-  // Of look-ups in an index or a hash that ask for more than the value: of each column that is
-  // answered what it has, if it is one of the key, else nullopt.
+  // For lookups in an index or a hash that return more than the value: for each returned column its
+  // content if it is a key column, else nullopt.
   void AnswerKeys(std::vector<std::optional<std::string>> columns) { keys_ = std::move(columns); }
-  // After the last answer: the columns that are answered. Once. Throws bad_alloc.
+  // After the last answer: the returned columns. Once. Throws bad_alloc.
   std::vector<ColumnBuffers> TakeColumns();
-  // Records and strings, once no answer is owed and none will be. Idempotent.
+  // Frees records and strings, when no answer is owed and none will be. Idempotent.
   void FreeBytes();
 
-  // Gives credit and in-flight count back, once no answer is owed and none will be: an asynchronous
-  // request may be held by its caller long after that. Else the end of the request does it.
+  // Returns credit and leaves in_flight, when no answer is owed and none will be: the caller may
+  // hold an asynchronous request long after that. Otherwise the destructor does it.
   void Settle();
 
-  // Its place in the order of what its session sends of one object. Written by that alone, but for
-  // the columns: those stand until the last answer, or Abandon. They are what is sent.
+  // The request's place in the order of its session's requests for one object. Only SendOrder
+  // writes it, except the columns, which are valid until the last answer or Abandon. They are what
+  // is sent.
   struct InOrder {
     class Again final : public CompletionTask {
      public:
@@ -94,43 +97,43 @@ class Request final : public routing::Reply {
     std::shared_ptr<SendOrder> order;  // nullptr: none
     BatchColumns columns;
     uint64_t sequence = 0;
-    bool refused = false;     // has been sent, and some keys have moved
-    uint32_t left = 0;        // so many, when it was looked at last
-    uint64_t refused_ns = 0;  // since then none has been executed
+    bool refused = false;     // has been sent, and some keys were answered as moved
+    uint32_t left = 0;        // number of such keys at the last check
+    uint64_t refused_ns = 0;  // no key has been executed since then
     Again again;
   };
   // Before SendOrder::Send.
   void PutIn(std::shared_ptr<SendOrder> order, const BatchColumns& columns);
   InOrder& in_order() { return in_order_; }
-  // After the last answer: whether it is worth sending again. No: it has been cancelled, or none of
-  // the moved keys has been executed for `refused_ns_max`.
+  // After the last answer: whether to send it again. No if it was cancelled, or if none of the
+  // moved keys has been executed for `refused_ns_max`.
   bool MayGoAgain(uint64_t now_ns, uint64_t refused_ns_max);
-  // Gives the moved keys, or else all, this state; how many they are.
+  // Gives this state to the moved keys, or else to all; returns their number.
   uint32_t MarkUnsent(bool moved, storage::KeyState state);
 
-  // Announces `keys` answers to come, each exactly once, through Answered. Before they are sent.
-  // Takes the AEUs' reference, which the last answer lets go; Owe does not.
+  // Announces `keys` answers, each given exactly once through Answered. Call it before they are
+  // sent. Takes the AEUs' reference, which the last answer releases; Owe does not.
   void Expect(uint32_t keys);
   void Owe(uint32_t keys);
-  // What the last answer does: wakes who waits, or pushes the task.
+  // The action of the last answer: wakes the waiting thread, or pushes the task.
   void Finish();
   // The completion function of every command of a request. Any thread; never blocks.
   static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
 
-  // Waits for the last answer. False when `deadline` passes first. For requests without a task.
+  // Waits for the last answer. False if `deadline` passes first. For requests without a task.
   bool Await(absl::Time deadline);
-  // Instead of waiting: pushed once all expected answers are in. Before Expect.
+  // Instead of waiting: the task is pushed after the last answer. Before Expect.
   void OnAnswered(CompletionQueue* queue, CompletionTask* task);
 
-  // After the last answer: each key was executed, whether it was there or not, written or not.
+  // After the last answer: whether each key was executed, whatever the result.
   bool AllExecuted() const;
-  // After the last answer: keys that reached an AEU that does not own them, as positions.
+  // After the last answer: positions of keys that reached an AEU that does not own them.
   std::vector<uint32_t> MovedPositions() const;
-  // What the states say as a whole, to be told to the caller: rows that a write has changed are
-  // counted (ObjectEntry::CountWritten). Once. `refused` counts keys that were not executed.
+  // The result of all states, for the caller; counts the rows that a write has changed
+  // (ObjectEntry::CountWritten). Once. `refused` counts keys that were not executed.
   absl::Status Outcome(const RequestLimits& limits, uint32_t& refused);
-  // A bit for each key, in Arrow's order: it was there before the operation; a conditional write
-  // has written it; it was executed at all.
+  // One bit per key, in Arrow's order. Presence: it was there before the operation. Applied: a
+  // conditional write has written it. Executed: it was executed at all.
   std::string PackPresence() const;
   std::string PackApplied() const;
   std::string PackExecuted() const;
@@ -140,7 +143,7 @@ class Request final : public routing::Reply {
   ~Request();
   void LastAnswer();
   absl::Status OutcomeOfStates(const RequestLimits& limits, uint32_t& refused) const;
-  // States that count as one thing; twice the same where there is one.
+  // Two states that count as one; equal if there is only one.
   struct States {
     storage::KeyState one;
     storage::KeyState other;
@@ -155,7 +158,7 @@ class Request final : public routing::Reply {
   const ObjectRef object_;
   InFlight& in_flight_;
 
-  // Owned by the caller until Expect, by whoever holds the last answer after that.
+  // Owned by the caller until Expect, then by the thread that gives the last answer.
   std::string value_bytes_;
   std::string state_bytes_;
   std::shared_ptr<std::atomic<int64_t>> credit_;
@@ -163,24 +166,24 @@ class Request final : public routing::Reply {
   ColumnCopies words_;
   std::unique_ptr<uint64_t[]> records_;
   std::shared_ptr<const void> holder_;
-  std::vector<std::optional<std::string>> keys_;  // empty: the value alone is answered
+  std::vector<std::optional<std::string>> keys_;  // empty: only the value is returned
   std::unique_ptr<TableBatch> table_;
-  std::optional<routing::ReplyBytes> reply_bytes_;  // gives back to credit_
+  std::optional<routing::ReplyBytes> reply_bytes_;  // returns its bytes to credit_
   bool settled_ = false;
   InOrder in_order_{*this};
   CompletionQueue* queue_ = nullptr;
   CompletionTask* task_ = nullptr;
 
-  // Shared: by everybody who holds a reference.
+  // Shared by all holders of a reference.
   std::atomic<uint32_t> references_{1};
   std::atomic<uint32_t> owed_{0};      // answers to come
-  std::atomic<uint32_t> answered_{0};  // 1: the last one is in
+  std::atomic<uint32_t> answered_{0};  // 1: the last answer has been given
 };
 
 struct UnrefRequest {
   void operator()(Request* request) const { request->Unref(); }
 };
-// One reference, its caller's.
+// One reference, owned by the caller.
 using RequestPtr = std::unique_ptr<Request, UnrefRequest>;
 
 }  // namespace eris::engine

@@ -1,6 +1,6 @@
-// The thread that sends requests again whose keys have moved (send_order.h). It never runs a
-// callback, and waits for no lock that is held while one runs: whatever a caller's code waits for,
-// this goes on. Any thread pushes, latch-free.
+// The thread that sends requests again after keys have moved (send_order.h). It never runs a
+// callback, and waits for no lock that is held during one: so it makes progress whatever a caller's
+// code waits for. Any thread pushes, latch-free.
 #ifndef ERIS_ENGINE_CORE_RESENDS_H_
 #define ERIS_ENGINE_CORE_RESENDS_H_
 
@@ -18,18 +18,18 @@ class Resends {
 
   // As CompletionQueue::Push.
   void Push(CompletionTask* task) { queue_.Push(task); }
-  // The task is run again in a moment, when what it waits for may have come. From a task.
+  // Runs the task again after a moment, when its condition may be met. Call it from a task.
   void Later(CompletionTask* task) {
     task->next_ = later_;
     if (std::exchange(later_, task) == nullptr) queue_.Push(&again_);
   }
-  // As CompletionQueue::Stop. REQUIRES: no request is under way.
+  // As CompletionQueue::Stop. REQUIRES: no request is running.
   void Stop() { queue_.Stop(); }
 
  private:
   static constexpr std::chrono::microseconds kMoment{100};
 
-  // One pause for all that wait.
+  // One pause for all waiting tasks.
   class Again final : public CompletionTask {
    public:
     explicit Again(Resends& resends) : resends_(resends) {}
@@ -50,7 +50,7 @@ class Resends {
   // Owned by the thread.
   CompletionTask* later_ = nullptr;
   Again again_;
-  CompletionQueue queue_;  // last: its thread uses the above
+  CompletionQueue queue_;  // last: its thread uses everything above
 };
 
 }  // namespace eris::engine

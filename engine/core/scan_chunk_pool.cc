@@ -43,7 +43,7 @@ bool ScanChunkPool::TryMake() {
     chunk->rows.reset(new uint64_t[2 * size_t{routing::kScanChunkRows}]);
     chunk->buffer.rows.keys = chunk->rows.get();
     routing::ScanChunkBuffer* const buffer = &chunk->buffer;
-    free_.reserve(chunks_.size() + 1);  // for all of them: Return asks for nothing
+    free_.reserve(chunks_.size() + 1);  // for all chunks, so that Return needs no memory
     chunks_.push_back(std::move(chunk));
     free_.push_back(buffer);
     return true;

@@ -1,5 +1,5 @@
-// The bounded pool of chunks that the answers of scans and joins come from. Chunks are made when
-// first needed and reused.
+// The bounded pool of chunks for the answers of scans and joins. Chunks are made when first needed
+// and reused.
 #ifndef ERIS_ENGINE_CORE_SCAN_CHUNK_POOL_H_
 #define ERIS_ENGINE_CORE_SCAN_CHUNK_POOL_H_
 
@@ -18,12 +18,12 @@ class ScanChunkPool {
   ScanChunkPool(const ScanChunkPool&) = delete;
   ScanChunkPool& operator=(const ScanChunkPool&) = delete;
 
-  // As many chunks as there are, up to `wanted`, with a column of second parts or without; none
-  // when the pool is empty or memory is not to be had. Throws std::bad_alloc, with none taken.
+  // Takes up to `wanted` chunks, as many as are available, with or without a column of second
+  // parts; none if the pool is empty or there is no memory. Throws std::bad_alloc, with none taken.
   std::vector<routing::ScanChunkBuffer*> Take(uint32_t wanted, bool two_parts = false);
   void Return(const std::vector<routing::ScanChunkBuffer*>& chunks);
   uint32_t in_use() const;
-  // A chunk's whole memory, for rows of another shape: 2 * kScanChunkRows words.
+  // The whole memory of a chunk, for rows of another shape: 2 * kScanChunkRows words.
   static uint64_t* WordsOf(routing::ScanChunkBuffer* chunk) { return chunk->rows.keys; }
   uint32_t chunks_max() const { return chunks_max_; }
 
@@ -33,7 +33,7 @@ class ScanChunkPool {
     std::unique_ptr<uint64_t[]> rows;
   };
 
-  // One more free chunk. False: no memory.
+  // Makes one more free chunk. False: no memory.
   bool TryMake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const uint32_t chunks_max_;

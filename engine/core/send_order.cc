@@ -24,11 +24,11 @@ void SendOrder::Send(Request& request) {
   base::MutexLock lock(&mu());
   const size_t room = held_.size() + out_.load(std::memory_order_relaxed) + 1;  // it only shrinks
   if (held_.capacity() < room) held_.reserve(std::max(room, 2 * held_.capacity()));
-  request.Ref();  // the AEUs', let go when it is finished
+  request.Ref();  // the AEUs' reference, released when it is finished
   request.in_order().sequence = next_sequence_++;
   bool hold = draining_.load(std::memory_order_relaxed) || !held_.empty();
 #ifdef ERIS_PLANTED_SEND_PAST
-  hold = false;  // past what was refused before it
+  hold = false;  // it has passed the requests refused before it
 #endif
   if (hold) {
     held_.push_back(&request);
@@ -39,11 +39,11 @@ void SendOrder::Send(Request& request) {
 
 bool SendOrder::SendNow(Request& request, bool held) {
 #ifdef ERIS_PLANTED_SENT_TWICE
-  const bool again = false;  // keys that have been executed go again with those that moved
+  const bool again = false;  // send executed keys again together with those that moved
 #else
   const bool again = request.in_order().refused;
 #endif
-  // acquire: what went by the old version has been executed.
+  // acquire: all commands of the old version have been executed.
   if (out_.load(std::memory_order_acquire) == 0 && NewerTable()) table_ = object_->route.Pin();
   out_.fetch_add(1, std::memory_order_relaxed);
   routing::KeyedCommand command{
@@ -83,7 +83,7 @@ void SendOrder::Abandon(Request& request) {
     base::MutexLock lock(&mu());
     request.SetCancelled();
     const auto held = std::find(held_.begin(), held_.end(), &request);
-    if (held == held_.end()) return;  // under way, or answered
+    if (held == held_.end()) return;  // still running, or answered
     held_.erase(held);
   }
   request.MarkUnsent(request.in_order().refused, KeyState::kCancelled);
@@ -105,16 +105,17 @@ void SendOrder::OneIn() {
 }
 
 void SendOrder::WakeUp() {
-  // If it is queued already, it looks at out_ after it has taken that back.
+  // If it is queued already, it reads out_ after it has reset queued_.
   if (queued_.exchange(true, std::memory_order_acq_rel)) return;
   self_ = shared_from_this();
   resends_.Push(this);
 }
 
 void SendOrder::Collect(Request& request) {
-  // The session's thread may be waiting for room; others are not to wait with it.
+  // The session's thread may be waiting for room; other threads must not wait for it.
   if (!mu().TryLock()) return resends_.Later(&request.in_order().again);
-  const std::shared_ptr<SendOrder> self = shared_from_this();  // the request may be the last
+  // the request may hold the last reference
+  const std::shared_ptr<SendOrder> self = shared_from_this();
   const bool again = request.MayGoAgain(aeu::NowNs(), kRefusedNsMax);
   if (again) {
     request.in_order().refused = true;
@@ -144,7 +145,7 @@ void SendOrder::Complete() {
 
 SendOrder::Next SendOrder::GoOn(std::span<Request*> finished) {
   if (draining_.load(std::memory_order_relaxed)) {
-    // acquire: their states are complete. Who takes the last one comes here again.
+    // acquire: their states are complete. The thread that counts down to zero comes here again.
     if (out_.load(std::memory_order_acquire) != 0) return Next::kNothing;
     const uint64_t now_ns = aeu::NowNs();
     if (all_in_ns_ == 0) all_in_ns_ = now_ns;
@@ -170,7 +171,7 @@ SendOrder::Next SendOrder::GoOn(std::span<Request*> finished) {
     }
   }
   held_.erase(held_.begin(), held_.begin() + static_cast<ptrdiff_t>(piece));
-  // While some drain, who takes the last one comes here again.
+  // While some drain, the thread that counts down to zero comes here again.
   const bool more = !held_.empty() && !draining_.load(std::memory_order_relaxed);
   return more ? Next::kMore : Next::kNothing;
 }

@@ -1,9 +1,9 @@
-// What one session sends of one object takes effect, key by key, in the order in which it was sent,
-// also while ranges move. All that is under way goes by one version of the range table; AEUs
-// execute of a key's commands of one version the first ones and refuse the rest
-// (docs/internals/ROUTING.md has the protocol and the argument). Once one comes back with refused
-// keys, what the session sends after it is held; when all are in, they are sent again by the newest
-// version, in their order. Paper: ERIS 3.2, 3.3.2.
+// Requests of one session for one object take effect, key by key, in the order in which they were
+// sent, also while ranges move. All running requests use one version of the range table. Of a key's
+// commands of one version, AEUs execute a first part and refuse the rest (docs/internals/ROUTING.md
+// has the protocol and the argument). Once a request comes back with refused keys, later requests
+// are held. When all are answered, they are sent again by the newest version, in their order.
+// Paper: ERIS 3.2, 3.3.2.
 #ifndef ERIS_ENGINE_CORE_SEND_ORDER_H_
 #define ERIS_ENGINE_CORE_SEND_ORDER_H_
 
@@ -25,8 +25,8 @@ namespace eris::engine {
 
 class Request;
 
-// A session's Port. It outlives the session where requests are under way. Who lets go of it last
-// may be an AEU: it ends on the thread of `resends`.
+// A session's Port. It outlives the session while requests are running. The last reference may be
+// released by an AEU, so it is destroyed on the thread of `resends`.
 struct SessionPort final : public CompletionTask {
   static std::shared_ptr<SessionPort> Create(const routing::EndpointDirectory& directory,
                                              const routing::PortOptions& options,
@@ -49,46 +49,48 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   // `resends` outlives it.
   SendOrder(Resends& resends, std::shared_ptr<SessionPort> port, ObjectRef object);
 
-  // All keys of the request, which has been put in this order (Request::PutIn). From here on its
-  // last answer is owed. The session's thread; may block for the Port's bound. Throws
-  // std::bad_alloc; nothing has happened then.
+  // Sends all keys of the request, which has been put in this order (Request::PutIn). From here on
+  // its last answer is owed. For the session's thread; may block for the Port's time limit. Throws
+  // std::bad_alloc; then nothing has happened.
   void Send(Request& request);
-  // Cancels the request and lets go of its columns. Where it is held, that is its last answer.
+  // Cancels the request and releases its columns. If it is held, that is its last answer.
   void Abandon(Request& request);
-  // Nothing is under way or held: a new order could take its place. The session's thread.
+  // No request is running or held: a new order could replace it. For the session's thread.
   bool Idle() const;
 
-  // A request has all its answers. Any thread; never blocks. The order may be gone when the request
-  // is.
+  // A request has all its answers. Any thread; never blocks. The order may end together with the
+  // request.
   void OneIn();
-  // In place of OneIn for a request with moved keys, or one that is cancelled: it is sent again or
+  // Instead of OneIn for a request with moved keys, or a cancelled one: it is sent again or
   // finished. On the thread of `resends`.
   void Collect(Request& request);
-  // As soon as a request's keys have moved, before its Collect: the session sends nothing new until
-  // all its requests are in.
+  // Called as soon as a request's keys have moved, before its Collect: the session sends nothing
+  // new until all its requests are answered.
   void Drain() { draining_.store(true, std::memory_order_relaxed); }
   Resends& resends() const { return resends_; }
 
-  // All are in, or more is to be sent again. On the thread of `resends`.
+  // All are answered, or more must be sent again. On the thread of `resends`.
   void Complete() override;
 
-  // Refused for so long, with no key executed, a request goes back to its caller as moved.
+  // A request refused for this long, with no key executed, is returned to its caller as moved.
   static constexpr uint64_t kRefusedNsMax = 10'000'000'000;
 
  private:
-  // Sent again while the Port is held: so many requests, and about so many keys.
+  // Sent again while the Port is held: at most this many requests, and about this many keys.
   static constexpr size_t kPiece = 16;
   static constexpr uint64_t kPieceKeys = 64 << 10;
-  // Without a newer table they are sent again by the old one: perhaps the object is gone.
+  // Without a newer table they are sent again by the old one after this time: the object may have
+  // been dropped.
   static constexpr uint64_t kNewerTableNs = 1'000'000;
 
-  // `held`: without waiting for room, and what finds none counts as moved. False: there is such.
+  // `held`: does not wait for room, and keys without room count as moved. False: there are such
+  // keys.
   bool SendNow(Request& request, bool held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu());
   enum class Next : uint8_t { kNothing, kMore, kLater };
-  // Puts what needs no more sending into `finished`, which has room for a piece; its last answer is
-  // still to be given, without the lock.
+  // Puts requests that need no more sending into `finished`, which has room for a piece; the caller
+  // must give their last answer, without the lock.
   Next GoOn(std::span<Request*> finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu());
-  // A newer table is in force than the one that all requests go by.
+  // Whether the current table is newer than the one that all requests use.
   bool NewerTable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu());
   void WakeUp();
   base::Mutex& mu() const ABSL_LOCK_RETURNED(port_->mu) { return port_->mu; }
@@ -99,20 +101,22 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   const ObjectRef object_;
 
   // Guarded by the Port's mutex, which no AEU takes.
-  std::shared_ptr<const routing::RangeTable> table_ ABSL_GUARDED_BY(mu());  // all go by it
+  std::shared_ptr<const routing::RangeTable> table_ ABSL_GUARDED_BY(mu());  // all requests use it
   uint64_t next_sequence_ ABSL_GUARDED_BY(mu()) = 0;
-  // To be sent, again or for the first time, once all are in. Always has room for those under way.
+  // To be sent, again or for the first time, when all running requests are answered. Always has
+  // room for the running ones.
   std::vector<Request*> held_ ABSL_GUARDED_BY(mu());
-  uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;  // since then; 0 until GoOn finds them all in
+  // time when all were answered; 0 until GoOn finds them so
+  uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;
 
-  // Shared: the number of requests under way, which AEUs count down. acq_rel: the thread that
-  // counts down to 0 sees what the others did before, and Drain's draining_.
+  // Shared: the number of running requests, which AEUs count down. acq_rel: the thread that counts
+  // down to 0 sees what the others did before, and Drain's draining_.
   std::atomic<uint32_t> out_{0};
-  // Some are to be sent again when out_ is 0. Set by who counts in out_, and taken back with the
+  // Some must be sent again when out_ is 0. Set by a thread that counts in out_, and reset with the
   // Port's mutex held when out_ is 0. relaxed: published by out_, and by the commands that are sent
-  // after.
+  // after it.
   std::atomic<bool> draining_{false};
-  // This task is in the queue of resends_, or about to be. acq_rel: see WakeUp.
+  // This task is in the queue of resends_, or will be soon. acq_rel: see WakeUp.
   std::atomic<bool> queued_{false};
   std::shared_ptr<SendOrder> self_;  // while queued_
 };

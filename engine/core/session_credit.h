@@ -1,5 +1,5 @@
-// The bytes that one session may still have under way. Shared with its requests and aggregates,
-// which outlive it; whoever holds some adds them again. Any thread.
+// The bytes that one session may still have in flight. Shared with its requests and aggregates,
+// which outlive it; each adds its bytes again at its end. Any thread.
 #ifndef ERIS_ENGINE_CORE_SESSION_CREDIT_H_
 #define ERIS_ENGINE_CORE_SESSION_CREDIT_H_
 
@@ -16,7 +16,7 @@ namespace eris::engine {
 
 using SessionCredit = std::shared_ptr<std::atomic<int64_t>>;
 
-// `what`: a "batch", for the text. Errors: ResourceExhausted, with nothing taken.
+// `what`: for the text, e.g. a "batch". Errors: ResourceExhausted, with nothing taken.
 inline absl::Status TakeCredit(const Core& core, std::atomic<int64_t>& credit, int64_t bytes,
                                absl::string_view what) {
   // relaxed: a count, no data.

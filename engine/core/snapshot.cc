@@ -11,7 +11,7 @@ namespace eris::engine {
 
 namespace {
 
-// Those that keep old rows may free some, and may sleep.
+// Wakes AEUs that keep old rows: they may be able to free some, and may be asleep.
 void WakeForOldRows(const Core& core) {
   if (core.directory.snapshots().version_bytes() <= 0) return;
   for (uint32_t i = 0; i < core.directory.size(); ++i) core.directory[AeuId{i}].waker.Wake();
@@ -70,7 +70,7 @@ absl::Status SnapshotAborted(const Core& core, uint64_t epoch, const Snapshot* s
       absl::StrCat("snapshot_age_ms_max (", core.options.snapshot_age_ms_max, " ms)");
   const std::string memory =
       absl::StrCat("version_bytes_max (", core.options.version_bytes_max, " bytes)");
-  // Who gives one up leaves no reason; but one that is young was not given up for its age.
+  // No reason is stored when one is given up; but a young one was not given up because of its age.
   const bool young = snapshot != nullptr &&
                      aeu::NowNs() - static_cast<const SnapshotImpl*>(snapshot)->begun_ns() <=
                          core.directory.snapshots().age_ns_max();

@@ -1,4 +1,4 @@
-// Byte strings as words (storage/byte_value.h) become a column of an answer. Pure function.
+// Converts byte strings as words (storage/byte_value.h) to a column of an answer. Pure function.
 #ifndef ERIS_ENGINE_CORE_STRING_COLUMN_H_
 #define ERIS_ENGINE_CORE_STRING_COLUMN_H_
 

@@ -8,7 +8,7 @@
 namespace eris::engine {
 namespace {
 
-// Of a string its word.
+// For a string the size of its word.
 uint32_t AnswerBytes(ColumnType type) {
   return type == ColumnType::kString ? sizeof(uint64_t) : ColumnValueBytes(type);
 }
@@ -46,7 +46,7 @@ void TableBatch::AskFor(std::span<const uint32_t> columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnType type = layout_->column(columns[i]).type;
     strings_ |= type == ColumnType::kString;
-    // Zero where there is no answer.
+    // Zero if there is no answer.
     answers_[i].values.resize(rows_.rows * AnswerBytes(type));
     answers_[i].valid.resize(rows_.rows);
     outputs_.push_back({.column = columns[i],

@@ -1,5 +1,5 @@
-// The rows of a table call as its request holds them: the caller's columns, the keys made of them,
-// and the columns that a look-up is answered in. Built by the caller, written by AEUs at the
+// The rows of a table call as its request holds them: the caller's columns, the keys made from
+// them, and the columns for the answers of a lookup. Built by the caller, written by AEUs at the
 // positions of their own keys, read after the last answer.
 #ifndef ERIS_ENGINE_CORE_TABLE_BATCH_H_
 #define ERIS_ENGINE_CORE_TABLE_BATCH_H_
@@ -35,23 +35,23 @@ class TableBatch {
   void PackKeys(bool keys_only);
   BatchColumns keys() const { return {.keys = heads_, .seconds = tails_}; }
 
-  // Of appends: the first row of each piece, then the number of rows (storage::AppendPieces).
+  // For appends: the first row of each piece, then the number of rows (storage::AppendPieces).
   void SetPieces(std::vector<uint64_t> firsts) { pieces_ = std::move(firsts); }
   const std::vector<uint64_t>& pieces() const { return pieces_; }
 
-  // Of look-ups: the table's columns that are answered, in this order.
+  // For lookups: the table's columns to return, in this order.
   void AskFor(std::span<const uint32_t> columns);
   const storage::OutputColumns* columns_out() const { return &columns_out_; }
   bool answers_strings() const { return strings_; }
   // Memory per key that AskFor needs.
   static int64_t AnswerBytesPerKey(const storage::TableLayout& layout,
                                    std::span<const uint32_t> columns);
-  // After the last answer, while the strings' records stand. Once. Throws bad_alloc.
+  // After the last answer, while the strings' records exist. Once. Throws bad_alloc.
   std::vector<ColumnBuffers> TakeColumns();
 
  private:
   struct Answer {
-    std::string values;  // of strings a word each
+    std::string values;  // for strings a word each
     std::string valid;   // a byte per key
   };
   static std::string ToBits(const std::string& valid);

@@ -18,7 +18,7 @@ std::vector<TableChunkPool::Memory> TableChunkPool::Take(uint32_t least, uint32_
   base::MutexLock lock(&mu_);
   wanted = std::min(wanted, (pieces_max_ - in_use_) / pieces);
   taken.reserve(wanted);
-  // For all of the size that is kept: nothing else that follows asks for room here.
+  // For all pieces that are kept: later calls need no memory here.
   if (pieces == 1 && free_.capacity() < pieces_max_) free_.reserve(pieces_max_);
   while (taken.size() < wanted) {
     Memory memory;
@@ -44,8 +44,8 @@ void TableChunkPool::Return(std::vector<Memory> memory, size_t bytes) {
   base::MutexLock lock(&mu_);
   ERIS_CHECK(pieces * memory.size() <= in_use_);
   in_use_ -= pieces * static_cast<uint32_t>(memory.size());
-  // Backwards, as they are taken from the end: the next scan's parts get the pieces that the same
-  // AEUs have written.
+  // In reverse, because they are taken from the end: the next scan's parts get the pieces that the
+  // same AEUs have written.
   if (pieces == 1) std::move(memory.rbegin(), memory.rend(), std::back_inserter(free_));
 }
 

@@ -1,6 +1,5 @@
-// The bounded pool of the memory that rows of table scans stand in: pieces of 1 MiB, made when
-// first needed and reused. A scan with many parts cuts a piece into several chunks
-// (TableChunkPlan). Thread-safe.
+// The bounded memory pool for rows of table scans: pieces of 1 MiB, made when first needed and
+// reused. A scan with many parts cuts a piece into several chunks (TableChunkPlan). Thread-safe.
 #ifndef ERIS_ENGINE_CORE_TABLE_CHUNK_POOL_H_
 #define ERIS_ENGINE_CORE_TABLE_CHUNK_POOL_H_
 
@@ -23,19 +22,19 @@ class TableChunkPool {
   // Aligned to a cache line.
   using Memory = std::unique_ptr<std::byte, Free>;
 
-  // `pieces_max` at once, at least two.
+  // At most `pieces_max` at once, at least two.
   explicit TableChunkPool(uint32_t pieces_max) : pieces_max_(pieces_max) {}
   TableChunkPool(const TableChunkPool&) = delete;
   TableChunkPool& operator=(const TableChunkPool&) = delete;
 
-  // Up to `wanted` times `bytes`, as many as there are; fewer than `least` are none. What is larger
-  // than a piece counts as several, and is not kept for reuse. Throws std::bad_alloc, with nothing
-  // taken.
+  // Takes up to `wanted` blocks of `bytes`, as many as are available; if fewer than `least`, none.
+  // A block larger than a piece counts as several pieces, and is not kept for reuse. Throws
+  // std::bad_alloc, with nothing taken.
   std::vector<Memory> Take(uint32_t least, uint32_t wanted, size_t bytes);
   void Return(std::vector<Memory> memory, size_t bytes);
   uint32_t in_use() const;
   uint32_t pieces_max() const { return pieces_max_; }
-  // How many of `bytes` could be taken now.
+  // How many blocks of `bytes` could be taken now.
   uint32_t CountLeft(size_t bytes) const;
 
  private:

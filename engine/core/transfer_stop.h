@@ -1,5 +1,6 @@
-// Whether transfers may go on: an operator's pause, the end of the engine, a deadline, a caller who
-// gives up. Looked at between chunks, and what wakes those who wait there. Any thread.
+// Whether transfers may continue: stopped by an operator's pause, the end of the engine, a
+// deadline, or a caller that gives up. Checked between chunks; wakes threads that wait there. Any
+// thread.
 #ifndef ERIS_ENGINE_CORE_TRANSFER_STOP_H_
 #define ERIS_ENGINE_CORE_TRANSFER_STOP_H_
 
@@ -16,12 +17,13 @@ namespace eris::engine {
 
 class TransferStop {
  public:
-  // What a caller says.
+  // Set by the caller.
   struct Limits {
     absl::Time deadline = absl::InfiniteFuture();
-    MoveStop* stop = nullptr;  // outlives the call; nullptr: he will not give up
+    MoveStop* stop = nullptr;  // outlives the call; nullptr: the caller will not give up
   };
-  // What ends one call's transfers. A pause after its begin does, even if it is over by then.
+  // The conditions that end one call's transfers. A pause after its beginning ends them, even if
+  // the pause has ended since.
   struct Ticket : Limits {
     uint64_t pauses = 0;
   };
@@ -29,7 +31,7 @@ class TransferStop {
     base::MutexLock lock(&mu_);
     return {limits, pauses_};
   }
-  // One call, which its caller's stop wakes as long as this lives.
+  // One call, which its caller's stop can wake as long as this exists.
   class Call {
    public:
     Call(TransferStop& stop, const Limits& limits) : ticket_(stop.Begin(limits)) {
@@ -71,16 +73,16 @@ class TransferStop {
     base::MutexLock lock(&mu_);
     return closed_;
   }
-  // Those who wait look again: a drop, other options.
+  // Wakes waiting threads to check again: after a drop or a change of options.
   void Look() {
     base::MutexLock lock(&mu_);
     Changed();
   }
 
-  // OK: go on. Errors: what the caller's stop says, Unavailable (closing), FailedPrecondition
-  // (paused), DeadlineExceeded.
+  // OK: continue. Errors: the status of the caller's stop, Unavailable (closing),
+  // FailedPrecondition (paused), DeadlineExceeded.
   absl::Status Check(const Ticket& ticket) const {
-    // Not under mu_, which MoveStop::Stop takes under its own.
+    // Not under mu_, which MoveStop::Stop takes under its own mutex.
     if (ticket.stop != nullptr) ERIS_RETURN_IF_ERROR(ticket.stop->why());
     base::MutexLock lock(&mu_);
     if (closed_) return absl::UnavailableError("the engine is closing");
@@ -93,12 +95,12 @@ class TransferStop {
     return absl::OkStatus();
   }
 
-  // For Wait: before whatever is looked at.
+  // For Wait: read it before checking a condition.
   uint64_t changes() const {
     base::MutexLock lock(&mu_);
     return changes_;
   }
-  // Blocks until `until`, or until something has changed since `seen`.
+  // Blocks until `until`, or until a change after `seen`.
   void Wait(uint64_t seen, absl::Time until) {
     base::MutexLock lock(&mu_);
     while (changes_ == seen && !changed_.WaitWithDeadline(&mu_, until)) {

@@ -16,7 +16,8 @@
 namespace eris::engine {
 namespace {
 
-// A snapshot may get so much older than it is allowed to, a sixteenth or as an AEU finds it.
+// How much older than allowed a snapshot may become: a sixteenth of the limit, unless an AEU finds
+// it earlier.
 absl::Duration AgesEvery(const Core& core) {
   const uint64_t age_ms = core.directory.snapshots().age_ns_max() / 1'000'000;
   return absl::Milliseconds(std::clamp<uint64_t>(age_ms / 16, 10, 60'000));
@@ -57,7 +58,7 @@ void BalancerLoop::Run() {
     if (!now.enabled) ForgetLoads();
     const absl::Time next =
         now.enabled ? looked + absl::Milliseconds(now.period_ms) : absl::InfiniteFuture();
-    // Here, since AEUs that sleep look at nothing.
+    // Checked here because sleeping AEUs check nothing.
     if (absl::Now() >= ages_looked + ages_every) {
       GiveUpAged(core_, aeu::NowNs());
       ages_looked = absl::Now();
@@ -114,16 +115,16 @@ void BalancerLoop::BalanceObject(const ObjectRef& object) {
   bool turn = false;
   try {
     plan = LookAt(*object, look);
-    // An operator's call that moves it is not waited for: other objects are still to be looked at.
+    // Does not wait for an operator's call that moves it: other objects must still be checked.
     turn = plan && TryTakeTurn(object->route.object());
   } catch (const std::bad_alloc&) {  // there may be memory in the next period
   }
   if (!turn) return;
   const Turn taken(*this, object->route.object());
-  // What it comes to stands in the history; what is left to do is seen in the next period.
+  // The result is in the history; the next period finds what is left to do.
   if (!core_.in_flight.TryEnter()) return;
   const InFlight::Entered entered(core_.in_flight);
-  // Another call may have moved these ranges since the look.
+  // Another call may have moved these ranges since the check.
   if (LookNow(*object, ticket) != look) return;
   (void)Execute(*object, *plan, ticket);
   if (plan->algorithm != BalanceAlgorithm::kSize) NotePlaced(*object, balancer::PlacedBy::kLoad);
@@ -137,7 +138,7 @@ std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object, const
     base::MutexLock lock(&mu_);
     return placed_[object.route.object()];
   }());
-  // After an access, too: an imbalance has to last, and to be seen to.
+  // Also after an access, because an imbalance must last for some periods before it is acted on.
   if (!quiet || looked.look != look) looked = {look};
   if (looked.times >= kLooksEnough) {
     return rows_due && look.may_move ? LookAtRows(object, idle) : std::nullopt;
@@ -208,7 +209,7 @@ void BalancerLoop::Show(const ObjectEntry& object, const balancer::LoadSample& s
   if (plan.algorithm == BalanceAlgorithm::kSize) {
     for (const AeuShare& share : plan.shares) balance.loads[share.aeu.value] = share.load_before;
   } else {
-    // As it is, with what moves on.
+    // The current load, including the moving part.
     const double window = sample.window_ns == 0 ? 1 : static_cast<double>(sample.window_ns);
     balance.loads = balancer::AeuLoadsNow(sample, core_.directory.size());
     for (double& load : balance.loads) load /= window;
@@ -291,7 +292,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
   if (plan.ok()) {
     ReservePlaced(*object);
     moved = Execute(*object, *plan, ticket);
-    // An operator's choice counts even if the boundaries already were as asked.
+    // An operator's choice counts even if the boundaries were already as requested.
     const bool chosen = by == balancer::PlacedBy::kOperator;
     if (chosen || !plan->transfers.empty()) NotePlaced(*object, by);
   }
@@ -349,7 +350,7 @@ absl::Status BalancerLoop::Set(const BalancerOptions& options) {
     options_ = options;
     ++asked_;
   }
-  executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);  // the thread looks, too
+  executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);  // the thread checks it too
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
-// The balancer at work: looks at the objects' loads every period, asks whether that is worth
-// anything, plans and moves; and does what operators ask for, of one object one thing at a time.
-// Its thread belongs to no AEU and blocks where it has to. Paper: ERIS 3.3.
+// The running balancer: checks the objects' loads every period, decides whether a change is
+// worthwhile, plans and moves. Also executes operators' requests; one operation per object at a
+// time. Its thread belongs to no AEU and may block. Paper: ERIS 3.3.
 #ifndef ERIS_ENGINE_MOVING_BALANCER_LOOP_H_
 #define ERIS_ENGINE_MOVING_BALANCER_LOOP_H_
 
@@ -33,17 +33,18 @@ namespace eris::engine {
 
 class BalancerLoop {
  public:
-  // What the object's partitions have been asked lately. Errors: NotFound.
+  // Returns the recent load of the object's partitions. Errors: NotFound.
   using Sampler = std::function<absl::StatusOr<balancer::LoadSample>(const ObjectEntry&)>;
 
-  // Once a period: whether a sample would tell what the last one has told, that nobody accesses the
-  // object. Cheap.
+  // Called once per period: whether a sample would be the same as the last one, with no access to
+  // the object. Cheap.
   using Quiet = std::function<bool(const ObjectEntry&)>;
 
-  // Once a period: the part of its time since the last call that the busiest AEU has worked.
+  // Called once per period: the fraction of the time since the last call that the busiest AEU has
+  // worked.
   using Busiest = std::function<double()>;
 
-  // `machine`: as MakePlanWorld says. Nothing happens by itself before Start.
+  // `machine`: from MakePlanWorld. Starts no period before Start.
   BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
                Busiest busiest, balancer::PlanWorld machine, const BalancerOptions& options);
   ~BalancerLoop() { Stop(); }
@@ -51,8 +52,8 @@ class BalancerLoop {
   BalancerLoop& operator=(const BalancerLoop&) = delete;
 
   void Start();
-  // A transfer under way ends at the border of its chunk, and none begins any more. Blocks until
-  // the thread has ended, not for those of operators. Idempotent, by one thread.
+  // A running transfer ends at a chunk boundary, and no new one begins. Blocks until the thread has
+  // ended, but does not wait for operators' calls. Idempotent, from one thread.
   void Stop();
 
   // As the functions of Engine.
@@ -68,14 +69,14 @@ class BalancerLoop {
   absl::Status MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
                          std::optional<TransferKind> kind, const TransferStop::Limits& limits);
 
-  // What a period does. For tests, which have no thread.
+  // The work of one period. For tests without the thread.
   void RunCycle();
 
  private:
   using Planner = absl::FunctionRef<absl::StatusOr<BalancePlan>(
       const ObjectEntry&, const balancer::LoadSample&, const balancer::PlanWorld&)>;
 
-  // All that a look at an object depends on beside its loads.
+  // Everything besides its loads that a decision on an object depends on.
   struct Look {
     uint64_t table_version = 0;
     uint64_t holders_version = 0;
@@ -83,24 +84,24 @@ class BalancerLoop {
     bool may_move = false;
     bool operator==(const Look&) const = default;
   };
-  // The last look, and how often it has been so, with nobody's access, and has moved nothing.
+  // The last state, and how often it was the same, without access and without a move.
   struct Looked {
     Look look;
     uint32_t times = 0;
   };
-  // By then the trigger has said what it will say for good.
+  // After this many equal checks the trigger's decision no longer changes.
   static constexpr uint32_t kLooksEnough = 3;
 
   void Run();
   void BalanceObject(const ObjectRef& object);
-  // What is to be moved; nothing, mostly. An object that nobody accesses is not looked at again and
+  // The moves that are needed; usually none. An object without access is not checked again and
   // again. Throws std::bad_alloc.
   std::optional<BalancePlan> LookAt(const ObjectEntry& object, const Look& look);
-  // The same for one that nobody uses: whether its rows are to be evened out.
+  // The same for an unused object: whether to even out its rows.
   std::optional<BalancePlan> LookAtRows(const ObjectEntry& object, balancer::IdleRows& idle);
   Look LookNow(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
   BalancePlan PlanFor(const ObjectEntry& object, const balancer::LoadSample& sample) const;
-  // What a period tells of the object, for Status; without periods there is nothing to tell.
+  // Publishes a period's result for Status; without periods there is none.
   void Show(const ObjectEntry& object, const balancer::LoadSample& sample, const BalancePlan& plan,
             absl::string_view why_not);
   void ForgetPlaced();
@@ -108,19 +109,20 @@ class BalancerLoop {
   void ReservePlaced(const ObjectEntry& object);
   void NotePlaced(const ObjectEntry& object, balancer::PlacedBy by);
   void ForgetLoads();
-  // Why that is not worth moving anything; empty when it is, and the plan moves something.
+  // Why the plan is not worth executing; empty if it is, and if it moves something.
   absl::string_view Decide(const ObjectEntry& object, const balancer::LoadSample& sample,
                            const BalancePlan& plan);
-  // Errors: NotFound; ResourceExhausted: the general heap is out.
+  // Errors: NotFound; ResourceExhausted (the general heap has no memory).
   absl::StatusOr<BalancePlan> SampleAndPlan(const ObjectEntry& object, Planner planner);
-  // Plans and moves, when it is this call's turn. `by`: whose boundaries these are.
+  // Plans and moves, when it is this call's turn. `by`: the cause that is recorded for the
+  // boundaries.
   absl::StatusOr<BalancePlan> Command(absl::string_view name, const TransferStop::Limits& limits,
                                       balancer::PlacedBy by, Planner planner);
   absl::Status Execute(ObjectEntry& object, const BalancePlan& plan,
                        const TransferStop::Ticket& ticket);
-  // Nobody else plans for the object or moves it until EndTurn. Throw std::bad_alloc.
+  // No other call plans for the object or moves it until EndTurn. Throw std::bad_alloc.
   [[nodiscard]] bool TryTakeTurn(ObjectId object);
-  // Blocks until it is this call's turn. Errors: what stops the call.
+  // Blocks until it is this call's turn. Errors: the reason that stops the call.
   absl::Status TakeTurn(ObjectId object, const TransferStop::Ticket& ticket);
   void EndTurn(ObjectId object);
   // Ends a turn that has been taken.
@@ -146,14 +148,14 @@ class BalancerLoop {
 
   mutable base::Mutex mu_;
   BalancerOptions options_ ABSL_GUARDED_BY(mu_);
-  std::set<ObjectId> busy_ ABSL_GUARDED_BY(mu_);  // somebody's turn
-  // How often options_ have been set, or a call has moved something.
+  std::set<ObjectId> busy_ ABSL_GUARDED_BY(mu_);  // objects with a running turn
+  // How often options_ have been set, or a call has moved ranges.
   uint64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t cycles_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, ObjectBalance> objects_ ABSL_GUARDED_BY(mu_);  // of the last period
   std::map<ObjectId, balancer::PlacedBy> placed_ ABSL_GUARDED_BY(mu_);
 
-  // Owned by whoever runs the cycles.
+  // Owned by the thread that runs the cycles.
   std::map<ObjectId, balancer::TriggerState> triggers_;
   std::map<ObjectId, Looked> looked_;
   std::map<ObjectId, balancer::IdleRows> idle_;

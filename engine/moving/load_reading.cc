@@ -10,8 +10,8 @@
 namespace eris::engine {
 namespace {
 
-// The partition that an AEU's range is part of. What moves is for a moment at one AEU and in the
-// table still another's: its rows count for the next partition that this AEU has.
+// The partition that contains an AEU's range. A moving range is for a moment at one AEU but in the
+// table another's: its rows then count for this AEU's next partition.
 std::optional<size_t> PartitionFor(const routing::RangeTable& table, AeuId owner, uint64_t lo) {
   const std::span<const uint32_t> owned = table.PartitionsOf(owner);
   if (owned.empty()) return std::nullopt;

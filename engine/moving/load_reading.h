@@ -1,5 +1,5 @@
-// What the AEUs tell about one data object, laid over the partition table in force: where the
-// balancer's sampler begins.
+// Combines the AEUs' figures for one data object with the current partition table: the input of the
+// balancer's sampler.
 #ifndef ERIS_ENGINE_MOVING_LOAD_READING_H_
 #define ERIS_ENGINE_MOVING_LOAD_READING_H_
 
@@ -17,8 +17,8 @@ struct LoadReading {
   std::vector<balancer::SampledAeu> aeus{};
 };
 
-// Of a heap table: a partition [i, i + 1) for each AEU i, which may have no rows. Any thread;
-// nothing is stopped.
+// For a heap table: a partition [i, i + 1) for each AEU i, which may have no rows. Any thread;
+// stops no AEU.
 LoadReading ReadLoads(const ObjectEntry& object,
                       const std::vector<std::unique_ptr<aeu::Aeu>>& aeus);
 

@@ -79,9 +79,9 @@ absl::Status ObjectAdmin::Install(ObjectEntry& entry) {
   std::set<NumaNodeId> managers;
   for (const AeuId aeu : members) managers.insert(memory_.pool(aeu_numa_nodes_[aeu.value]).id());
   ERIS_RETURN_IF_ERROR(ChargeHeap(entry, members.size(), managers.size(), partitions));
-  // Before the first command: whoever was sent one may have to give the object back.
+  // Before the first command: any AEU that was sent one may have to release the object.
   for (const AeuId aeu : table->owners()) entry.AddMember(ObjectEntry::NewMember(aeu));
-  // And all that needs memory.
+  // Allocate everything that needs memory first.
   std::vector<routing::InstallSegment> segments;
   segments.reserve(partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
@@ -155,11 +155,11 @@ absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
   if (absl::Status installed =
           Installed(request.state(0), aeu, absl::StrCat("a part of object \"", entry.name, "\""));
       !installed.ok()) {
-    // Or moves that are tried again and refused would charge the object each time.
+    // Otherwise moves that are refused repeatedly would charge the object each time.
     entry.ReturnHeap(entry.heap_bytes() - heap_before);
     return installed;
   }
-  // Now that it can be asked.
+  // Now it can receive commands.
   entry.AddMember(std::move(member));
   return absl::OkStatus();
 }
@@ -178,7 +178,7 @@ void ObjectAdmin::Withdraw(ObjectEntry& entry) {
 
 void ObjectAdmin::TryWithdraw(ObjectEntry& entry) {
   const std::vector<AeuId> aeus = entry.Members();
-  // An AEU that has given it back already answers as if it had done so now.
+  // An AEU that has already released it answers as if it had done so now.
   for (bool all = aeus.empty(); !all;) {
     ControlRequest request(core_, CommandType::kDrop, static_cast<uint32_t>(aeus.size()));
     for (uint32_t i = 0; i < aeus.size(); ++i) {

@@ -5,7 +5,7 @@
 namespace eris::engine {
 namespace {
 
-// What a row takes in a chunk on its way, about. Strings have any length; this one is a guess.
+// About the size of a row in a chunk. Strings have any length; this one is a guess.
 constexpr uint64_t kStringBytes = 32;
 
 uint64_t RowBytes(const ObjectEntry& object) {

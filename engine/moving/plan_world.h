@@ -1,4 +1,4 @@
-// What the balancer's plans have to know of the machine and of an object's kind.
+// Facts about the machine and an object's kind for the balancer's plans.
 #ifndef ERIS_ENGINE_MOVING_PLAN_WORLD_H_
 #define ERIS_ENGINE_MOVING_PLAN_WORLD_H_
 
@@ -8,7 +8,7 @@
 
 namespace eris::engine {
 
-// Of the machine; what depends on the object is set by ForObject.
+// For the machine; ForObject sets the fields that depend on the object.
 balancer::PlanWorld MakePlanWorld(const ResolvedOptions& resolved);
 balancer::PlanWorld ForObject(const balancer::PlanWorld& machine, const ObjectEntry& object);
 

@@ -13,7 +13,7 @@ using routing::CommandType;
 
 namespace {
 
-// How soon a step hears that it is to be given up.
+// How soon a step learns that it must be given up.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 
 }  // namespace
@@ -37,7 +37,7 @@ void AeuStepSender::Conclude(ObjectEntry& object, routing::TransferStep& step) {
       ControlRequest request(core_, CommandType::kConclude, 1);
       sent = request.Send(step.source, object.route, routing::TransferSegment{.step = &step});
       request.Await();
-    } catch (const std::bad_alloc&) {  // of the request: nothing has been sent
+    } catch (const std::bad_alloc&) {  // for the request: nothing has been sent
       absl::SleepFor(absl::Milliseconds(1));
     }
   }

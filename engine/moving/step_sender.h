@@ -1,5 +1,5 @@
-// What a transfer asks of the AEUs: the commands of a step, each with its answer. An interface, so
-// that tests can answer in their place. Paper: ERIS 3.3.2; docs/internals/balancing.md.
+// A transfer's calls to the AEUs: the commands of a step, each with its answer. An interface, so
+// that tests can answer instead. Paper: ERIS 3.3.2; docs/internals/balancing.md.
 #ifndef ERIS_ENGINE_MOVING_STEP_SENDER_H_
 #define ERIS_ENGINE_MOVING_STEP_SENDER_H_
 
@@ -17,25 +17,25 @@ class StepSender {
  public:
   virtual ~StepSender() = default;
 
-  // Gives the target a place for the object where it has none. Errors: ResourceExhausted; nothing
-  // has changed then.
+  // Gives the target a slot for the object if it has none. Errors: ResourceExhausted; then nothing
+  // has changed.
   virtual absl::Status Reserve(ObjectEntry& object, AeuId target) = 0;
-  // Makes memory ready where the target takes its own from, so that it need not wait for pages in
-  // the middle of a turn. Blocks in the kernel.
+  // Prepares memory in the target's pool, so that it need not wait for pages during a turn. Blocks
+  // in the kernel.
   virtual void PrepareMemory(AeuId target, uint64_t bytes) = 0;
-  // Blocks until the step has ended, as its outcome says. Until then `goes_on` is asked now and
-  // then; after it has said no, the source refuses the step, unless the rows have left. Errors:
-  // ResourceExhausted (the source took no command within the control Port's bound); nothing has
-  // happened then.
+  // Blocks until the step has ended; its outcome tells how. Until then `goes_on` is called now and
+  // then. After it has returned false, the source refuses the step, unless the rows have left.
+  // Errors: ResourceExhausted (the source took no command within the control Port's time limit);
+  // then nothing has happened.
   virtual absl::Status Give(ObjectEntry& object, routing::TransferStep& step,
                             absl::FunctionRef<bool()> goes_on) = 0;
-  // Tells the source how it ended and blocks until that has drawn the conclusion. Cannot fail: AEUs
-  // always drain, so a full buffer only means waiting; and so does a lack of memory for the
-  // command, since what has left its source cannot be left where it is.
+  // Tells the source the outcome and blocks until it has concluded the step. Cannot fail, because
+  // rows that have left their source cannot be abandoned: AEUs always execute their commands, so it
+  // waits if a buffer is full or if there is no memory for the command.
   virtual void Conclude(ObjectEntry& object, routing::TransferStep& step) = 0;
 };
 
-// REQUIRES of all calls: core.in_flight has been entered.
+// REQUIRES for all calls: core.in_flight has been entered.
 class AeuStepSender final : public StepSender {
  public:
   AeuStepSender(Core& core, ObjectAdmin& admin) : core_(core), admin_(admin) {}

@@ -1,6 +1,7 @@
-// Moves a range of an object from one AEU to another: reserve, then steps, each of which ends
-// published, until nothing is left to move or something stops it at the border of a chunk. Blocks;
-// on a client's thread or the balancer's. Paper: ERIS 3.3.2; docs/internals/balancing.md.
+// Moves a range of an object from one AEU to another: first reserves, then runs steps, each of
+// which ends with a published table, until nothing is left to move or it is stopped at a chunk
+// boundary. Blocks; on a client's thread or the balancer's. Paper: ERIS 3.3.2;
+// docs/internals/balancing.md.
 //
 //   per step:  kGive -> source .. kHandOver .. target -> installed -> publish -> kConclude ->
 //   source
@@ -29,27 +30,27 @@ class TransferExecutor {
   struct Result {
     TransferRecord record;
     // Why it has not moved everything. FailedPrecondition (paused), Unavailable (closing),
-    // DeadlineExceeded, NotFound (dropped), ResourceExhausted (no memory, no room); else what the
-    // source said.
+    // DeadlineExceeded, NotFound (dropped), ResourceExhausted (no memory, no room); otherwise the
+    // source's status.
     absl::Status status;
   };
   // What has moved when it stops stays moved. REQUIRES: core.in_flight has been entered; no other
-  // call moves anything from or to these AEUs.
+  // call moves ranges from or to these AEUs.
   Result Run(ObjectEntry& object, const PlannedTransfer& transfer,
              const TransferStop::Ticket& ticket);
 
-  // From the next chunk on. Any thread.
+  // Takes effect at the next chunk. Any thread.
   void SetBudget(uint32_t max_pause_us, uint64_t max_bytes_per_s);
   TransferHistory& history() { return history_; }
 
  private:
   friend class TransferRun;
 
-  // Errors: what stops the transfer.
+  // Errors: the reason that stops the transfer.
   absl::Status MayGoOn(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
-  // Blocks for a moment: the source gives another object's range away. Errors: as MayGoOn.
+  // Blocks for a moment while the source moves another object's range. Errors: as MayGoOn.
   absl::Status AwaitSource(const ObjectEntry& object, const TransferStop::Ticket& ticket);
-  // Blocks while copies have run ahead of their rate. Errors: as MayGoOn.
+  // Blocks while copies exceed their rate. Errors: as MayGoOn.
   absl::Status AwaitTurn(const ObjectEntry& object, const TransferStop::Ticket& ticket,
                          TransferKind kind);
   void Account(const routing::TransferStep& step);
@@ -58,7 +59,8 @@ class TransferExecutor {
   Core& core_;
   StepSender& sender_;
 
-  // Shared: written by SetBudget, read between chunks. relaxed: a chunk may go by the old one.
+  // Shared: written by SetBudget, read between chunks. relaxed: a chunk may still use the old
+  // value.
   std::atomic<uint32_t> max_pause_us_{BalancerOptions{}.max_pause_us};
 
   base::Mutex mu_;

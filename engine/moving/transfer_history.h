@@ -1,4 +1,4 @@
-// The transfers that run and those that have ended, for operators to look at. Any thread.
+// The running and ended transfers, for operators. Any thread.
 #ifndef ERIS_ENGINE_MOVING_TRANSFER_HISTORY_H_
 #define ERIS_ENGINE_MOVING_TRANSFER_HISTORY_H_
 
@@ -28,36 +28,37 @@ class TransferHistory {
 
   explicit TransferHistory(aeu::WorkClock clock = aeu::NowNs) : clock_(clock) {}
 
-  // A transfer begins; its id. Throws std::bad_alloc, with nothing begun.
+  // A transfer begins; returns its id. Throws std::bad_alloc, with nothing begun.
   uint64_t Begin(absl::string_view object, const PlannedTransfer& transfer);
-  // From now on it waits for something else.
+  // From now on it is in another phase.
   void SetPhase(uint64_t id, TransferPhase phase);
-  // While a step of it is with the source or the target: asked now and then.
+  // Called now and then while a step of it is with the source or the target.
   void Look(uint64_t id, const routing::TransferStep& step);
   // A step of it has ended.
   void Add(uint64_t id, const routing::TransferStep& step);
-  // It has ended; what Newest will say of it, empty without memory. REQUIRES: it runs.
+  // It has ended. Returns the record that Newest will show; empty without memory. REQUIRES: it
+  // runs.
   TransferRecord End(uint64_t id, TransferOutcome outcome, std::string reason);
 
   std::vector<TransferRecord> Running() const;  // the oldest first
-  std::vector<TransferRecord> Newest() const;   // those that have ended, newest first
+  std::vector<TransferRecord> Newest() const;   // ended ones, newest first
   Totals totals() const;
 
  private:
   struct Run {
-    // Its place in ended_, so that its end needs no memory.
+    // Its list node for ended_, so that its end needs no memory.
     std::list<TransferRecord> place;
     TransferRecord& Place() { return place.emplace_back(); }
     TransferRecord& record() { return place.front(); }
     const TransferRecord& record() const { return place.front(); }
     uint64_t begun_ns = 0;
-    uint64_t progress_ns = 0;  // when an AEU has done something for it, or it has begun to wait
-    uint32_t turns = 0;        // of the step, as last seen
-    bool stalled = false;      // and counted
+    uint64_t progress_ns = 0;  // when an AEU last worked on it, or when it began to wait
+    uint32_t turns = 0;        // turns of the step at the last check
+    bool stalled = false;      // stalled, and counted
   };
   TransferRecord RecordOf(const Run& run) const;
   static bool Stalled(const Run& run, uint64_t now_ns);
-  // It goes on: what has been a stall is counted.
+  // It has made progress: a stall before it has ended.
   void NoteProgress(Run& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountStall(Run& run, uint64_t now_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -12,14 +12,14 @@
 namespace eris::engine {
 namespace {
 
-// Real dates lie close together among all that there are: even pieces of all would put them on one
+// Real dates are close together among all possible dates: even pieces of all would put them on one
 // AEU.
 constexpr KeyRange kDatesExpected =
     DateRange(static_cast<int32_t>(absl::CivilDay(1900, 1, 1) - kDateEpoch),
               static_cast<int32_t>(absl::CivilDay(2100, 1, 1) - kDateEpoch));
 
-// The words that the first key column's values become: of an index as key_encoding.h has them, of a
-// table at the top of the word.
+// The words for values of the first key column: for an index as in key_encoding.h, for a table at
+// the top of the word.
 struct Words {
   const ColumnSchema& column;
   bool at_top;
@@ -28,13 +28,13 @@ struct Words {
   ColumnType type() const { return narrow() ? ColumnType::kUint64 : column.type; }
   uint64_t lowest() const { return LowestKey(type()); }
   uint64_t highest() const { return HighestKey(type()); }
-  // Keys that are expected where the creator expects none.
+  // The expected keys if the creator has set none.
   KeyRange expected() const {
     if (column.type != ColumnType::kDate) return {};
     if (!narrow()) return kDatesExpected;
     return {kDatesExpected.lo << kNarrowShift, *kDatesExpected.hi << kNarrowShift};
   }
-  // What a message calls one.
+  // A word as text for messages.
   std::string Text(uint64_t word) const {
     if (column.type == ColumnType::kDecimal) {
       return storage::DecimalText(Int64FromKey(word), column.scale);
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<uint64_t>> EvenPieces(const KeyRange& expected, const
                                                    ") holds no key"));
   }
   __extension__ using Wide = unsigned __int128;
-  // What no key of the type can be is no part of the range.
+  // Values that no key of the type can have are not part of the range.
   const Wide highest = Wide{words.highest()} + 1;
   const Wide end = expected.hi ? std::min(Wide{*expected.hi}, highest) : highest;
   const uint64_t lo = std::max(expected.lo, words.lowest());

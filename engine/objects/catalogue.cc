@@ -8,7 +8,7 @@
 namespace eris::engine {
 namespace {
 
-// Names travel as protobuf strings, which must be UTF-8. Overlong forms and surrogates are not.
+// Names are sent as protobuf strings, which must be UTF-8, without overlong forms and surrogates.
 bool IsPrintableUtf8(absl::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -73,7 +73,7 @@ absl::StatusOr<Reservation> Catalogue::Reserve(absl::string_view name) {
         absl::StrCat("there are ", kObjectsMax, " objects, the limit"));
   }
   Reservation reservation{.name = std::string(name), .slot = 0, .id = {next_id_}};
-  // All that needs memory comes first; for Release, too.
+  // Allocate everything first, also for Release.
   const size_t slots = size_t{next_slot_} + 1;
   if (free_slots_.capacity() < slots) free_slots_.reserve(2 * slots);
   objects_.emplace(reservation.name, nullptr);

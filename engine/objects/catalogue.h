@@ -1,5 +1,6 @@
 // The catalogue: which data objects exist, and which slots are free. Thread-safe. A name is
-// reserved while its object is being created or dropped, so that nobody sees a half-made one.
+// reserved while its object is being created or dropped, so that an incomplete object cannot be
+// found.
 #ifndef ERIS_ENGINE_OBJECTS_CATALOGUE_H_
 #define ERIS_ENGINE_OBJECTS_CATALOGUE_H_
 
@@ -17,7 +18,7 @@
 
 namespace eris::engine {
 
-// A place for a new object: slot and id are the caller's until Publish or Release.
+// A place for a new object: the caller owns slot and id until Publish or Release.
 struct Reservation {
   std::string name;
   uint32_t slot = 0;
@@ -30,13 +31,13 @@ class Catalogue {
   // characters), AlreadyExists, ResourceExhausted (kObjectsMax).
   absl::StatusOr<Reservation> Reserve(absl::string_view name);
   void Publish(const Reservation& reservation, ObjectRef object);
-  // Nothing came of it, or the object's drop has ended: name and slot are free again.
+  // The creation has failed, or the object's drop has ended: name and slot are free again.
   void Release(const Reservation& reservation);
 
   // Errors: NotFound.
   absl::StatusOr<ObjectRef> Find(absl::string_view name) const;
-  // Takes the object out, if `check` permits it, and keeps its name and slot reserved until
-  // Release. `check` must not block. Errors: NotFound; those of `check`.
+  // Removes the object, if `check` permits it, and keeps its name and slot reserved until Release.
+  // `check` must not block. Errors: NotFound; those of `check`.
   absl::StatusOr<ObjectRef> Withdraw(absl::string_view name,
                                      absl::FunctionRef<absl::Status(ObjectEntry&)> check,
                                      Reservation& reservation);

@@ -1,6 +1,6 @@
-// A data object in the catalogue: its name and schema, its way through the routing layer and its
-// memory managers, one per NumaNode that holds a part of it. Shared by the catalogue, by who has
-// opened it (Session::Open) and by requests under way.
+// A data object in the catalogue: its name and schema, its routing tables and its memory managers,
+// one per NumaNode that holds a part of it. Shared by the catalogue, by sessions that have opened
+// it (Session::Open) and by running requests.
 #ifndef ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_
 #define ERIS_ENGINE_OBJECTS_OBJECT_ENTRY_H_
 
@@ -49,19 +49,20 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
 
   // Immutable after construction.
   const std::shared_ptr<const storage::TableLayout> layout;  // LayoutOf the kind and the schema
-  // What the layout says of an index or a hash. Tables: the defaults.
+  // From the layout, for an index or a hash. Tables: the defaults.
   const KeyTypes key_types;
   const ColumnType value_type;
-  // Written once, by Catalogue::Publish, before anybody can find the object: what it is in.
+  // The catalogue that it is in. Written once, by Catalogue::Publish, before the object can be
+  // found.
   const Catalogue* catalogue = nullptr;
 
   routing::ObjectRoute route;
-  // Of a heap table: which AEUs have a part. AEU i's partition has the range [i, i + 1), and
-  // `route`'s table says no more. Of others there is no version.
+  // For a heap table: which AEUs have a part. AEU i's partition has the range [i, i + 1), and
+  // `route`'s table has no more information. Other kinds have no version.
   routing::PublishedTable<routing::BitmapTable> holders;
 
-  // The object's manager on the pool's NumaNode, made where there is none. Lives until
-  // DropManagers. Any thread.
+  // The object's manager on the pool's NumaNode, made if there is none. Exists until DropManagers.
+  // Any thread.
   memory::MemoryManager& ManagerOn(memory::NumaNodePool& pool,
                                    const std::vector<memory::NumaNodePool*>& spill) {
     base::MutexLock lock(&mu_);
@@ -76,7 +77,7 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
     return managers_.contains(pool.id());
   }
   // AEUs that have been given a slot of the object, ascending: those that own ranges, and those
-  // that may still have old rows of ranges they gave away. They only become more. Any thread.
+  // that may still have old rows of ranges they gave away. Members are never removed. Any thread.
   std::vector<AeuId> Members() const {
     base::MutexLock lock(&mu_);
     return {members_.begin(), members_.end()};
@@ -85,36 +86,36 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
     base::MutexLock lock(&mu_);
     return members_.contains(aeu);
   }
-  // Its memory is asked for before the AEU is given the slot. Throws std::bad_alloc.
+  // Allocated before the AEU is given the slot. Throws std::bad_alloc.
   using Member = std::set<AeuId>::node_type;
   static Member NewMember(AeuId aeu) {
     std::set<AeuId> one{aeu};
     return one.extract(one.begin());
   }
-  // Does nothing for one that is a member already.
+  // Does nothing for an existing member.
   void AddMember(Member member) {
     base::MutexLock lock(&mu_);
     members_.insert(std::move(member));
   }
   void AddMember(AeuId aeu) { AddMember(NewMember(aeu)); }
 
-  // Whoever publishes versions of the tables holds it, from the first step of a transfer to the
-  // last; and so does a drop, which transfers see before (dropped) and end at the next chunk's
-  // border. Before mu_.
+  // Held by the publisher of table versions, from the first step of a transfer to the last, and by
+  // a drop. Transfers notice the drop before that (dropped) and end at the next chunk boundary.
+  // Locked before mu_.
   base::Mutex& publisher_mu() ABSL_LOCK_RETURNED(publisher_mu_) { return publisher_mu_; }
-  // How many rows the object's chunks have.
+  // The number of rows in the object's chunks.
   ChunkSize& chunk_size() ABSL_EXCLUSIVE_LOCKS_REQUIRED(publisher_mu_) { return chunk_size_; }
 
-  // Of a table: between steps of its transfers and scans that begin.
+  // For a table: coordinates steps of its transfers with scans that begin.
   StepGate& step_gate() { return step_gate_; }
 
-  // Counts memory of the general heap (object_heap.h) in the limit, until DropManagers. False: it
-  // would be passed. Any thread; may block in the kernel.
+  // Charges memory of the general heap (object_heap.h) against the limit, until DropManagers.
+  // False: it would be exceeded. Any thread; may block in the kernel.
   [[nodiscard]] bool TryChargeHeap(memory::MemoryBudget& budget, uint64_t bytes) {
     base::MutexLock lock(&heap_mu_);
     return heap_.TryGrow(budget, bytes);
   }
-  // Takes a charge back whose memory was not taken. REQUIRES: it was charged.
+  // Reverses a charge whose memory was not taken. REQUIRES: it was charged.
   void ReturnHeap(uint64_t bytes) {
     base::MutexLock lock(&heap_mu_);
     heap_.Shrink(bytes);
@@ -124,7 +125,7 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
     return heap_.bytes();
   }
 
-  // Gives all memory back. REQUIRES: no AEU has a partition of the object any more.
+  // Frees all memory. REQUIRES: no AEU has a partition of the object any more.
   void DropManagers() {
     Managers dropped;
     {
@@ -140,14 +141,15 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
     for (const auto& [numa_node, manager] : managers_) visit(*manager);
   }
 
-  // Counts rows that a write is about to be told as done. False: a drop that was to lose no such
-  // write came first, so it must be told NotFound. Any thread.
+  // Counts rows of a write that will be acknowledged. False: a drop that must not lose such a write
+  // came first, so the write must get NotFound. Any thread.
   bool CountWritten(uint64_t rows) {
-    // relaxed, as in SealWritten: the order of changes to this one word decides, no data follows.
+    // relaxed, as in SealWritten: only the order of changes to this one word matters; it publishes
+    // no data.
     return (written_.fetch_add(rows, std::memory_order_relaxed) & kSealed) == 0;
   }
-  // From here on CountWritten refuses, unless it has counted other rows than `expected`: false, and
-  // `counted` is what it has. Any thread.
+  // From now on CountWritten refuses, unless it has counted another number than `expected`: then
+  // returns false, with that number in `counted`. Any thread.
   bool SealWritten(uint64_t expected, uint64_t& counted) {
     counted = expected;
     return written_.compare_exchange_strong(counted, expected | kSealed, std::memory_order_relaxed);
@@ -162,13 +164,13 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
   using Managers = std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>>;
   static constexpr uint64_t kSealed = uint64_t{1} << 63;
 
-  // Rows of acknowledged writes, erased ones too; kSealed is added by SealWritten. A line of its
-  // own: every write adds to it, and sessions read what stands around it.
+  // Rows of acknowledged writes, including erased ones; SealWritten adds kSealed. On its own line:
+  // every write adds to it, and sessions read the fields around it.
   alignas(base::kCacheLineBytes) std::atomic<uint64_t> written_{0};
 
   alignas(base::kCacheLineBytes) std::atomic<bool> dropped_{false};
 
-  // Rows of the first chunk, whose cost is not known: fewer rows if they have more columns.
+  // Rows of the first chunk, whose cost is unknown: fewer rows if they have more columns.
   uint32_t FirstChunkRows() const {
     if (HasStrings()) return 1;
     if (!is_table()) return ChunkSize::kRowsMin;
@@ -179,7 +181,7 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
     return static_cast<uint32_t>(
         std::clamp<uint64_t>(ChunkSize::kLeastBytes / row_bytes, 1, ChunkSize::kRowsMin));
   }
-  // A row of any length may be the first one.
+  // The first row may have any length.
   bool HasStrings() const {
     return std::any_of(schema.columns.begin(), schema.columns.end(),
                        [](const auto& column) { return column.type == ColumnType::kString; });

@@ -1,8 +1,8 @@
-// What the engine keeps of an object on the general heap, whatever rows it has: figures and samples
-// of each AEU, a manager for each NumaNode, tables of ranges. It counts in the limit for data, or
-// clients could fill the machine with empty objects. Resident memory of a server with 40 empty
-// objects of 4 AEUs on one NumaNode, and with one object of 4,000 ranges: 167 KiB an object, 1 KiB
-// a range.
+// The memory of an object on the general heap, whatever its rows: figures and samples of each AEU,
+// a manager for each NumaNode, tables of ranges. It counts towards the limit for data; otherwise
+// clients could fill the machine with empty objects. Measured as resident memory of a server with
+// 40 empty objects of 4 AEUs on one NumaNode, and with one object of 4,000 ranges: 167 KiB per
+// object, 1 KiB per range.
 #ifndef ERIS_ENGINE_OBJECTS_OBJECT_HEAP_H_
 #define ERIS_ENGINE_OBJECTS_OBJECT_HEAP_H_
 

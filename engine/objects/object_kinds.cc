@@ -14,7 +14,7 @@ bool IsKeyType(ColumnType type) {
          type == ColumnType::kFloat64 || type == ColumnType::kDate;
 }
 
-// Of an index or a hash: the key's columns, which come first in its order, then the value.
+// For an index or a hash: first the key's columns in their order, then the value.
 absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
   const absl::string_view what = kind == ObjectKind::kHash ? "a hash" : "an index";
   const size_t parts = schema.key.size();

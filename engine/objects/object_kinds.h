@@ -1,5 +1,5 @@
-// What the engine has to know of a data object's kind: which there are, what a partition of one is
-// created with, and what it cannot do. Any thread.
+// The properties of each kind of data object: the existing kinds, the parameters of their
+// partitions, and operations that they do not have. Any thread.
 #ifndef ERIS_ENGINE_OBJECTS_OBJECT_KINDS_H_
 #define ERIS_ENGINE_OBJECTS_OBJECT_KINDS_H_
 
@@ -14,27 +14,28 @@
 
 namespace eris::engine {
 
-// The layout of objects of this kind and schema. Errors: InvalidArgument (none of the kinds there
-// are; a schema that no object has, or none of this kind: see Schema and KeyValueSchema).
+// The layout of objects of this kind and schema. Errors: InvalidArgument (an unknown kind; an
+// invalid schema, or one that this kind does not have: see Schema and KeyValueSchema).
 absl::StatusOr<std::shared_ptr<const storage::TableLayout>> LayoutOf(ObjectKind kind,
                                                                      const Schema& schema);
 
-// For a new partition: of a hash a random number, so that nobody outside can choose keys that meet;
-// of an index 0. May block on the system's source of random numbers, just after it has started.
+// For a new partition: for a hash a random number, so that no client can choose colliding keys; for
+// an index 0. May block on the system's source of random numbers shortly after the system has
+// started.
 // Errors: Internal (there is no such source).
 absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind);
 
-// `what` ("be a side of a join") needs keys of one part. Errors: FailedPrecondition.
+// `what` (e.g. "be a side of a join") needs keys of one part. Errors: FailedPrecondition.
 absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what);
 
-// Calls for indexes and hashes, and calls for tables. Errors: FailedPrecondition.
+// For calls only of indexes and hashes, and calls only of tables. Errors: FailedPrecondition.
 absl::Status CheckNoTable(const ObjectEntry& object);
 absl::Status CheckTable(const ObjectEntry& object);
 
-// The values are u64, as the call needs them. Errors: FailedPrecondition (byte strings).
+// Checks that the values are u64. Errors: FailedPrecondition (byte strings).
 absl::Status CheckNumbers(const ObjectEntry& object);
 
-// `what` ("be scanned") needs rows in key order. Errors: FailedPrecondition (a hash has none).
+// `what` (e.g. "be scanned") needs rows in key order. Errors: FailedPrecondition (a hash has none).
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what);
 
 }  // namespace eris::engine

@@ -1,8 +1,8 @@
-// Keeps scans of a table from beginning in the middle of a step that moves rows of it: those whose
-// snapshot was taken after the step had begun, since they would find the rows at both of its ends.
-// Scans at older snapshots find them at the source, whatever becomes of the step, and pass; so do
-// all scans of other objects. Held by the transfer, for one chunk at a time; passed by whoever
-// opens a scan, on a client's thread. AEUs have nothing to do with it. One per table. Any thread.
+// Prevents a scan of a table from beginning during a step that moves its rows, if the scan's
+// snapshot was taken after the step began: it would find the rows at both ends. Scans at older
+// snapshots find them at the source, whatever the outcome of the step, and pass; so do all scans of
+// other objects. The transfer holds it, for one chunk at a time; a client's thread passes it when
+// it opens a scan. AEUs do not use it. One per table. Any thread.
 // Paper: ERIS 3.3.2; docs/internals/tables.md has the argument, tests/models/handover_table.pml the
 // model.
 #ifndef ERIS_ENGINE_OBJECTS_STEP_GATE_H_
@@ -18,9 +18,8 @@ namespace eris::engine {
 
 class StepGate {
  public:
-  // Before the scan is sent to any AEU. Blocks until the AEUs have ended a step that
-  // is under way and began before `snapshot` was taken: one chunk, whose length max_pause_us says
-  // (eris/balancer.h).
+  // Call it before the scan is sent to any AEU. Blocks while a step is running that began before
+  // `snapshot` was taken: for one chunk, whose length depends on max_pause_us (eris/balancer.h).
   void Pass(uint64_t snapshot) {
     base::MutexLock lock(&mu_);
     if (!MustWait(snapshot)) return;
@@ -30,11 +29,11 @@ class StepGate {
     changed_.SignalAll();
   }
 
-  // A step is under way while one lives; one at a time. Those who have waited pass before the next
-  // one, so that a scan waits for one chunk however many there are. Blocks for them alone.
+  // A step is running while a Hold exists; one at a time. Waiting scans pass before the next one,
+  // so a scan waits for one chunk, whatever their number. Blocks only for these scans.
   class Hold {
    public:
-    // `epoch` says what the next snapshot's will be; it is asked under the lock, so that a scan
+    // `epoch` returns the epoch of the next snapshot. It is called under the lock, so that a scan
     // that has passed before has an older one. It must not block.
     template <class Epoch>
     Hold(StepGate& gate, Epoch epoch) : gate_(gate) {
@@ -55,7 +54,7 @@ class StepGate {
     StepGate& gate_;
   };
 
-  // Scans that wait. For tests.
+  // Number of waiting scans. For tests.
   uint32_t waiting() const {
     base::MutexLock lock(&mu_);
     return waiting_;

@@ -1,4 +1,4 @@
-// What may stand in BalancerOptions, at the opening of an engine and later. A pure function.
+// Checks BalancerOptions, when an engine opens and later. A pure function.
 #ifndef ERIS_ENGINE_CORE_BALANCER_LIMITS_H_
 #define ERIS_ENGINE_CORE_BALANCER_LIMITS_H_
 

@@ -11,17 +11,17 @@ constexpr uint64_t kKiB = 1 << 10;
 constexpr uint64_t kMiB = 1 << 20;
 constexpr uint64_t kGiB = 1 << 30;
 
-// A server that does nothing has 20 MiB resident.
+// An idle server has 20 MiB resident.
 constexpr uint64_t kProgramBytes = 40 * kMiB;
 // A thread's stack and allocator arena, and the AEU's outgoing buffers.
 constexpr uint64_t kAeuBytes = 512 * kKiB;
-// Superblocks on each NumaNode without which no object of a useful size can be created.
+// Superblocks on each NumaNode; with fewer no object of a useful size can be created.
 constexpr uint64_t kSuperblocksLeast = 8;
-// Data may have at most this part of process_bytes: page tables, sockets and the program itself
-// need the rest.
+// Data may have at most this percentage of process_bytes: page tables, sockets and the program
+// itself need the rest.
 constexpr uint64_t kDataPercentMax = 80;
 
-// A share in proportion to the process's memory, between bounds.
+// A share proportional to the process's memory, between bounds.
 struct Share {
   uint64_t divisor;
   uint64_t least;
@@ -44,7 +44,7 @@ uint64_t Reserve(const MemoryWishes& wishes, uint64_t as_if_bytes) {
          wishes.process_bytes / kPageTablesDivisor;
 }
 
-// All shares but data, as a process of `as_if_bytes` would have them.
+// All shares except data, as for a process of `as_if_bytes`.
 MemoryPlan Others(const MemoryWishes& wishes, uint64_t as_if_bytes) {
   const auto wished = [&](uint64_t wish, const Share& share) {
     return wish > 0 ? wish : share.Of(as_if_bytes);
@@ -76,9 +76,9 @@ std::string MiB(uint64_t bytes) { return absl::StrCat(bytes / kMiB, " MiB"); }
 uint64_t LeastProcessBytes(const MemoryWishes& wishes) {
   const uint64_t data = std::max(wishes.data_bytes, LeastDataBytes(wishes));
   MemoryWishes without = wishes;
-  without.process_bytes = 0;  // page tables come below
+  without.process_bytes = 0;  // page tables are added below
   const uint64_t sum = data + SumOfOthers(Others(without, 0));
-  // The least multiple of 1 MiB with sum + bytes / 512 <= bytes.
+  // The smallest multiple of 1 MiB with sum + bytes / 512 <= bytes.
   const uint64_t bytes = sum + sum / (kPageTablesDivisor - 1) + 1;
   return (bytes + kMiB - 1) / kMiB * kMiB;
 }
@@ -99,8 +99,8 @@ absl::StatusOr<MemoryPlan> DivideMemory(const MemoryWishes& wishes) {
         wishes.aeus, wishes.aeus == 1 ? " AEU" : " AEUs", wished, " need at least ", MiB(least),
         ": more memory, fewer AEUs (aeu_count)", wished.empty() ? "" : " or smaller shares"));
   }
-  // Where data are wished for, the others shrink until they fit: shares only grow with the number
-  // that they are a part of, so the largest that fits is found by halving.
+  // If the share for data is given, the others shrink until they fit. Shares never decrease with
+  // the number that they are a part of, so the largest that fits is found by binary search.
   uint64_t fits = 0;
   uint64_t too_large = wishes.process_bytes + 1;
   const uint64_t data = std::max(wishes.data_bytes, LeastDataBytes(wishes));

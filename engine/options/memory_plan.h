@@ -13,24 +13,24 @@ namespace eris::engine {
 struct MemoryWishes {
   uint64_t process_bytes = 0;
   std::string process_source;
-  // Shares that somebody has asked for; 0: derived.
+  // Requested shares; 0: derived.
   uint64_t data_bytes = 0;
   uint64_t caller_bytes = 0;
   uint64_t scan_bytes = 0;
-  // What has to fit into the share for data: each AEU's incoming buffers, and some superblocks on
-  // each NumaNode.
+  // Must fit into the share for data: each AEU's incoming buffers, and some superblocks on each
+  // NumaNode.
   uint32_t aeus = 1;
   uint64_t aeu_buffer_bytes = 4u << 20;
   uint32_t numa_nodes = 1;
   uint64_t superblock_bytes = 2u << 20;
 };
 
-// The least process_bytes with which DivideMemory accepts `wishes`. As process_bytes shrinks
-// towards it, all shares but data shrink to their least.
+// The smallest process_bytes with which DivideMemory accepts `wishes`. As process_bytes shrinks
+// towards it, all shares except data shrink to their minimum.
 uint64_t LeastProcessBytes(const MemoryWishes& wishes);
 
-// Errors: InvalidArgument (the message names what is there, its source, the least that would do and
-// what helps).
+// Errors: InvalidArgument (the message names the available memory, its source, the minimum and
+// possible remedies).
 absl::StatusOr<MemoryPlan> DivideMemory(const MemoryWishes& wishes);
 
 // How many AEUs, at most `wishes.aeus`, have room; 0: not even one.

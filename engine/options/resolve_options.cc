@@ -25,7 +25,7 @@ absl::Status CheckWithin(absl::string_view name, uint64_t value, uint64_t least,
 std::vector<memory::PageKind> PageKinds(HugePages wanted) {
   using memory::PageKind;
   const memory::PageOffer offer = memory::FindPageOffer();
-  // The last one never runs out while there is memory at all.
+  // The last kind never runs out while there is any memory.
   switch (wanted) {
     case HugePages::kNone:
       return {PageKind::kAnonymous};
@@ -133,7 +133,7 @@ absl::StatusOr<MemoryWishes> WishesOf(const Options& options, const topology::To
   return wishes;
 }
 
-// Divides the memory; where nobody has said how many AEUs, there may become fewer of them.
+// Divides the memory; if the number of AEUs is not set, it may be reduced.
 absl::StatusOr<MemoryPlan> PlanMemory(const Options& options, const topology::Topology& topology,
                                       topology::PlacementPlan& placement) {
   ERIS_ASSIGN_OR_RETURN(MemoryWishes wishes, WishesOf(options, topology));
@@ -153,8 +153,8 @@ absl::StatusOr<MemoryPlan> PlanMemory(const Options& options, const topology::To
   return DivideMemory(wishes);
 }
 
-// A Port's buffers: of a session, at most an eighth of the share of all; of an AEU, a part of what
-// is reserved for it.
+// A Port's buffers: for a session at most an eighth of the share of all sessions; for an AEU a part
+// of its reserve.
 size_t PortBuffersBytes(const Options& options, const MemoryPlan& plan) {
   return std::clamp<uint64_t>(
       plan.port_bytes / 8, 2 * options.outgoing_buffer_bytes,
@@ -186,7 +186,7 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   if (!topology.ok()) return topology.status();
   ERIS_ASSIGN_OR_RETURN(topology::PlacementPlan plan, topology::PlanPlacement(*topology, options));
 
-  // Also before what is planned with them.
+  // Check it before the planning, which uses it.
   ERIS_RETURN_IF_ERROR(ResolveMemory(options, *topology).status());
   ERIS_ASSIGN_OR_RETURN(MemoryPlan memory_plan, PlanMemory(options, *topology, plan));
 

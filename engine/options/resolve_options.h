@@ -1,4 +1,4 @@
-// From what the caller of Engine::Open asked for to what the engine runs with.
+// Converts the caller's options of Engine::Open to those that the engine uses.
 #ifndef ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_
 #define ERIS_ENGINE_CORE_RESOLVE_OPTIONS_H_
 
@@ -14,7 +14,7 @@
 namespace eris::engine {
 
 struct ResolvedOptions {
-  Options options;                    // no zero that stands for a default is left
+  Options options;                    // no zero that means a default is left
   std::string memory_limit_source{};  // of options.memory_limit_bytes, for messages
   MemoryPlan memory_plan;
   topology::Topology topology;

@@ -70,14 +70,15 @@ void AggregateCall::SendRound(std::span<const storage::Range> ranges) {
     try {
       MakeParts(ranges, *table);
     } catch (const std::bad_alloc&) {
-      // The round has no part then, and its end is the call's.
+      // Then the round has no part, and its end is the call's.
       parts_.clear();
       status_ = NoMemoryForParts();
     }
     count = static_cast<uint32_t>(parts_.size());
   }
   running_.store(count + 1, std::memory_order_relaxed);  // the AEUs get the commands after this
-  // Without the mutex: sending may block. Nobody adds or removes parts before the round has ended.
+  // Without the mutex: sending may block. No thread adds or removes parts before the round has
+  // ended.
   for (uint32_t i = 0; i < count; ++i) {
     Part* part;
     {
@@ -113,7 +114,8 @@ void AggregateCall::SendPart(Part& part, uint64_t table_version) {
 void AggregateCall::PartEnded(routing::Reply* reply, uint32_t ended) noexcept {
   if (ended == 0) return;
   AggregateCall* call = static_cast<Part*>(reply)->call;
-  // The completion queue's push publishes to its thread; the call lives until its Complete.
+  // Pushing to the completion queue publishes it to that thread; the call exists until its
+  // Complete.
   if (call->running_.fetch_sub(1, std::memory_order_acq_rel) == 1)
     call->core_.completions.Push(call);
 }
@@ -175,7 +177,7 @@ void AggregateCall::Complete() {
   } else {
     Answer(status_);
   }
-  in_flight.Leave();  // after the callback, which Close promises to have called
+  in_flight.Leave();  // after the callback, which Close promises to wait for
 }
 
 void AggregateCall::StopWork() {

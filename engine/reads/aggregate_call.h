@@ -1,7 +1,7 @@
-// An aggregate of a key range under way. Every AEU that owns a part of the range adds its rows up
-// by itself, slice by slice; what comes back as moved is sent again by the tables in force then,
-// and a key is in one part at a time, so no row counts twice. The parts' figures are merged, and
-// the callback is called, on the completion thread. Paper: ERIS 3.1 (scans), 3.2 (callbacks).
+// A running aggregate of a key range. Every AEU that owns a part of the range aggregates its rows
+// by itself, slice by slice. Ranges that come back as moved are sent again by the current tables; a
+// key is in one part at a time, so no row counts twice. The completion thread merges the results of
+// the parts and calls the callback. Paper: ERIS 3.1 (scans), 3.2 (callbacks).
 #ifndef ERIS_ENGINE_READS_AGGREGATE_CALL_H_
 #define ERIS_ENGINE_READS_AGGREGATE_CALL_H_
 
@@ -27,19 +27,18 @@ namespace eris::engine {
 
 class AggregateCall final : public Call<absl::StatusOr<RangeAggregate>> {
  public:
-  // What a partition of the object takes of a session's bytes in flight while the call is under
-  // way.
+  // Bytes in flight of the session per partition of the object, while the call is running.
   static constexpr int64_t kBytesPerPartition = 512;
 
   // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit` (nullptr:
-  // none); the call gives both back at its end.
-  // `snapshot`: taken before; let go when all parts have been answered.
+  // none); the call returns both at its end.
+  // `snapshot`: taken before; released when all parts have been answered.
   AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
                 std::shared_ptr<Snapshot> snapshot, SessionCredit credit, int64_t bytes,
                 Session::AggregateCallback done);
 
-  // Sends the parts out; from here on the callback is owed. May block while AEUs take nothing, up
-  // to the bound of the engine's Port. The caller has a reference meanwhile.
+  // Sends the parts; from here on the callback is owed. May block while AEUs accept nothing, up to
+  // the time limit of the engine's Port. The caller must hold a reference.
   void Start();
   void Complete() override;  // all parts of a round have ended; on the completion thread
 
@@ -55,14 +54,14 @@ class AggregateCall final : public Call<absl::StatusOr<RangeAggregate>> {
   // The completion function of the parts' commands.
   static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
   static_assert(sizeof(Part) <= kBytesPerPartition);
-  // Cuts the ranges at the partitions of the table in force and sends each to its AEU. Without
+  // Cuts the ranges at the partitions of the current table and sends each to its AEU. Without
   // memory for the parts it sends none, and the call ends with status_.
   void SendRound(std::span<const storage::Range> ranges);
   void MakeParts(std::span<const storage::Range> ranges, const routing::RangeTable& table)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Part& part, uint64_t table_version);
-  // Merges the round's figures. Returns what has moved; sets status_ where a part has failed, or
-  // where there is no memory for what it would return.
+  // Merges the round's results. Returns the moved ranges; sets status_ if a part has failed, or if
+  // there is no memory for the result.
   std::vector<storage::Range> MergeRound();
 
   // Immutable after construction.
@@ -82,11 +81,11 @@ class AggregateCall final : public Call<absl::StatusOr<RangeAggregate>> {
 
   // Guarded by mu_, which no AEU takes.
   base::Mutex mu_;
-  std::deque<Part> parts_ ABSL_GUARDED_BY(mu_);  // of the round; AEUs write inside each
+  std::deque<Part> parts_ ABSL_GUARDED_BY(mu_);  // of the round; each AEU writes into its own
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
 
-  // Shared: counted down by AEUs, each after its last write (acq_rel: the last one to come sees
-  // what the others did). One is the sender's own, so that the round does not end under it.
+  // Shared: AEUs count it down, each after its last write (acq_rel: the last one sees what the
+  // others did). It includes one for the sender, so that the round does not end while it sends.
   std::atomic<uint32_t> running_{0};
 };
 

@@ -1,6 +1,6 @@
 // ExportArrow: a chunk's columns as a struct array of the Arrow C data interface, without a copy.
-// The top level and each child hold the chunk by themselves, since a consumer may move a child out
-// and release it last. Strings are bytes of any kind, "z", not UTF-8 text.
+// The top level and each child hold their own reference to the chunk, because a consumer may move a
+// child out and release it last. Strings are arbitrary bytes, "z", not UTF-8 text.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -25,7 +25,7 @@ std::string FormatOf(const ColumnSchema& column) {
 struct SchemaData {
   std::string format;
   std::string name;
-  // Of the top level.
+  // For the top level.
   std::vector<ArrowSchema> children;
   std::vector<ArrowSchema*> child_list;
 };
@@ -78,7 +78,7 @@ void MakeSchema(const Schema& table, ArrowSchema& out) {
 struct ArrayData {
   std::shared_ptr<const Chunk> chunk;
   std::array<const void*, 3> buffers{};
-  // Of the top level.
+  // For the top level.
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> child_list;
 };
@@ -153,7 +153,7 @@ void ExportArrow(std::shared_ptr<const Chunk> chunk, ArrowSchema* schema, ArrowA
     MakeSchema(chunk->schema(), *schema);
     MakeArray(chunk, *array);
   } catch (const std::bad_alloc&) {
-    // Released structures say that nothing has been exported.
+    // Released structures mean that nothing has been exported.
     if (schema->release != nullptr) schema->release(schema);
     *schema = {};
     *array = {};

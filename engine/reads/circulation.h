@@ -1,7 +1,7 @@
 // Blocks of rows that circulate: reader -> a part's AEU -> (the AEUs that answer its rows ->)
 // reader. They are the whole memory of a join or of a table scan; a part without one pauses. AEUs
-// only push to lists and rings, and notify. Owned by the reader's state, under whose mutex all of
-// it is but the functions that say otherwise. Paper: ERIS 3.2.
+// only push to lists and rings, and notify. Owned by the reader's state; its mutex guards
+// everything except the functions that say otherwise. Paper: ERIS 3.2.
 #ifndef ERIS_ENGINE_READS_CIRCULATION_H_
 #define ERIS_ENGINE_READS_CIRCULATION_H_
 
@@ -23,7 +23,7 @@ namespace eris::engine {
 template <class Block>
 using AnsweredBlocks = HandoverStack<Block>;
 
-// Rows on their way to the reader and in its hands. Base: of routing, as AEUs see it.
+// Rows in transit to the reader, or held by it. Base: a class of routing/, as AEUs see it.
 template <class Base, class Block, class Part>
 struct CirculatingBlock : Base, ReaderBuffer {
   // Immutable while commands are under way.
@@ -31,25 +31,25 @@ struct CirculatingBlock : Base, ReaderBuffer {
   AnsweredBlocks<Block>* answered = nullptr;
 
   Block* next = nullptr;  // in a list of answered ones
-  // Shared: written by whoever sends its rows and by the AEUs that answer them.
+  // Shared: written by the sender of its rows and by the AEUs that answer them.
   std::atomic<uint32_t> owed{0};
 
   // Guarded by the reader's mutex.
-  Part* part = nullptr;  // that it has been given to
-  uint32_t resends = 0;  // of this filling
+  Part* part = nullptr;  // the part that holds it
+  uint32_t resends = 0;  // since it was filled
 
-  // Before `answers` answers are asked for; the block has entered.
+  // Called before `answers` answers are requested; the block has entered.
   void Owe(uint32_t answers) {
-    // relaxed: published to the AEUs by the buffers the commands travel in.
+    // relaxed: the buffers that carry the commands publish it to the AEUs.
     owed.store(answers, std::memory_order_relaxed);
   }
-  // The same of a part's AEU, which holds the part that is out.
+  // The same for a part's AEU, which holds the part.
   static void Begin(Base* base, uint32_t answers) noexcept {
     auto* block = static_cast<Block*>(base);
     block->reader->EnterAgain();
     block->Owe(answers);
   }
-  // The completion function of those commands; on AEUs.
+  // The completion function of those commands; called by AEUs.
   static void Answered(routing::Reply* reply, uint32_t answers) noexcept {
     auto* block = static_cast<Block*>(reply);
     // acq_rel: the last one sees what the others have written.
@@ -57,19 +57,19 @@ struct CirculatingBlock : Base, ReaderBuffer {
     ERIS_DCHECK(before >= answers);
     if (before != answers) return;
     ReaderState* const reader = block->reader;
-    block->answered->Push(block);  // the reader's from here on: it may be out again
+    block->answered->Push(block);  // from here on the reader owns it: it may be out again
     reader->Leave();
   }
 };
 
-// Base: of routing, as its AEU sees it.
+// Base: a class of routing/, as its AEU sees it.
 template <class Base>
 struct CirculatingPart : Base {
   using PartBase = Base;
 
   // Guarded by the reader's mutex.
-  bool out = false;    // a command for it is with an AEU
-  AeuId aeu;           // with this one
+  bool out = false;    // an AEU has a command for it
+  AeuId aeu;           // that AEU
   uint32_t given = 0;  // blocks that have not come back
 };
 
@@ -89,7 +89,7 @@ class Circulation {
   void MakeBlocks(ReaderState& reader, AnsweredBlocks<Block>& answered, uint32_t count) {
     blocks_ = std::make_unique<Block[]>(count);
     block_count_ = count;
-    spare_.reserve(count);  // for all of them: nothing that follows asks for memory
+    spare_.reserve(count);  // for all of them: later calls need no memory
     for (uint32_t i = 0; i < count; ++i) {
       blocks_[i].reader = &reader;
       blocks_[i].answered = &answered;
@@ -106,7 +106,8 @@ class Circulation {
   Block& block(uint32_t i) const { return blocks_[i]; }
   uint32_t blocks_away() const { return blocks_away_; }  // given to parts, and not taken back
 
-  // Wherever it is: AEUs end their parts, and skip rows that they have not begun to answer.
+  // Cancels all, wherever they are: AEUs end their parts, and skip rows that they have not begun to
+  // answer.
   void CancelAll() {
     for (uint32_t i = 0; i < block_count_; ++i) blocks_[i].SetCancelled();
     CancelParts();
@@ -118,7 +119,7 @@ class Circulation {
     }
   }
 
-  // What has been answered and nobody has looked at; nullptr: nothing.
+  // The next answered block that has not been processed; nullptr: none.
   Block* TakeAnswered(AnsweredBlocks<Block>& answered) {
     if (answered_list_ == nullptr) answered_list_ = answered.TakeAll();
     Block* const block = answered_list_;
@@ -131,13 +132,13 @@ class Circulation {
     --blocks_away_;
     --block.part->given;
   }
-  // Some of its rows are about to be asked for once more.
+  // Some of its rows will be requested again.
   void GoesAgain(Block& block) {
     ++blocks_away_;
     ++block.part->given;
   }
 
-  // A part's empty blocks, once it has ended.
+  // Takes back a part's empty blocks, after it has ended.
   void TakeBack(Part& part, typename Part::Chunk* block) {
     --part.given;
     --blocks_away_;
@@ -154,7 +155,7 @@ class Circulation {
     return block;
   }
 
-  // Where an empty block goes: to its own part, another one, or the spare ones.
+  // Passes an empty block on: to its own part, another one, or the spare ones.
   void PassOn(Block& block) {
     block.resends = 0;
     Part* const part = block.part;
@@ -166,9 +167,9 @@ class Circulation {
       GiveSpare();
     }
   }
-  // To the parts that are out. `wake`: their commands have been sent.
+  // Gives spare blocks to the parts that are out. `wake`: their commands have been sent.
   void GiveSpare(bool wake = true) {
-    // Each part has one before any gets a second.
+    // Each part gets one before any gets a second.
     for (uint32_t most = 1; most <= routing::kPartChunksMax; ++most) {
       for (size_t i = 0; i < parts() && !spare_.empty(); ++i) {
         Part& part = parts_[next_part_];
@@ -197,7 +198,7 @@ class Circulation {
 
   std::vector<Block*> spare_;
   Block* answered_list_ = nullptr;
-  size_t next_part_ = 0;  // where GiveSpare looks first
+  size_t next_part_ = 0;  // where GiveSpare begins
   uint32_t blocks_away_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a read says of a part of it that has ended, and how often it asks again. Shared by scans,
+// The status of a read whose part has ended, and how often a read retries. Shared by scans,
 // aggregates and joins. Any thread, no state.
 #ifndef ERIS_ENGINE_READS_ENDED_PART_H_
 #define ERIS_ENGINE_READS_ENDED_PART_H_
@@ -15,8 +15,8 @@
 namespace eris::engine {
 
 // How often in a row a read may find its ranges moved, with no part answered in between, before it
-// gives up. Each time stands for a transfer that has not been published, and costs one trip to an
-// AEU, which holds the part while the range is on its way.
+// gives up. Each time means a transfer that has not been published, and costs one message to an
+// AEU, which holds the part while the range is moving.
 class MovedCount {
  public:
   static constexpr uint32_t kMax = 10'000;
@@ -31,11 +31,11 @@ class MovedCount {
 };
 absl::Status MovedAgain(uint64_t key);
 
-absl::Status NoRoom(const Core& core);  // AEUs took nothing
+absl::Status NoRoom(const Core& core);  // AEUs accepted nothing
 absl::Status Dropped(const ObjectEntry& object);
 
-// Of a part that has neither been answered nor found its range moved. `what`: "scan". `snapshot`:
-// that it read at, of which nullptr may be left; 0: none.
+// The status of a part that has neither been answered nor found its range moved. `what`: e.g.
+// "scan". `snapshot`: the one it read at, nullptr if that was released; snapshot_epoch 0: none.
 absl::Status StatusOf(routing::PartOutcome outcome, const Core& core, const ObjectEntry& object,
                       absl::string_view what, uint64_t snapshot_epoch = 0,
                       const Snapshot* snapshot = nullptr);

@@ -25,7 +25,7 @@ ColumnView DecodeKeys(ColumnType type, absl::Span<uint64_t> keys) {
         words[i] = std::bit_cast<uint64_t>(Float64FromKey(words[i]));
       break;
     case ColumnType::kDate: {
-      // By blocks: a block's dates end before the words that have not been read begin.
+      // In blocks: a block's dates end before the words that have not been read begin.
       constexpr size_t kBlock = 64;
       auto* out = reinterpret_cast<std::byte*>(words);
       for (size_t from = 0; from < rows; from += kBlock) {
@@ -37,7 +37,7 @@ ColumnView DecodeKeys(ColumnType type, absl::Span<uint64_t> keys) {
       break;
     }
     default:
-      ERIS_CHECK(false);  // no key has it
+      ERIS_CHECK(false);  // no key has this type
   }
   return {.values = words};
 }
@@ -47,7 +47,7 @@ ColumnView GatherStrings(absl::Span<uint64_t> words, std::string& bytes) {
   for (const uint64_t& word : words) total += storage::BytesOf(word).size();
   bytes.clear();
   bytes.reserve(total);
-  // Offset i + 1 ends at or before the end of word i, which has been read by then.
+  // Offset i + 1 ends at or before the end of word i, which has already been read.
   auto* const out = reinterpret_cast<std::byte*>(words.data());
   for (size_t i = 0; i < words.size(); ++i) {
     const uint64_t word = words[i];

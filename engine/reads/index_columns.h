@@ -1,6 +1,6 @@
 // The columns of an index as its readers see them: keys of their own types, strings as offsets and
 // bytes. AEUs fill chunks with encoded keys (key_encoding.h) and words (storage/byte_value.h); both
-// are replaced in place. Pure functions; any thread.
+// are converted in place. Pure functions; any thread.
 #ifndef ERIS_ENGINE_READS_INDEX_COLUMNS_H_
 #define ERIS_ENGINE_READS_INDEX_COLUMNS_H_
 
@@ -13,11 +13,11 @@
 
 namespace eris::engine {
 
-// `keys` become values of the type, which is one of an index's key.
+// Converts `keys` to values of the type, which is one for keys of an index.
 ColumnView DecodeKeys(ColumnType type, absl::Span<uint64_t> keys);
 
-// The words' strings stand in `bytes`, one behind the other; their offsets take the place of the
-// words. Throws std::bad_alloc, with the words unchanged. REQUIRES: at least one word.
+// Appends the words' strings to `bytes`; their offsets replace the words. Throws std::bad_alloc,
+// with the words unchanged. REQUIRES: at least one word.
 ColumnView GatherStrings(absl::Span<uint64_t> words, std::string& bytes);
 
 }  // namespace eris::engine

@@ -114,8 +114,8 @@ absl::Status JoinState::MakeBlocks(const JoinSizes& sizes) {
     block.join_keys = column + rows;
     block.values = column + 2 * rows;
     block.states = reinterpret_cast<KeyState*>(column + 3 * rows);
-    std::memset(block.states, 0, rows);  // kPending: nothing stands there that could be taken for
-                                         // an answer
+    std::memset(block.states, 0, rows);  // kPending: no byte can be mistaken
+                                         // for an answer
     block.capacity = sizes.block_rows;
     block.shown.resize(schema_.columns.size());
   }
@@ -125,7 +125,7 @@ absl::Status JoinState::MakeBlocks(const JoinSizes& sizes) {
 void JoinState::PartEnded(routing::Reply* reply, uint32_t) noexcept {
   auto* part = static_cast<Part*>(reply);
   JoinState* const join = part->join;
-  join->ended_.Push(part);  // the reader's: it may be out again
+  join->ended_.Push(part);  // the reader owns it: it may be out again
   join->Leave();
 }
 
@@ -169,7 +169,7 @@ std::optional<JoinState::NextResult> JoinState::TakeBlock(Block& block) {
   }
   uint32_t kept = 0;
   for (uint32_t i = 0; i < rows; ++i) {
-    // Never ahead of i, so that a row is read before its place is written.
+    // Never ahead of i, so a row is read before its place is overwritten.
     block.outer_keys[kept] = block.outer_keys[i];
     block.join_keys[kept] = block.join_keys[i];
     block.values[kept] = block.values[i];
@@ -182,7 +182,7 @@ std::optional<JoinState::NextResult> JoinState::TakeBlock(Block& block) {
   block.shown[0] = DecodeKeys(schema_.columns[0].type, {block.outer_keys, kept});
   block.shown[1] = {.values = block.join_keys};
   block.shown[2] = {.values = block.values};
-  Ref();  // the chunk's
+  Ref();  // the chunk's reference
   Held held(*this);
   auto chunk = std::make_shared<ReadChunk>(*this, block, kept, ResumePoint());
   held.Keep();
@@ -210,7 +210,7 @@ void JoinState::SendAgainOrFail(Block& block) {
       case KeyState::kPending:
       case KeyState::kUnequal:
       case KeyState::kNoRoom:
-        ERIS_DCHECK(false);  // no lookup ends so
+        ERIS_DCHECK(false);  // no lookup ends with this state
         return Fail(absl::InternalError("a lookup of the join has no answer"));
     }
   }
@@ -275,7 +275,7 @@ void JoinState::SendAll() {
   if (!EnterParts(targets_.size())) return;
   parts_left_ = static_cast<uint32_t>(targets_.size());
   for (size_t i = 0; i < targets_.size(); ++i) circulation_.part(i).out = true;
-  circulation_.GiveSpare(/*wake=*/false);  // there is no command yet
+  circulation_.GiveSpare(/*wake=*/false);  // there is no command to wake for
   const auto& parts = circulation_.part_list();
   const JoinData data{SegmentOf(parts, table_.get(), range_), QueryOrNone()};
   core_.control->Multicast(targets_, HeaderOf(*table_), BytesOf(data, query_.has_value()), refused);
@@ -288,7 +288,7 @@ void JoinState::SendPart(Part& part) {
   const routing::RangeTable* pieces_of = table_.get();
   storage::Range range;
   if (part.moved) {
-    // As far as one AEU has it now.
+    // The part of it that one AEU has now.
     table = outer_->route.Pin();
     pieces_of = nullptr;
     const size_t partition = table->PartitionOf(part.moved->lo.head);
@@ -330,7 +330,7 @@ void JoinState::EndPart(Part& part) {
       break;
     case PartOutcome::kMoved:
       if (!moved_.Count(end.answered > 0)) return Fail(MovedAgain(end.moved->lo.head));
-      // What was asked for lay before what is still to be asked for.
+      // The requested range was before the rest.
       if (part.moved) {
         part.moved->lo = end.moved->lo;
       } else {

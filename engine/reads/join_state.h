@@ -1,9 +1,9 @@
-// An index join under way. One multicast asks every AEU that owns outer rows of the range, by one
-// version of the outer table; each is a part, answers the pieces which that version gives it, and
-// sends their values out as lookups. Blocks of rows circulate (circulation.h): reader -> part's AEU
-// -> inner AEUs -> reader. What a part's AEU has given away meanwhile is asked of its owner by the
-// table then in force. The join is complete when the widths of the answered ranges, which are
-// disjoint, add up. Paper: ERIS 3.1, 3.2.
+// A running index join. One multicast goes to every AEU that owns outer rows of the range, by one
+// version of the outer table. Each AEU is a part: it answers the pieces that this version assigns
+// to it, and sends their values as lookups. Blocks of rows circulate (circulation.h): reader ->
+// part's AEU -> inner AEUs -> reader. Ranges that a part's AEU has given away meanwhile are
+// requested from their owner by the current table. The join is complete when the widths of the
+// answered ranges, which are disjoint, add up to the whole range. Paper: ERIS 3.1, 3.2.
 #ifndef ERIS_ENGINE_READS_JOIN_STATE_H_
 #define ERIS_ENGINE_READS_JOIN_STATE_H_
 
@@ -26,14 +26,14 @@
 
 namespace eris::engine {
 
-// Blocks that stand in one chunk of the pool: three columns of words and one of bytes each.
+// Blocks that fit in one chunk of the pool: three columns of words and one of bytes each.
 inline constexpr size_t kJoinRowBytes = 3 * sizeof(uint64_t) + 1;
 inline constexpr uint32_t kJoinBlocksOfChunk =
     2 * sizeof(uint64_t) * routing::kScanChunkRows / (kJoinRowBytes * routing::kJoinBlockRows);
 
 // Smaller ones are for tests.
 struct JoinSizes {
-  uint32_t block_rows = routing::kJoinBlockRows;  // at most that; a multiple of 8
+  uint32_t block_rows = routing::kJoinBlockRows;  // at most this; a multiple of 8
   uint32_t blocks_max = UINT32_MAX;
 };
 
@@ -45,18 +45,18 @@ class JoinState final : public ReaderState {
     JoinState* join = nullptr;
     Part* next = nullptr;  // in a list of ended ones
 
-    // Guarded by the join's mu_. What is still to be asked for: first the moved range, by the
-    // table in force, then the rest, by the pinned one.
+    // Guarded by the join's mu_. Ranges still to be requested: first the moved one, by the current
+    // table, then the rest, by the pinned one.
     std::optional<storage::Range> moved;
     std::optional<storage::Range> rest;
   };
 
-  // Takes a join on and sends it out. The caller's reference is in the result. May block for the
-  // control Port's bound. Errors: ResourceExhausted (no chunk free), Unavailable.
+  // Begins a join and sends it. The result has the caller's reference. May block for the control
+  // Port's time limit. Errors: ResourceExhausted (no chunk free), Unavailable.
   static absl::StatusOr<JoinState*> Create(Core& core, ObjectRef outer, ObjectRef inner,
                                            const JoinOptions& options, const JoinSizes& sizes = {});
 
-  // outer_key, of the type of the outer object's keys; join_key and value, of kUint64.
+  // outer_key, with the type of the outer object's keys; join_key and value, of kUint64.
   const Schema& schema() const override { return schema_; }
   void ReturnBuffer(ReaderBuffer& buffer) override;
 
@@ -64,7 +64,7 @@ class JoinState final : public ReaderState {
   JoinState(Core& core, ObjectRef outer, ObjectRef inner, const JoinOptions& options);
   ~JoinState();
 
-  // The completion function of join commands; on AEUs.
+  // The completion function of join commands; called by AEUs.
   static void PartEnded(routing::Reply* reply, uint32_t ended) noexcept;
 
   // Before the first command.
@@ -73,29 +73,30 @@ class JoinState final : public ReaderState {
 
   std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CancelParts() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { circulation_.CancelAll(); }
-  // Takes note of a part's end and sends out what comes next.
+  // Processes a part's end and sends what comes next.
   void EndPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Part& part) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // As its AEU would have ended it.
+  // Ends the part as its AEU would have done.
   static void Refuse(routing::JoinPart& part);
   routing::CommandHeader HeaderOf(const routing::RangeTable& table) const;
   routing::JoinSegment SegmentOf(routing::JoinParts parts, const routing::RangeTable* table,
                                  const storage::Range& range) const;
   routing::LookupQuery QueryOrNone() const { return query_.value_or(routing::LookupQuery{}); }
-  // A block whose keys all have answers: a chunk for the reader, if it has any row.
+  // Processes a block whose keys all have answers: a chunk for the reader, if it has any row.
   std::optional<NextResult> TakeBlock(Block& block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Some of its keys have been moved (they are sent again), or the join has failed.
+  // For a block with moved keys (they are sent again), or after the join has failed.
   void SendAgainOrFail(Block& block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
   const ObjectRef outer_;
   const ObjectRef inner_;
-  const std::shared_ptr<const routing::RangeTable> table_;  // of outer_, for the whole join
+  // of outer_, the same version for the whole join
+  const std::shared_ptr<const routing::RangeTable> table_;
   const storage::Range range_;
   const std::optional<routing::LookupQuery> query_;
   const std::shared_ptr<ScanChunkPool> pool_;
   const Schema schema_;
-  std::vector<AeuId> targets_;  // that own outer rows of the range; ascending
+  std::vector<AeuId> targets_;  // the owners of outer rows of the range; ascending
 
   // Immutable once the first command is out.
   std::vector<routing::ScanChunkBuffer*> chunks_;  // the blocks' memory

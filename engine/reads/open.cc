@@ -20,7 +20,7 @@
 namespace eris::engine {
 namespace {
 
-// The reader's handle, with its reference. What is under way ends with it.
+// The reader's handle, with its reference. Running work ends with it.
 struct EndReader {
   void operator()(ReaderState* state) const {
     state->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, state->what() == "join"
@@ -61,9 +61,9 @@ class ScanIntoCall final : public Pending {
   ScanIntoCall(InFlight& in_flight, Session::ScanIntoCallback done)
       : in_flight_(in_flight), done_(std::move(done)) {}
   void Cancel(absl::Status status) override { state_->Cancel(std::move(status)); }
-  // Made before there is a state, so that the state cannot be lost.
+  // Made before the state, so that the state cannot be lost.
   void Hold(Reader<TableScanState> state) { state_ = std::move(state); }
-  // Calls back, once, and leaves what has been entered.
+  // Calls back, once, and leaves in_flight.
   void End(const absl::Status& status) {
     if (status.ok()) {
       std::move(done_)(state_->rows_written());
@@ -103,7 +103,7 @@ absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, ObjectRef tabl
   request.target = std::move(target);
   if (request.target != nullptr) {
     ERIS_RETURN_IF_ERROR(CheckInto(request, query, *table));
-    // Ahead of the first row: the target receives rows before this call can be told of any.
+    // Before the first row: the target receives rows before this call can learn of any.
     if (!request.target->CountWritten(1)) return Dropped(*request.target);
   }
   if (!query.resume.empty()) {
@@ -164,7 +164,7 @@ absl::Status CheckAggregate(const ObjectEntry& object, const AggregateOptions& o
   return options.values || !options.count_only ? CheckU64Values(object) : absl::OkStatus();
 }
 
-// Where the blocking Aggregate waits. Shared with the callback, which may come after the deadline.
+// The blocking Aggregate waits here. Shared with the callback, which may come after the deadline.
 class AggregateResult {
  public:
   void Set(absl::StatusOr<RangeAggregate> result) {
@@ -187,7 +187,7 @@ class AggregateResult {
   std::optional<absl::StatusOr<RangeAggregate>> result_ ABSL_GUARDED_BY(mu_);
 };
 
-// What an aggregate takes of its session's credit; given back unless the call has it.
+// An aggregate's bytes of its session's credit; returned unless the call has taken them over.
 class HeldCredit {
  public:
   HeldCredit(SessionCredit credit, int64_t bytes) : credit_(std::move(credit)), bytes_(bytes) {}
@@ -239,7 +239,7 @@ absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef tab
                                                        const Query& query, ObjectRef target,
                                                        Session::ScanIntoCallback done) try {
   auto call = std::make_shared<ScanIntoCall>(core.in_flight, std::move(done));
-  // The call's. What it captures stands in the callback itself, which needs no memory.
+  // For the call. Its capture fits in the callback itself, which needs no memory.
   Scan::Callback end = [call](Scan::NextResult result) { call->End(result.status()); };
   // Left after the callback, which Close waits for.
   if (!core.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
@@ -268,7 +268,7 @@ absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
           core, std::move(object), options,
           [result](absl::StatusOr<RangeAggregate> aggregate) { result->Set(std::move(aggregate)); },
           credit));
-  core.completions.RunDeferred();  // perhaps that very one
+  core.completions.RunDeferred();  // perhaps this one
   if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
   const absl::Status late = base::LeanStatus(absl::StatusCode::kDeadlineExceeded,
                                              "the deadline passed before every AEU had answered");

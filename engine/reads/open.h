@@ -1,7 +1,7 @@
-// The one door from sessions to what reads many rows: scans of indexes and of tables, joins,
-// aggregates, and scans into other objects. Everything that is asked is checked here. Each call
-// may be made by any thread; none throws: without memory it is ResourceExhausted. Errors: as
-// session.h says of the call of that name. Paper: ERIS 3.1.
+// The only entry from sessions to all reads of many rows: scans of indexes and of tables, joins,
+// aggregates, and scans into other objects. Checks all arguments. Any thread may make each call;
+// none throws: without memory they return ResourceExhausted. Errors: as session.h describes for the
+// call of that name. Paper: ERIS 3.1.
 #ifndef ERIS_ENGINE_READS_OPEN_H_
 #define ERIS_ENGINE_READS_OPEN_H_
 
@@ -18,7 +18,7 @@
 
 namespace eris::engine {
 
-// By the object's kind: ordered rows of an index, or rows or groups of a table.
+// Depending on the object's kind: ordered rows of an index, or rows or groups of a table.
 absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, ObjectRef object, const Query& query);
 
 absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, ObjectRef outer, ObjectRef inner,
@@ -30,7 +30,7 @@ absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef tab
                                                        const Query& query, ObjectRef target,
                                                        Session::ScanIntoCallback done);
 
-// `credit`: the session's, of which the call takes some until it ends; nullptr: none.
+// `credit`: the session's, from which the call takes bytes until it ends; nullptr: none.
 absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
                                          const AggregateOptions& options, absl::Time deadline,
                                          const SessionCredit& credit = nullptr);

@@ -23,7 +23,7 @@ absl::Status CheckDirection(ScanDirection direction) {
       absl::StrCat("scan direction ", static_cast<int>(direction), " is neither 0 nor 1"));
 }
 
-// "a, b": the first `count` columns' names.
+// "a, b": the names of the first `count` columns.
 std::string NamesText(const Schema& schema, size_t count) {
   std::string text;
   for (size_t i = 0; i < count; ++i) {
@@ -32,7 +32,7 @@ std::string NamesText(const Schema& schema, size_t count) {
   return text;
 }
 
-// How many of the index's columns are handed out: all, or those of the key, which are the first.
+// How many of the index's columns are returned: all, or the key columns, which are first.
 absl::StatusOr<size_t> ColumnsOf(const ObjectEntry& index, const Query& query) {
   const auto& columns = index.schema.columns;
   if (query.columns.empty()) return columns.size();
@@ -75,7 +75,7 @@ std::string TypeText(const ColumnSchema& column) {
                       scaled ? absl::StrCat("(", uint32_t{column.scale}, ")") : "");
 }
 
-// "a int64, b decimal(2)"
+// For example "a int64, b decimal(2)".
 std::string ColumnsText(const std::vector<ColumnSchema>& columns) {
   constexpr size_t kShownMax = 16;
   std::string text;

@@ -1,5 +1,4 @@
-// What is checked of queries, ranges and objects before anything is read. Pure functions; any
-// thread.
+// Checks queries, ranges and objects before anything is read. Pure functions; any thread.
 #ifndef ERIS_ENGINE_READS_QUERY_CHECKS_H_
 #define ERIS_ENGINE_READS_QUERY_CHECKS_H_
 
@@ -14,23 +13,24 @@
 
 namespace eris::engine {
 
-// `what` is a range of keys. Errors: InvalidArgument (inverted; the second part of no bound).
+// `what` is a range of keys. Errors: InvalidArgument (inverted; a second part without its bound).
 absl::Status CheckRange(absl::string_view what, const KeyRange& range);
-// Errors: InvalidArgument (bounds with second parts, of keys that have none).
+// Errors: InvalidArgument (bounds with second parts, for keys without them).
 absl::Status CheckRangeParts(const ObjectEntry& object, const KeyRange& range);
 // Errors: InvalidArgument (inverted).
 absl::Status CheckValues(const std::optional<ValueRange>& values);
 // Errors: FailedPrecondition (values are strings).
 absl::Status CheckU64Values(const ObjectEntry& object);
 
-// The scan of an index that the query is, with the rest of the range that its resume token tells.
+// The query as a scan of an index, with the rest of the range from its resume token.
 // Errors: InvalidArgument (the query), FailedPrecondition (a hash; a filter on values that are
 // strings).
 absl::StatusOr<ScanState::Request> IndexRequestOf(ObjectRef object, const Query& query);
 
-// Errors: InvalidArgument (range, direction or values: those are of indexes).
+// Errors: InvalidArgument (range, direction or values, which are for indexes).
 absl::Status CheckTableQuery(const ObjectEntry& table, const Query& query);
-// The target of a scan whose rows are `result`. Errors: InvalidArgument, FailedPrecondition.
+// Checks the target of a scan whose rows have the schema `result`. Errors: InvalidArgument,
+// FailedPrecondition.
 absl::Status CheckTarget(const Schema& result, const ObjectEntry& target);
 
 }  // namespace eris::engine

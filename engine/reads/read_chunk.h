@@ -1,5 +1,5 @@
-// A chunk in its reader's hands, of whatever scan or join. Lets its buffer go back at its end, on
-// any thread.
+// A chunk held by its reader, of any scan or join. Its destructor returns the buffer, on any
+// thread.
 #ifndef ERIS_ENGINE_READS_READ_CHUNK_H_
 #define ERIS_ENGINE_READS_READ_CHUNK_H_
 
@@ -15,7 +15,7 @@ namespace eris::engine {
 
 class ReadChunk final : public Chunk {
  public:
-  // Takes a reference to the state over.
+  // Takes over a reference to the state.
   ReadChunk(ReaderState& state, ReaderBuffer& buffer, uint64_t rows, ResumePoint resume)
       : state_(state), buffer_(buffer), rows_(rows), resume_(std::move(resume)) {}
   ~ReadChunk() override {

@@ -27,7 +27,7 @@ constexpr uint32_t kBegun = 1;
 constexpr uint32_t kWrapped = 2;
 constexpr uint32_t kDone = 4;
 
-// FNV-1a: against damage and mistakes, not against malice, which gains nothing here.
+// FNV-1a: against damage and mistakes, not against attackers, who gain nothing here.
 class Hash {
  public:
   void Add(const void* data, size_t bytes) {
@@ -115,19 +115,20 @@ class Reader {
     place.partition = Take<uint64_t>();
     place.segment = Take<uint64_t>();
     place.row = Take<uint64_t>();
-    // Nobody stands behind a segment's last row but one.
+    // A position is at most one after a segment's last row.
     failed_ |= place.row > storage::kSegmentRows;
     return place;
   }
   bool ok() const { return !failed_; }
-  bool Done() const { return ok() && text_.empty(); }  // at its end, and all was there
+  // the text ended exactly, and nothing was missing
+  bool Done() const { return ok() && text_.empty(); }
 
  private:
   absl::string_view text_;
   bool failed_ = false;
 };
 
-// Of what is in it, behind the magic. Errors: InvalidArgument.
+// A reader of the content after the magic. Errors: InvalidArgument.
 absl::StatusOr<Reader> Open(absl::string_view token, uint32_t magic, absl::string_view what) {
   if (token.size() < sizeof(uint64_t)) return Damaged(what);
   const absl::string_view text = token.substr(0, token.size() - sizeof(uint64_t));

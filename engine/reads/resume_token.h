@@ -1,12 +1,10 @@
-// Resume tokens of scans: what a chunk's reader has still to get, and of what, so that a token that
-// comes back from outside is checked before anything believes it. Opaque to those who carry it.
-// Pure functions; any thread.
+// Resume tokens of scans: what a chunk's reader must still get, and of which scan, so that a token
+// from outside is checked before it is used. Opaque to clients. Pure functions; any thread.
 //
-//   magic u32 (of an index or a table) | object u32 | query u64, then
-//   of an index:  flags u32 (1 hi) | lo: 2 x u64 | hi: 2 x u64
-//   of a table:   snapshot u64 | parts u32, then per part:
-//     owner u32 | flags u32 (1 begun, 2 wrapped, 4 done) | at: 3 x u64 | began: 3 x u64 |
-//     skip u64
+//   magic u32 (for an index or a table) | object u32 | query u64, then
+//   for an index: flags u32 (1 hi) | lo: 2 x u64 | hi: 2 x u64
+//   for a table:  snapshot u64 | parts u32, then per part:
+//     owner u32 | flags u32 (1 begun, 2 wrapped, 4 done) | at: 3 x u64 | began: 3 x u64 | skip u64
 //   then a checksum u64 of all that; little-endian
 #ifndef ERIS_ENGINE_READS_RESUME_TOKEN_H_
 #define ERIS_ENGINE_READS_RESUME_TOKEN_H_
@@ -27,17 +25,17 @@ namespace eris::engine {
 struct IndexResume {
   ObjectId object;
   uint64_t query = 0;  // FingerprintOf
-  KeyRange rest;       // of the query's range
+  KeyRange rest;       // rest of the query's range
 };
 
-// Of one AEU's part of a table.
+// The position in one AEU's part of a table.
 struct TablePartState {
   AeuId owner;
-  routing::TableCursor cursor;  // not chosen: nothing of it has been handed out
+  routing::TableCursor cursor;  // not chosen: no row of it has been returned
   bool done = false;
 };
 
-// What a scan of a table has handed out.
+// What a scan of a table has returned.
 struct TableResume {
   ObjectId object;
   uint64_t query = 0;
@@ -45,7 +43,7 @@ struct TableResume {
   std::vector<TablePartState> parts;
 };
 
-// Where a scan stands behind a chunk; std::monostate: at its end, or it cannot be resumed.
+// Where a scan continues after a chunk; std::monostate: at its end, or it cannot be resumed.
 using ResumePoint = std::variant<std::monostate, IndexResume, TableResume>;
 
 // The same for queries that hand out the same rows, but for the limit. REQUIRES: a query that has
@@ -55,7 +53,7 @@ uint64_t FingerprintOf(const Query& query);
 
 // Empty for std::monostate.
 std::string ToToken(const ResumePoint& resume);
-// Errors: InvalidArgument (none of that kind of object, or a damaged one).
+// Errors: InvalidArgument (a token of another kind of object, or a damaged one).
 absl::StatusOr<IndexResume> IndexResumeFrom(absl::string_view token);
 absl::StatusOr<TableResume> TableResumeFrom(absl::string_view token);
 

@@ -18,7 +18,7 @@ using routing::ScanChunkBuffer;
 
 absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
   ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core, request.snapshot));
-  // A scan that fits one chunk needs no more.
+  // A scan that fits in one chunk needs no more.
   const bool two_parts = request.object->key_types.two_parts();
   const bool small = request.limit > 0 && request.limit <= routing::ScanChunkRowsOf(two_parts);
   std::vector<ScanChunkBuffer*> chunks =
@@ -64,7 +64,7 @@ ScanState::ScanState(Core& core, Request request, const std::vector<ScanChunkBuf
     buffers_[i].shown.resize(request_.schema.columns.size());
     Lane& lane = lanes_[i % lane_count_];
     lane.scan = this;
-    lane.spare.reserve(chunks_.size());  // a chunk that comes back asks for no memory
+    lane.spare.reserve(chunks_.size());  // a returned chunk then needs no memory
     lane.spare.push_back(chunks_[i]);
     ++lane.chunks;
   }
@@ -137,7 +137,7 @@ std::optional<ScanState::NextResult> ScanState::TryNext() {
       finished_ = true;
       continue;
     }
-    // Before the ring is looked at: what is in it then is all there will be. acquire: pairs with
+    // Read before the ring: if it has ended, the ring has everything. acquire: pairs with
     // PartAnswered.
     const bool ended = lane.ended.load(std::memory_order_acquire);
     if (ScanChunkBuffer* chunk = lane.TakeFilled()) {
@@ -164,7 +164,7 @@ std::optional<ScanState::NextResult> ScanState::TryNext() {
 void ScanState::ReleaseSnapshot() {
   if (!finished_ && error_.ok()) return;
   for (uint32_t i = 0; i < lane_count_; ++i) {
-    // acquire: pairs with PartAnswered. Only then does no AEU read at it any more.
+    // acquire: pairs with PartAnswered. Only then does no AEU read at the snapshot any more.
     if (lanes_[i].out && !lanes_[i].ended.load(std::memory_order_acquire)) return;
   }
   snapshot_.reset();
@@ -216,7 +216,7 @@ ScanState::NextResult ScanState::HandOut(Lane& lane, ScanChunkBuffer* chunk) {
   Buffer& buffer = *std::find_if(buffers_.begin(), buffers_.end(),
                                  [&](const Buffer& one) { return one.chunk == chunk; });
   ShowColumns(buffer, rows);
-  Ref();  // the chunk's
+  Ref();  // the chunk's reference
   Held held(*this);
   auto result = std::make_shared<ReadChunk>(*this, buffer, rows, std::move(resume));
   held.Keep();

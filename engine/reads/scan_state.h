@@ -1,7 +1,7 @@
-// An ordered scan of an index under way. The range is cut at partition boundaries; up to two
-// partitions (lanes) work ahead side by side, each with chunks of its own, and the reader takes the
-// lanes in the scan's direction. So memory is bounded by the chunks, and the lane in front can
-// always go on. Paper: ERIS 3.1, 4.2.2.
+// A running ordered scan of an index. The range is cut at partition boundaries. Up to two
+// partitions (lanes) work ahead in parallel, each with its own chunks, and the reader takes the
+// lanes in the scan's direction. So memory is bounded by the chunks, and the front lane can always
+// continue. Paper: ERIS 3.1, 4.2.2.
 #ifndef ERIS_ENGINE_READS_SCAN_STATE_H_
 #define ERIS_ENGINE_READS_SCAN_STATE_H_
 
@@ -39,9 +39,8 @@ class ScanState final : public ReaderState {
     std::shared_ptr<Snapshot> snapshot{};  // nullptr: one is taken
     uint64_t fingerprint = 0;
   };
-  // Takes the scan's snapshot first, before it looks at a partition table. The caller's reference
-  // is in the result. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given
-  // one).
+  // Takes the scan's snapshot first, before it reads a partition table. The result has the caller's
+  // reference. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given one).
   static absl::StatusOr<ScanState*> Create(Core& core, Request request);
 
   const Schema& schema() const override { return request_.schema; }
@@ -61,10 +60,10 @@ class ScanState final : public ReaderState {
 
     // Guarded by the scan's mu_.
     bool assigned = false;  // has a range to answer
-    bool out = false;       // a part of it is with an AEU
-    storage::Range todo;    // of the assigned range: what is still to be answered
-    storage::Range asked;   // of the part that is out
-    storage::Range behind;  // of todo: what lies behind `asked`; empty or not
+    bool out = false;       // an AEU has a part of it
+    storage::Range todo;    // rest of the assigned range
+    storage::Range asked;   // range of the part that is out
+    storage::Range behind;  // the part of todo after `asked`; may be empty
     std::vector<routing::ScanChunkBuffer*> spare;
     uint32_t chunks = 0;
     uint32_t with_reader = 0;
@@ -80,32 +79,32 @@ class ScanState final : public ReaderState {
   void CancelParts() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   NextResult HandOut(Lane& lane, routing::ScanChunkBuffer* chunk)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The first `rows` of the buffer's chunk, of their own types. Throws std::bad_alloc.
+  // Shows the first `rows` of the buffer's chunk, in their own types. Throws std::bad_alloc.
   void ShowColumns(Buffer& buffer, uint32_t rows) const;
-  // Takes note of the end of the front lane's part and sends out what comes next.
+  // Processes the end of the front lane's part and sends what comes next.
   void PartEnded(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AssignLanes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendPart(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Lets the snapshot go when the scan has ended and every part has been answered.
+  // Releases the snapshot when the scan has ended and every part has been answered.
   void ReleaseSnapshot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NothingBehind(const Lane& lane) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Of the key of a range that the scan comes to first, the first part, which says who owns it.
+  // The first part of the key that the scan reaches first in `range`; it determines the owner.
   // REQUIRES: not empty.
   uint64_t NearFirstPartOf(const storage::Range& range) const;
-  // Ends `range` where `partition` does, if that comes first, and leaves in `rest` what lies behind
-  // it, empty or not. REQUIRES: the partition has the first key of the range.
+  // Ends `range` at the end of `partition`, if that comes first; `rest` gets what is after it,
+  // perhaps nothing. REQUIRES: the partition contains the first key of the range.
   void CutAt(const storage::Range& partition, storage::Range& range, storage::Range& rest) const;
-  // What a reader of rows up to `key` has still to get; nullopt: nothing.
+  // What a reader of rows up to `key` must still get; nullopt: nothing.
   std::optional<KeyRange> RestBehind(const storage::Key& key) const;
 
   // Immutable after construction.
   Request request_;  // without the snapshot
   const storage::Range range_;
-  const bool strings_;  // values are words, which have to be gathered
+  const bool strings_;  // values are words whose strings must be gathered
   const std::shared_ptr<ScanChunkPool> pool_;
-  std::vector<routing::ScanChunkBuffer*> chunks_;  // but for their return, under mu_
-  std::vector<Buffer> buffers_;                    // of those, in their order
+  std::vector<routing::ScanChunkBuffer*> chunks_;  // except for their return, under mu_
+  std::vector<Buffer> buffers_;                    // in the order of chunks_
 
   // Guarded by mu_, which no AEU takes.
   std::array<Lane, kScanLanes> lanes_;

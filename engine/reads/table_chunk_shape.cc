@@ -10,12 +10,12 @@
 namespace eris::engine {
 namespace {
 
-// What an average string may have before strings, not rows, fill a chunk.
+// Average string length up to which rows, not strings, fill a chunk.
 constexpr size_t kStringBytesExpected = 24;
 constexpr uint32_t kRowsLeast = 64;
-// So that the reader can look at one chunk while the next one is filled.
+// So that the reader can use one chunk while the next one is filled.
 constexpr uint32_t kChunksLeast = 2;
-// Smaller ones cost more to hand over than two of them per part bring.
+// Handing over smaller ones costs more than having two of them per part gains.
 constexpr size_t kSmallChunkBytes = 16 << 10;
 
 size_t Aligned(size_t bytes) { return base::RoundUp(bytes, 64); }
@@ -42,7 +42,7 @@ uint32_t StringBytes(uint32_t rows) {
 
 TableChunkShape TableChunkShape::Of(const Schema& schema, uint64_t rows_max, bool states,
                                     size_t bytes_max) {
-  // The most rows that fit.
+  // Search for the most rows that fit.
   uint32_t rows = kRowsLeast;
   for (uint32_t step = 1u << 16; step >= kRowsLeast; step /= 2) {
     const uint32_t more = rows + step;
@@ -77,7 +77,7 @@ TableChunkPlan TableChunkPlan::Of(const Schema& schema, const Wanted& wanted,
         std::clamp(plan.chunks, kChunksLeast, std::max(kChunksLeast, slabs_max));
     return plan;
   }
-  // What each gets of the pieces, as a whole part of one.
+  // Each chunk's part of the pieces, as a unit fraction of one.
   const auto share = [&] {
     return kTableChunkBytes / ((plan.chunks + slabs_max - 1) / slabs_max) / 64 * 64;
   };

@@ -52,20 +52,21 @@ TableScanState::TableScanState(Core& core, Request request)
 
 TableScanState::~TableScanState() {
   pool_->Return(std::move(memory_), slab_bytes_);
-  // Runs count what they take in the core's memory, which may go with the last scan.
+  // Runs count their memory in the core's RunMemory, which may end with the last scan.
   circulation_.DropParts();
   ended_runs_.clear();
   merged_.reset();
   core_.scans.Remove(this);
 }
 
-// Rows that the snapshot S sees are where they were when S was taken, whoever owns their keys by
-// now: those that have changed hands since are old rows of the AEU that gave them away. So all
-// members are asked, and no partition table. They are read after S was taken. Who is not among them
-// has had its first rows later: from a step that began after it had been made a member, hence after
-// S. And a step keeps the epoch where it is: none lies partly before S, so what its target has of
-// it is born, and what its source has dies, above S. A token of S names the members of an earlier
-// moment after S: what it leaves out has nothing for S either, and is asked for nothing.
+// Rows that the snapshot S sees are still where they were when S was taken, whichever AEU owns
+// their keys now: rows that have moved since then are old rows of the AEU that gave them away. So
+// the scan asks all members, and uses no partition table.
+// The members are read after S was taken. A later member got its first rows from a step that began
+// after it had become a member, so after S. And a step uses a single epoch: no step is partly
+// before S. So the rows that its target gets are born, and those of its source die, above S.
+// A token of S names the members of an earlier moment after S: AEUs missing in it have nothing for
+// S either, and are not asked.
 absl::Status TableScanState::MakeParts() {
   const ObjectEntry& table = *request_.table;
   owners_ = table.Members();
@@ -97,7 +98,7 @@ absl::Status TableScanState::TakeResume(const TableResume& resume) {
               resume.query == request_.fingerprint && !request_.plan->aggregates() &&
               !resume.parts.empty();
   auto at = handed_out_.begin();
-  for (const TablePartState& part : resume.parts) {  // ascending, as these are
+  for (const TablePartState& part : resume.parts) {  // ascending, as owners_
     at = std::find_if(at, handed_out_.end(),
                       [&](const TablePartState& own) { return own.owner == part.owner; });
     if (at == handed_out_.end()) {
@@ -151,7 +152,7 @@ void TableScanState::SendAll() {
   if (!EnterParts(targets.size())) return;
   parts_left_ = static_cast<uint32_t>(targets.size());
   for (size_t i = 0; i < owners_.size(); ++i) circulation_.part(i).out = !handed_out_[i].done;
-  // Nobody is woken before there is a command.
+  // No AEU is woken before there is a command.
   if (!request_.plan->aggregates()) circulation_.GiveSpare(/*wake=*/false);
   const auto& parts = circulation_.part_list();
   const routing::TableScanSegment segment{parts.data(), parts.size()};
@@ -203,7 +204,7 @@ std::optional<TableScanState::NextResult> TableScanState::TryNext() {
     if (parts_left_ > 0 && circulation_.blocks() == with_reader_) return NextResult(KeptAll());
     if (parts_left_ > 0 || circulation_.blocks_away() > 0) return std::nullopt;
     if (request_.plan->aggregates()) {
-      if (!groups_counted_) return std::nullopt;  // Work goes on
+      if (!groups_counted_) return std::nullopt;  // Work continues
       return NextGroups();
     }
     finished_ = true;
@@ -215,7 +216,7 @@ std::optional<TableScanState::NextResult> TableScanState::LookAtParts(bool& move
   for (size_t i = 0; i < parts; ++i) {
     Part& part = circulation_.part((next_part_ + i) % parts);
     if (!part.out) continue;
-    // Before the ring is looked at: what is in it then is all there will be. acquire: pairs with
+    // Read before the ring: if it has ended, the ring has everything. acquire: pairs with
     // PartAnswered.
     const bool ended = part.ended.load(std::memory_order_acquire);
     routing::TableChunk* const filled = part.TakeFilled();
@@ -254,7 +255,7 @@ TableScanState::NextResult TableScanState::HandOut(Block& block) {
     finished_ = true;
     circulation_.CancelParts();
   }
-  Ref();  // the chunk's
+  Ref();  // the chunk's reference
   Held held(*this);
   block.ShowRows();
   auto result = std::make_shared<ReadChunk>(*this, block, rows, std::move(resume));
@@ -320,7 +321,7 @@ bool TableScanState::Work() {
     groups_counted_ = true;
     return true;
   }
-  if (sum->groups() < run->groups()) std::swap(sum, run);  // the smaller one is gone through
+  if (sum->groups() < run->groups()) std::swap(sum, run);  // iterate over the smaller one
   absl::Status fits = sum->Merge(*run);
   run.reset();
   base::MutexLock lock(&mu_);

@@ -1,5 +1,5 @@
-// What a TableScanState does as a scan into another object: its target, and the answers of the
-// target's owners. Rows whose range has moved are sent again.
+// A TableScanState that scans into another object: its target, and the answers of the target's
+// owners. Rows whose range has moved are sent again.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -68,7 +68,7 @@ void TableScanState::TakeAnswered(Block& block) {
       case KeyState::kPending:
       case KeyState::kUnequal:
       case KeyState::kNoRoom:
-        ERIS_DCHECK(false);  // no write ends so
+        ERIS_DCHECK(false);  // no write ends with this state
         return Fail(absl::InternalError("a row of the scan has no answer"));
     }
   }

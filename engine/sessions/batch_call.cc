@@ -55,14 +55,14 @@ void SendPieces(SessionPort& session, Request& request, uint64_t next_holder) {
       request.states[piece] = KeyState::kRefused;
       ++refused;
     }
-    // A block by itself for each: an AEU ends its turn between blocks.
+    // Each gets its own block: an AEU ends its turn between blocks.
     if ((piece + 1) % aeus.size() == 0) port.Flush();
   }
   port.Flush();
   if (refused > 0) Request::Answered(&request, refused);
 }
 
-// What the states of an append say. `refused` counts rows.
+// The result of an append's states. `refused` counts rows.
 absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused) {
   const uint64_t rows = RowsOf(request);
   const std::vector<uint64_t>& firsts = request.table()->pieces();
@@ -154,7 +154,7 @@ BatchResult ResultOf(Request& request, const RequestLimits& limits) {
     TakeResult(request, limits, result);
   } catch (const std::bad_alloc&) {
     const bool writes = routing::Writes(request.type());
-    // Of a lookup no row counts.
+    // For a lookup no row counts.
     const uint32_t refused = writes ? result.refused : RowsOf(request);
     result = BatchResult();
     result.status = base::NoMemory(

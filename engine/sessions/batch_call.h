@@ -1,5 +1,4 @@
-// A batch under way: how its request is sent, what its answers come to, and the call that a
-// callback waits for.
+// A running batch: sending its request, computing its result, and the call with a callback.
 #ifndef ERIS_ENGINE_SESSIONS_BATCH_CALL_H_
 #define ERIS_ENGINE_SESSIONS_BATCH_CALL_H_
 
@@ -15,15 +14,15 @@
 
 namespace eris::engine {
 
-// Of a batch that was not begun, or has been given up: no row of it counts.
+// The result of a batch that was not begun, or was given up: no row of it counts.
 BatchResult Refused(absl::Status status, uint64_t rows);
 absl::Status NoMemoryFor(uint64_t rows) noexcept;
 // Rows in the request's batch.
 uint32_t RowsOf(const Request& request);
 
-// Sends a filled request: in `order`, or, of an append, its pieces to the AEUs that hold a part of
-// the table in turn, from number `next_holder` on. From here on its last answer is owed. May block
-// for the Port's bound. Throws std::bad_alloc; nothing has happened then.
+// Sends a filled request: in `order`; or for an append, its pieces round robin to the AEUs that
+// hold a part of the table, from number `next_holder` on. From here on its last answer is owed. May
+// block for the Port's time limit. Throws std::bad_alloc; then nothing has happened.
 void Send(SessionPort& port, std::shared_ptr<SendOrder> order, Request& request,
           uint64_t next_holder);
 
@@ -36,7 +35,7 @@ class BatchCall final : public Call<BatchResult> {
 
   // As Send; from here on the callback is owed.
   void Start(SessionPort& port, std::shared_ptr<SendOrder> order, uint64_t next_holder);
-  void Complete() override;  // all answers are in
+  void Complete() override;  // all answers have arrived
 
  private:
   void StopWork() override { request_->SetCancelled(); }

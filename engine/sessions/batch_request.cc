@@ -120,7 +120,7 @@ absl::Status CheckExpected(const ObjectEntry& object, CommandType type, const Ba
                                            expected.rows, kValueBytesMax);
 }
 
-// Adds up what the strings of an index take. Errors: InvalidArgument (all so far are too long).
+// Adds up the bytes of an index's strings. Errors: InvalidArgument (together they are too long).
 absl::Status Measure(const ColumnView& strings, uint64_t rows, uint64_t& string_bytes,
                      uint64_t& record_bytes) {
   string_bytes += strings.offsets[rows] - strings.offsets[0];
@@ -181,8 +181,7 @@ absl::StatusOr<std::vector<uint32_t>> ColumnsAsked(const ObjectEntry& object,
   return asked;
 }
 
-// Memory of the engine for one answer: key, value and state in the request, and the command on its
-// way.
+// The engine's memory for one answer: key, value and state in the request, and the command.
 int64_t BytesPerAnswer(const ObjectEntry& object, const CheckedBatch& checked) {
   int64_t bytes = 8 + 8 + 1 + 20;
   if (object.has_two_words()) bytes += 8 + 8;
@@ -215,7 +214,7 @@ void FillTable(const ObjectEntry& object, const BatchInput& input, CheckedBatch&
   request.HoldTable(std::move(batch));
 }
 
-// A column of keys or numbers: where it is, if it may stay there, or what `words` has.
+// A column of keys or numbers: in place if possible, otherwise copied to `words`.
 absl::Span<const uint64_t> WordsOf(ColumnType type, const ColumnView& column, size_t rows,
                                    bool copies, std::vector<uint64_t>& words) {
   if (type == ColumnType::kUint64) {
@@ -233,12 +232,12 @@ absl::Span<const uint64_t> WordsOf(ColumnType type, const ColumnView& column, si
   } else {
     const absl::Status numbers =
         KeysFromFloat64({static_cast<const double*>(column.values), rows}, keys);
-    ERIS_CHECK(numbers.ok());  // TableLayout::Check has looked for NaN
+    ERIS_CHECK(numbers.ok());  // TableLayout::Check has tested for NaN
   }
   return words;
 }
 
-// The same of byte strings. Those that do not fit their words become records at `record`.
+// The same for byte strings. Those that do not fit in their words become records at `record`.
 absl::Span<const uint64_t> StringWords(const ColumnView& column, size_t rows, uint64_t*& record,
                                        std::vector<uint64_t>& words) {
   words.reserve(rows);
@@ -256,7 +255,7 @@ absl::Span<const uint64_t> StringWords(const ColumnView& column, size_t rows, ui
   return words;
 }
 
-// What the strings of an answer may have, if each is there as often as the value is asked for.
+// The most string bytes of an answer, counting each string as often as the value is requested.
 uint64_t AnswerBytesMax(const ObjectEntry& object, const BatchInput& input,
                         const CheckedBatch& checked) {
   const auto value = static_cast<uint32_t>(object.schema.key.size());
@@ -311,7 +310,7 @@ void FillKeyValue(const ObjectEntry& object, const BatchInput& input, const Chec
                                  words.expected);
     }
   } else {
-    // Not filled before it is written.
+    // Not initialised before it is written.
     std::unique_ptr<uint64_t[]> records;
     if (checked.record_bytes > 0) records.reset(new uint64_t[checked.record_bytes / 8]);
     uint64_t* record = records.get();

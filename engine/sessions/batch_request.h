@@ -1,6 +1,5 @@
-// From a caller's batch to a request: what is asked is checked against the object's schema, and
-// becomes the words and rows that commands are made of. The same for objects of all kinds. No
-// thread of its own.
+// Converts a caller's batch to a request: checks it against the object's schema, and makes the
+// words and rows for commands. The same for objects of all kinds. No thread of its own.
 #ifndef ERIS_ENGINE_SESSIONS_BATCH_REQUEST_H_
 #define ERIS_ENGINE_SESSIONS_BATCH_REQUEST_H_
 
@@ -19,7 +18,7 @@
 
 namespace eris::engine {
 
-// A batch as a session takes it. Borrowed.
+// A batch as passed to a session. Borrowed.
 struct BatchInput {
   BatchInput(const LookupBatch& batch, bool async)
       : rows(batch.keys),
@@ -42,24 +41,25 @@ struct BatchInput {
   absl::Span<const std::string> columns{};
   uint64_t answer_bytes_max = kBatchValueBytesMax;
   const std::shared_ptr<const void>& holder;
-  bool copies;  // the columns may go before the request has ended
+  bool copies;  // the columns may be freed before the request has ended
 };
 
-// A batch that fits its object.
+// A batch that is valid for its object.
 struct CheckedBatch {
   routing::CommandType type = routing::CommandType::kLookup;
-  uint32_t count = 0;             // of answers: rows, or of an append pieces
-  std::vector<uint32_t> asked{};  // columns that are answered; of an index empty: the value
+  uint32_t count = 0;             // number of answers: rows, or for an append pieces
+  std::vector<uint32_t> asked{};  // requested columns; for an index, empty: the value
   std::vector<uint64_t> pieces{};
-  uint64_t record_bytes = 0;  // of strings of an index that do not fit a word
+  uint64_t record_bytes = 0;  // for strings of an index that do not fit in a word
   int64_t credit_bytes = 0;   // memory that the request takes
 };
 
-// Errors: as Session::Lookup and Write, but for what only running it shows. Throws std::bad_alloc.
+// Errors: as Session::Lookup and Write, except those that occur only during execution. Throws
+// std::bad_alloc.
 absl::StatusOr<CheckedBatch> CheckBatch(const ObjectEntry& object, const BatchInput& input);
 
-// Gives the request, which has been created with `checked`'s type and count and holds its credit,
-// all that is to be sent. Throws std::bad_alloc.
+// Fills in everything to send. The request has been created with `checked`'s type and count and
+// holds its credit. Throws std::bad_alloc.
 void FillRequest(const BatchInput& input, CheckedBatch checked, Request& request);
 
 }  // namespace eris::engine

@@ -28,7 +28,7 @@ class RowCopies {
   RowBatch batch() const { return {rows_, columns_}; }
 
  private:
-  // `width`: 0 of strings, whose offsets begin at 0 then.
+  // `width`: 0 for strings, whose offsets then begin at 0.
   ColumnView Copy(const ColumnView& from, size_t width) {
     ColumnView to;
     const auto* values = static_cast<const char*>(from.values);
@@ -53,7 +53,7 @@ class RowCopies {
     return to;
   }
   void* Room(size_t bytes) {
-    // Not filled before it is written. Held before the list may throw.
+    // Not initialised before it is written. Held before the list may throw.
     std::unique_ptr<uint64_t[]> room(new uint64_t[bytes / sizeof(uint64_t) + 1]);
     buffers_.push_back(std::move(room));
     return buffers_.back().get();

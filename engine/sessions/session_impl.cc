@@ -28,7 +28,7 @@ SessionImpl::SessionImpl(Core& core)
       port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends)),
       credit_(std::make_shared<std::atomic<int64_t>>(
           static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
-      // relaxed: any number does.
+      // relaxed: any number will do.
       next_holder_(core.sessions.fetch_add(1, std::memory_order_relaxed)) {}
 
 absl::StatusOr<Object> SessionImpl::Open(absl::string_view name) try {
@@ -88,7 +88,7 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
     core_.in_flight.Leave();
     throw;
   }
-  request->HoldCredit(credit_, bytes);  // its end gives all back
+  request->HoldCredit(credit_, bytes);  // its destructor returns everything
   FillRequest(input, std::move(checked), *request);
   return request;
 }
@@ -103,7 +103,7 @@ BatchResult SessionImpl::Run(const Object& object, const BatchInput& input,
   if (!request.Await(deadline)) {
     order->Abandon(request);
     if (request.table() == nullptr) return Refused(Late(request), input.rows.rows);
-    // The rows are the caller's: what has begun has to end before the call returns.
+    // The rows belong to the caller: everything begun must end before the call returns.
     request.Await(absl::InfiniteFuture());
     if (!request.AllExecuted()) return Refused(Late(request), input.rows.rows);
   }

@@ -38,28 +38,29 @@ class SessionImpl final : public Session {
                             ScanIntoCallback done) override;
 
  private:
-  // Objects whose requests the session keeps an order of, beyond those that have some under way.
+  // The session keeps orders for at most this many objects, plus those with running requests.
   static constexpr size_t kOrdersMax = 1024;
   using Orders = std::map<ObjectId, std::shared_ptr<SendOrder>>;
 
   // Errors: InvalidArgument (no object, or another engine's), NotFound (dropped).
   absl::StatusOr<ObjectRef> Resolve(const Object& object);
-  // A request that can be sent, with credit and in-flight count taken. Errors: as Session::Lookup
-  // and Write say of what is refused. Throws std::bad_alloc; nothing has happened then.
+  // A request ready to be filled and sent, with credit taken and in_flight entered. Errors: those
+  // of Session::Lookup and Write for refused calls. Throws std::bad_alloc; then nothing has
+  // happened.
   absl::StatusOr<RequestPtr> Begin(const Object& object, const BatchInput& input);
   BatchResult Run(const Object& object, const BatchInput& input, absl::Time deadline);
   StartedCall Start(const Object& object, const BatchInput& input, Callback done);
-  // In which the session's requests of the object go. Throws std::bad_alloc.
+  // The order of the session's requests for the object. Throws std::bad_alloc.
   std::shared_ptr<SendOrder> OrderOf(const ObjectRef& object);
 
   Core& core_;
   const std::shared_ptr<SessionPort> port_;
-  // Not one of Abseil's hash tables, which do not survive std::bad_alloc.
+  // Not an Abseil hash table, which does not survive std::bad_alloc.
   Orders orders_;
-  // The one asked for last: most sessions have one object.
+  // The one used last: most sessions use one object.
   Orders::value_type* last_ = nullptr;
   const SessionCredit credit_;
-  // Of a heap table: which AEU gets the next rows; sessions begin at different ones.
+  // For a heap table: which AEU gets the next rows; sessions begin at different ones.
   uint64_t next_holder_;
 };
 

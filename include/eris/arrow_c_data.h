@@ -1,5 +1,5 @@
-// The Arrow C data interface: the two structures that programs hand columns to each other in,
-// without a copy and without a library. Their layout is the interface's, https://arrow.apache.org.
+// The Arrow C data interface: the two structures in which programs exchange columns without a copy
+// and without a library. The interface defines their layout: https://arrow.apache.org.
 #ifndef ERIS_ARROW_C_DATA_H_
 #define ERIS_ARROW_C_DATA_H_
 

@@ -1,5 +1,5 @@
-// The load balancer, as an operator or an embedding program sees it: what it is told, what it would
-// do, what it does and has done. Plain data. Paper: ERIS 3.3.
+// The load balancer, as an operator or an embedding program sees it: its options, its plans, its
+// state and its history. Plain data. Paper: ERIS 3.3.
 #ifndef ERIS_BALANCER_H_
 #define ERIS_BALANCER_H_
 
@@ -16,12 +16,13 @@
 namespace eris {
 
 enum class BalanceAlgorithm : uint8_t {
-  kOneShot = 1,        // an equal share of the load for every AEU, at once
-  kMovingAverage = 2,  // MA(k): to each the average of its own load and of k neighbours either side
-  kSize = 3,           // equally many rows; what heap tables have whatever is chosen
+  kOneShot = 1,  // an equal share of the load for every AEU, at once
+  // MA(k): each AEU gets the average of its own load and of k neighbours on either side
+  kMovingAverage = 2,
+  kSize = 3,  // equally many rows; heap tables always use it
 };
 
-// What an option may be; both ends are good.
+// The limits of an option, both included.
 template <class Number>
 struct BalancerLimits {
   Number min;
@@ -34,18 +35,18 @@ inline constexpr BalancerLimits<uint32_t> kBalancerPeriodMs = {10, 3'600'000};
 inline constexpr BalancerLimits<uint32_t> kBalancerMaxPauseUs = {10, 1'000'000};
 
 struct BalancerOptions {
-  // Whether loads are looked at every period. What an operator asks for is done either way.
+  // Whether loads are checked every period. Moves that an operator asks for are made either way.
   bool enabled = true;
   BalanceAlgorithm algorithm = BalanceAlgorithm::kOneShot;
   uint32_t window = 1;  // k of kMovingAverage. kBalancerWindow
-  // The standard deviation of the AEUs' loads, in units of their mean, from which on ranges are
-  // moved. kBalancerThreshold.
+  // Ranges are moved if the standard deviation of the AEUs' loads, divided by their mean, is at
+  // least this. kBalancerThreshold.
   double threshold = 0.25;
   uint32_t period_ms = 1000;  // kBalancerPeriodMs
-  // The budget. What one turn of an AEU may spend on a transfer, in CPU time: chunks of copies are
-  // made as large as that allows. kBalancerMaxPauseUs.
+  // The CPU time that one turn of an AEU may spend on a transfer. It determines how large the
+  // chunks of a copy are. kBalancerMaxPauseUs.
   uint32_t max_pause_us = 200;
-  uint64_t max_bytes_per_s = 0;  // of copies, over the engine; 0: as fast as it goes
+  uint64_t max_bytes_per_s = 0;  // of copies, over the engine; 0: no limit
 };
 
 // One range that would change hands, or does. Of heap tables the range says nothing, `rows` all.
@@ -55,20 +56,20 @@ struct PlannedTransfer {
   AeuId to;
   TransferKind kind = TransferKind::kCopy;
   uint64_t rows = 0;   // expected
-  uint64_t bytes = 0;  // expected; of a link those that stay where they are
+  uint64_t bytes = 0;  // expected; for a link the bytes that stay where they are
 };
 
 struct AeuShare {
   AeuId aeu;
-  // Of the object's load, in time spent per second or, of sizes, in rows.
+  // Loads of the object: time spent per second, or rows if the algorithm is kSize.
   double load_before = 0;
   double load_after = 0;  // predicted
   uint64_t rows_before = 0;
   uint64_t rows_after = 0;  // predicted
 };
 
-// What a balancing cycle would do with an object, were the loads worth it
-// (BalancerOptions::threshold).
+// What a balancing cycle would do with an object if the imbalance reached
+// BalancerOptions::threshold.
 struct BalancePlan {
   std::string object;
   BalanceAlgorithm algorithm = BalanceAlgorithm::kOneShot;
@@ -77,23 +78,23 @@ struct BalancePlan {
   std::vector<AeuShare> shares{};
   std::vector<PlannedTransfer> transfers{};  // in the order in which they are made
   uint64_t bytes_to_copy = 0;
-  std::string reason{};  // of a plan without transfers: why
+  std::string reason{};  // if there are no transfers: why
 };
 
 enum class TransferOutcome : uint8_t {
   kRunning = 0,
   kDone = 1,
-  kStopped = 2,  // at the border of a chunk: what had changed hands by then stays there
-  kRefused = 3,  // for want of memory or room; as kStopped
+  kStopped = 2,  // at a chunk boundary; what had moved before stays moved
+  kRefused = 3,  // no memory or no room; otherwise as kStopped
 };
 
-// What a transfer that runs waits for.
+// What a running transfer waits for.
 enum class TransferPhase : uint8_t {
   kBetweenSteps = 0,   // max_bytes_per_s, or memory for the next step
-  kOtherTransfer = 1,  // the source, which gives a range of another object
-  kSource = 2,         // the source, which has still to give the rows
-  kTarget = 3,         // the target: they are on their way to it
-  kConclusion = 4,     // the source, which has still to hear how the step has ended
+  kOtherTransfer = 1,  // the source, which is moving a range of another object
+  kSource = 2,         // the source, which still has to give the rows
+  kTarget = 3,         // the target: the rows are on their way to it
+  kConclusion = 4,     // the source, which still has to hear how the step ended
 };
 
 struct TransferRecord {
@@ -104,33 +105,33 @@ struct TransferRecord {
   AeuId from;
   AeuId to;
   TransferOutcome outcome = TransferOutcome::kRunning;
-  std::string reason{};  // of kStopped, kRefused
+  std::string reason{};  // if kStopped or kRefused
   uint64_t rows = 0;
   uint64_t bytes = 0;  // copied
   uint64_t chunks = 0;
   absl::Time started;
   int64_t duration_us = 0;
-  // What one turn, of the source or of the target, spent on it at most: CPU time of the AEU's
-  // thread, and by the clock on the wall.
+  // The most that one turn of the source or of the target spent on it: CPU time of the AEU's
+  // thread, and wall-clock time.
   uint32_t longest_pause_us = 0;
   uint32_t longest_pause_wall_us = 0;
-  // While it runs: what it waits for, and how long ago an AEU has done something for it, or it has
-  // begun to wait for one.
+  // While it runs: what it waits for, and the time since an AEU last worked on it or since the wait
+  // began.
   TransferPhase phase = TransferPhase::kBetweenSteps;
   int64_t idle_us = 0;
 };
 
-// A transfer that has waited for its AEUs so long has stalled: an AEU that works takes a step
-// within some turns.
+// A transfer that has waited this long for its AEUs has stalled: a working AEU takes a step within
+// a few turns.
 inline constexpr int64_t kTransferStallUs = 1'000'000;
 
 struct ObjectBalance {
   std::string object;
   BalanceAlgorithm algorithm = BalanceAlgorithm::kOneShot;
-  // Of late: the last period counts as much as all before it.
+  // A moving average: the last period weighs as much as all earlier ones together.
   double imbalance = 0;
   std::vector<double> loads;  // by AeuId; as AeuShare::load_before
-  std::string reason{};       // why nothing has been moved; empty: it has, as far as it went
+  std::string reason{};       // why nothing was moved; empty: ranges were moved
 };
 
 struct BalancerStatus {
@@ -140,8 +141,9 @@ struct BalancerStatus {
   TransferCounts transfers{};  // done
   uint64_t rows_moved = 0;
   uint64_t bytes_copied = 0;
-  std::vector<ObjectBalance> objects{};  // by name; none while not enabled. A pause shows them
-  uint64_t stalls = 0;  // how often a transfer has stalled, those that have just now included
+  // by name; empty while not enabled, but still filled while paused
+  std::vector<ObjectBalance> objects{};
+  uint64_t stalls = 0;  // how often a transfer has stalled, including those stalled now
   std::vector<TransferRecord> running{};  // the oldest first
 };
 

@@ -1,5 +1,5 @@
-// Expressions over the columns of a table: what a scan filters by, hands out and adds up. A plain
-// tree, checked against the table's schema when the scan is opened.
+// Expressions over the columns of a table: filters, computed columns and aggregates of a scan. A
+// plain tree, checked against the table's schema when the scan is opened.
 //
 //   using namespace eris::expressions;
 //   auto filter = Column("l_shipdate") < Literal(Date{8766}) && Column("l_quantity") < Literal(24);
@@ -8,15 +8,15 @@
 // filter keeps the rows for which it is true. Comparisons of doubles are IEEE 754's: nothing is
 // equal to, less or greater than a NaN.
 //
-// Types. Comparison: numbers with numbers (exactly, whatever their types; a literal of more digits
-// than its decimal column has compares as what it is), dates with dates, strings with strings.
-// Arithmetic: numbers alone. A double with anything gives a double; decimals, and decimals with
-// integers, a decimal (of the larger scale; a product's scale is the sum of both, kDecimalScaleMax
-// at most); two u64 a u64, other integers an i64; an integer literal that is not negative goes with
-// a u64 as a u64. A result outside its type is an error, OutOfRange, and never wraps; rows that an
-// earlier part of an `and` has dropped, and nulls, are not computed. Minima, maxima and groups
-// order doubles totally: -0.0 below 0.0 (but in one group), NaN, which is one value, above all
-// others.
+// Types. Comparison: numbers with numbers (exactly, whatever their types; a literal may have more
+// digits than the decimal column it is compared with), dates with dates, strings with strings.
+// Arithmetic: numbers only. A double with anything gives a double. Decimals, and decimals with
+// integers, give a decimal of the larger scale; a product's scale is the sum of both, at most
+// kDecimalScaleMax. Two u64 give a u64, other integers an i64; a non-negative integer literal
+// counts as u64 next to a u64. A result outside its type is an error, OutOfRange, and never wraps.
+// Nulls are not computed, nor are rows that an earlier part of an `and` has dropped.
+// Minima, maxima and groups use a total order of doubles: -0.0 is below 0.0 (but in the same
+// group), and NaN, which is one value, is above all others.
 #ifndef ERIS_EXPRESSION_H_
 #define ERIS_EXPRESSION_H_
 
@@ -56,8 +56,8 @@ struct Expression {
     kLessEqual = 9,
     kGreater = 10,
     kGreaterEqual = 11,
-    kBetween = 12,  // arguments: what, from, to; both ends included
-    kIn = 13,       // arguments: what, then literals, at least one
+    kBetween = 12,  // arguments: value, from, to; both ends included
+    kIn = 13,       // arguments: value, then at least one literal
     kIsNull = 14,
     kAnd = 15,  // two arguments or more
     kOr = 16,
@@ -70,8 +70,8 @@ struct Expression {
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
-// What stands between the arguments of an operator: "+", "<=", "and". Empty for kinds whose text is
-// another: columns, literals, between, in, is null, not.
+// The text between the arguments of an operator: "+", "<=", "and". Empty for kinds that are written
+// differently: columns, literals, between, in, is null, not.
 inline absl::string_view OperatorText(Expression::Kind kind) {
   switch (kind) {
     case Expression::Kind::kAdd:
@@ -101,7 +101,7 @@ inline absl::string_view OperatorText(Expression::Kind kind) {
   }
 }
 
-// Of one expression: TreeNodes of it, and levels.
+// Limits of one expression: number of TreeNodes, and of levels.
 inline constexpr uint32_t kExpressionSizeMax = 4096;
 inline constexpr uint32_t kExpressionDepthMax = 64;
 

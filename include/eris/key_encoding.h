@@ -1,7 +1,7 @@
-// Keys that are no unsigned integers: signed integers, floating-point numbers and dates as u64 keys
-// in the same order, so that ranges and scans mean what they say. Inside, the engine knows u64 keys
-// only; the type is a property of the object (CreateOptions::key_type), and who calls converts.
-// Header-only; pure functions, any thread. Keys as text: key_text.h.
+// Keys of other types than u64: encodes signed integers, floating-point numbers and dates as u64
+// keys in the same order, so that ranges and scans work. The engine itself knows only u64 keys. The
+// type is a property of the object (CreateOptions::schema), and the caller converts. Header-only;
+// pure functions, any thread. Keys as text: key_text.h.
 //
 //   ColumnType    key                                        order
 //   kUint64    the number itself                          0 .. 2^64-1
@@ -11,10 +11,10 @@
 //   kDate      int32 days since 1970-01-01 (Arrow's       -5877641-06-23 .. 5881580-07-11
 //              date32), sign bit flipped: below 2^32
 //
-// Equal numbers are equal keys: -0.0 becomes 0.0, and is read back as 0.0 (negating its bits gives
-// the key of 0.0, where flipping them all would give one of its own). Other numbers come back bit
-// for bit. NaN equals nothing, not even itself, so it is no key: the functions over
-// spans refuse it, and for the single number it is a precondition.
+// Equal numbers are equal keys: -0.0 becomes 0.0 and is read back as 0.0. (Negating its bits gives
+// the key of 0.0; flipping all of them would give another key.) Other numbers come back bit for
+// bit. NaN equals nothing, not even itself, so it is no key: the functions over spans refuse it;
+// for a single number it is a precondition.
 #ifndef ERIS_KEY_ENCODING_H_
 #define ERIS_KEY_ENCODING_H_
 
@@ -37,7 +37,7 @@ namespace key_internal {
 inline constexpr uint64_t kSignBit = uint64_t{1} << 63;
 inline constexpr uint32_t kSignBit32 = uint32_t{1} << 31;
 
-// By pointers: a checked span keeps the compiler from making vectors of it.
+// Uses pointers: with a checked span the compiler does not vectorize the loop.
 template <class From, class To, class Function>
 constexpr void Convert(absl::Span<const From> from, absl::Span<To> to, Function function) {
   const From* in = from.data();
@@ -54,7 +54,7 @@ constexpr int64_t Int64FromKey(uint64_t key) {
   return static_cast<int64_t>(key ^ key_internal::kSignBit);
 }
 
-// REQUIRES: no NaN. By integers, so that no rounding mode and no flushing of denormals matters.
+// REQUIRES: no NaN. Computes with integers, so rounding modes and flushed denormals do not matter.
 constexpr uint64_t KeyFromFloat64(double number) {
   const auto bits = std::bit_cast<uint64_t>(number);
   const uint64_t below_zero = 0 - (bits >> 63);  // all ones, or 0
@@ -66,8 +66,8 @@ constexpr double Float64FromKey(uint64_t key) {
   return std::bit_cast<double>(((key ^ below_zero) - below_zero) ^
                                (~below_zero & key_internal::kSignBit));
 }
-// The highest bit is set for NaN alone: or-ed over a batch it tells whether one is there. By bits,
-// since a comparison of a number with itself may be folded away (-ffast-math).
+// The highest bit is set only for NaN: or-ed over a batch, it shows whether one is there. Uses bits
+// because the compiler may fold away a comparison of a number with itself (-ffast-math).
 constexpr uint64_t NanMark(double number) {
   constexpr auto kInfinity = std::bit_cast<uint64_t>(std::numeric_limits<double>::infinity());
   return kInfinity - (std::bit_cast<uint64_t>(number) & ~key_internal::kSignBit);
@@ -167,7 +167,7 @@ inline absl::Status KeysFromFloat64(absl::Span<const double> numbers, absl::Span
   return absl::InvalidArgumentError(absl::StrCat("element ", first, " is NaN, which is no key"));
 }
 
-// The keys of [lo, hi): without lo from the lowest, without hi up to and with the highest.
+// The keys of [lo, hi). Without lo from the lowest key; without hi up to and including the highest.
 constexpr KeyRange Int64Range(std::optional<int64_t> lo, std::optional<int64_t> hi) {
   KeyRange range;
   if (lo) range.lo = KeyFromInt64(*lo);

@@ -1,5 +1,5 @@
-// Keys of any type as text: what the program reads and prints, and what messages show.
-// Header-only; pure functions, any thread.
+// Keys of any type as text: for program input, output and messages. Header-only; pure functions,
+// any thread.
 //
 //   uint64   decimal digits                          0 .. 18446744073709551615
 //   int64    the same, with '-' where below 0        -9223372036854775808 .. 9223372036854775807
@@ -39,7 +39,7 @@ inline std::optional<ColumnType> KeyTypeFromName(absl::string_view name) {
   return std::nullopt;
 }
 
-// "uint64"; of two parts "uint64,date".
+// "uint64"; for two parts "uint64,date".
 inline std::string KeyTypesName(const KeyTypes& types) {
   if (!types.two_parts()) return std::string(KeyTypeName(types.first));
   return absl::StrCat(KeyTypeName(types.first), ",", KeyTypeName(*types.second));
@@ -49,7 +49,7 @@ inline std::string KeyPartsText(const KeyTypes& types) {
   return absl::StrCat(types.two_parts() ? "two parts (" : "one part (", KeyTypesName(types), ")");
 }
 
-// What is a key of the type: "number from 0 to 18446744073709551615".
+// The valid keys of the type, as text: "number from 0 to 18446744073709551615".
 inline absl::string_view KeyTypeRange(ColumnType type) {
   switch (type) {
     case ColumnType::kInt64:
@@ -66,7 +66,7 @@ inline absl::string_view KeyTypeRange(ColumnType type) {
 inline constexpr absl::CivilDay kDateEpoch{1970, 1, 1};
 
 inline absl::CivilDay CivilDayFromDate(int32_t days) { return kDateEpoch + days; }
-// nullopt: more than 2^31 days from 1970-01-01.
+// nullopt if more than 2^31 days from 1970-01-01.
 inline std::optional<int32_t> DateFromCivilDay(absl::CivilDay day) {
   const absl::civil_diff_t days = day - kDateEpoch;
   if (days < std::numeric_limits<int32_t>::min() || days > std::numeric_limits<int32_t>::max()) {
@@ -82,11 +82,11 @@ inline std::string DateText(int32_t days) {
                          day.month(), day.day());
 }
 
-// False for anything but a day of the calendar in the form above.
+// False unless the text is a calendar day in the form above.
 inline bool ParseDate(absl::string_view text, int32_t& days) {
   const bool before_0 = !text.empty() && text[0] == '-';
   if (before_0) text.remove_prefix(1);
-  // YYYY-MM-DD from the end: the year may be longer.
+  // Parse from the end, YYYY-MM-DD: the year may be longer.
   if (text.size() < 10 || text.size() > 13 || text[text.size() - 3] != '-' ||
       text[text.size() - 6] != '-') {
     return false;
@@ -104,7 +104,7 @@ inline bool ParseDate(absl::string_view text, int32_t& days) {
     return false;
   }
   const int64_t signed_year = before_0 ? -static_cast<int64_t>(year) : year;
-  // What is no day of its month is carried over, and comes out in another one.
+  // CivilDay carries over a day that its month does not have, which changes the month.
   const absl::CivilDay civil(signed_year, month, day);
   if (civil.year() != signed_year || civil.month() != static_cast<int>(month)) return false;
   const std::optional<int32_t> date = DateFromCivilDay(civil);
@@ -112,7 +112,8 @@ inline bool ParseDate(absl::string_view text, int32_t& days) {
   return date.has_value();
 }
 
-// Appends a key's text. A key outside its type's (only an embedder can write one) shows as "key N".
+// Appends a key's text. A key outside its type's range (only an embedder can write one) shows as
+// "key N".
 inline void AppendKeyText(ColumnType type, uint64_t key, std::string* text) {
   if (key < LowestKey(type) || key > HighestKey(type)) return absl::StrAppend(text, "key ", key);
   switch (type) {
@@ -137,7 +138,7 @@ inline std::string KeyText(ColumnType type, uint64_t key) {
   return text;
 }
 
-// False for anything but a key of the type: no sign '+', no blank, nothing behind it.
+// False unless the whole text is a key of the type: no '+' sign, no blank, nothing after it.
 inline bool ParseKeyText(ColumnType type, absl::string_view text, uint64_t& key) {
   const char* end = text.data() + text.size();
   const auto whole = [&](const std::from_chars_result& result) {

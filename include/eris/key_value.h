@@ -15,7 +15,7 @@ namespace eris {
 
 namespace key_value_internal {
 
-// A batch's columns as ColumnViews. Stays where it is.
+// A batch's columns as ColumnViews. Not movable: they point into it.
 class Rows {
  public:
   Rows(const KeyColumns& keys, absl::Span<const uint64_t> values, bool with_values)
@@ -91,7 +91,7 @@ inline absl::Status CheckWrite(const Object& object, WriteMode mode, const KeyCo
       "expected values belong to compare-and-set alone: ", expected.size(), " for another mode"));
 }
 
-// A byte of 0 or 1 for each bit; of no bits all `if_empty`.
+// One byte, 0 or 1, for each bit. If `bits` is empty every byte is `if_empty`.
 inline void Unpack(const std::string& bits, bool if_empty, absl::Span<uint8_t> bytes) {
   if (bytes.empty()) return;
   if (bits.empty()) {

@@ -9,18 +9,19 @@
 
 namespace eris {
 
-// The shares add up to process_bytes at most. Each is a limit: what would pass it is refused, with
-// ResourceExhausted.
+// The shares add up to at most process_bytes. Each is a limit: an allocation that would exceed it
+// gets ResourceExhausted.
 struct MemoryPlan {
   uint64_t process_bytes = 0;
-  std::string process_source{};  // what sets it: "physical memory", "cgroup memory.max of /a", ...
-  uint64_t data_bytes = 0;       // objects, old rows that snapshots need, AEUs' incoming buffers
-  uint64_t query_bytes = 0;      // what queries of tables compute with: vectors, groups
-  uint64_t scan_bytes = 0;       // chunks of the answers of scans and joins
-  uint64_t port_bytes = 0;       // commands on their way from sessions to AEUs
-  uint64_t caller_bytes = 0;     // a server's requests and answers that are under way
-  uint64_t receive_bytes = 0;    // a server's requests that have not arrived whole
-  // The program itself, its threads, and what the allocators cannot use.
+  // the limit that sets it: "physical memory", "cgroup memory.max of /a", ...
+  std::string process_source{};
+  uint64_t data_bytes = 0;     // objects, old rows that snapshots need, AEUs' incoming buffers
+  uint64_t query_bytes = 0;    // working memory of table queries: vectors, groups
+  uint64_t scan_bytes = 0;     // chunks of the answers of scans and joins
+  uint64_t port_bytes = 0;     // commands on their way from sessions to AEUs
+  uint64_t caller_bytes = 0;   // a server's requests and answers under way
+  uint64_t receive_bytes = 0;  // a server's requests that have not arrived completely
+  // The program itself, its threads, and memory that the allocators cannot use.
   uint64_t reserve_bytes = 0;
 };
 

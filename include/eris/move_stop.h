@@ -1,5 +1,5 @@
-// Ends a call that moves ranges before it has moved everything: for whoever has begun one and gives
-// it up. Paper: ERIS 3.3.
+// Ends a call that moves ranges before everything has moved: for a caller that no longer wants it.
+// Paper: ERIS 3.3.
 #ifndef ERIS_MOVE_STOP_H_
 #define ERIS_MOVE_STOP_H_
 
@@ -11,24 +11,26 @@
 
 namespace eris {
 
-// Of one call of Engine (Rebalance, Presplit, MoveRange), which it outlives. Any thread.
+// Belongs to one call of Engine (Rebalance, Presplit, MoveRange), and outlives it. Any thread.
 class MoveStop {
  public:
-  // The call ends at the border of a chunk, or does not begin, and returns `why`, unless all has
-  // moved by then. So it stands in the history. The first reason counts. REQUIRES: !why.ok().
+  // The call ends at a chunk boundary, or does not begin, and returns `why`, unless everything has
+  // moved already. The transfer history shows `why` too. The first reason counts. REQUIRES:
+  // !why.ok().
   void Stop(absl::Status why) {
     const std::lock_guard lock(mu_);
     if (!why_.ok()) return;
     why_ = std::move(why);
     if (wake_) wake_();
   }
-  // OK: nobody has stopped it.
+  // OK: it has not been stopped.
   absl::Status why() const {
     const std::lock_guard lock(mu_);
     return why_;
   }
 
-  // For the engine: whom Stop wakes; nullptr: nobody any more. `wake` must not call this object.
+  // For the engine: the function that Stop calls to wake it; nullptr: none. `wake` must not call
+  // this object.
   void SetWake(std::function<void()> wake) {
     const std::lock_guard lock(mu_);
     wake_ = std::move(wake);

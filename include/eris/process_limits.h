@@ -1,4 +1,4 @@
-// What the system lets this process have.
+// The memory and CPU limits of this process.
 #ifndef ERIS_PROCESS_LIMITS_H_
 #define ERIS_PROCESS_LIMITS_H_
 
@@ -8,11 +8,10 @@
 namespace eris {
 
 struct ProcessLimits {
-  // The lowest of physical memory, cgroups' limits and resource limits. Never 0.
+  // The lowest of physical memory, cgroup limits and resource limits. Never 0.
   uint64_t memory_bytes = 0;
-  std::string
-      memory_source{};  // which of them: "physical memory", "cgroup memory.max of /a/b", ...
-  // Processors' worth of time that cgroups allow in each of their periods, 1.5 say; 0: no quota.
+  std::string memory_source{};  // which one: "physical memory", "cgroup memory.max of /a/b", ...
+  // CPU time that cgroups allow per period, in processors, e.g. 1.5; 0: no quota.
   double cpu_quota = 0;
   std::string cpu_quota_source{};  // "cgroup cpu.max of /a/b"; empty without a quota
 };

@@ -1,5 +1,5 @@
-// What is asked of an object's rows, and the answer: ordered rows of an index, filtered and
-// projected rows of a table, or aggregates of them, in columnar chunks, as of one snapshot.
+// Queries over an object's rows, and their answers: ordered rows of an index, filtered and
+// projected rows of a table, or aggregates, in columnar chunks, as of one snapshot.
 // Paper: ERIS 3.1 (scans), 4.2.2.
 #ifndef ERIS_QUERY_H_
 #define ERIS_QUERY_H_
@@ -26,23 +26,23 @@
 
 namespace eris {
 
-// One moment of the whole engine: scans of it see exactly what was committed then, of every object.
-// Old rows are kept for it as long as it is held; where they would take more memory than
-// Options::version_bytes_max, or it gets older than snapshot_age_ms_max, it is given up, and its
-// scans end with Aborted. Any thread. May not outlive the engine.
+// One moment of the whole engine: its scans see exactly what was committed then, in every object.
+// The engine keeps old rows for it as long as it is held. If they take more memory than
+// Options::version_bytes_max, or it gets older than snapshot_age_ms_max, it is given up and its
+// scans end with Aborted. Any thread. Must not outlive the engine.
 class Snapshot {
  public:
-  virtual ~Snapshot() = default;  // lets it go, once its scans have ended too
+  virtual ~Snapshot() = default;  // releases it, once its scans have ended too
   virtual uint64_t epoch() const = 0;
   virtual bool aborted() const = 0;
 };
 
 enum class AggregateFunction : uint8_t {
-  kCount = 1,  // of rows; with an argument of those where it is not null. u64
-  kSum = 2,    // exact, i128 of the argument's scale; of doubles a double. Without a row null
-  kMin = 3,    // as the argument, which may not be a string; null without a row
+  kCount = 1,  // of rows; with an argument: of rows where it is not null. u64
+  kSum = 2,    // exact, i128 of the argument's scale; a double for doubles. Null without a row
+  kMin = 3,    // type of the argument, which must not be a string; null without a row
   kMax = 4,
-  kAverage = 5,  // a double: the exact sum by the count. Without a row null
+  kAverage = 5,  // a double: the exact sum divided by the count. Null without a row
 };
 
 // What they are called in text, in their order from kCount on.
@@ -68,7 +68,7 @@ struct NamedExpression {
 
 struct AggregateColumn {
   AggregateFunction function = AggregateFunction::kCount;
-  std::optional<Expression> argument{};  // needed but by kCount
+  std::optional<Expression> argument{};  // required except for kCount
   std::string name;
 };
 
@@ -77,47 +77,48 @@ inline constexpr uint32_t kGroupsMax = 1u << 16;  // of one query, else OutOfRan
 // Bytes of Chunk::resume: some of each AEU that has had a part of a table, whatever the machine.
 inline constexpr uint32_t kResumeBytesMax = 512u << 10;
 
-// What does not fit the kind of the object is InvalidArgument: range, direction and values are of
-// indexes; filter, group_by, aggregates and computed columns of tables.
+// Fields for another kind of object are InvalidArgument: range, direction and values are for
+// indexes; filter, group_by, aggregates and computed columns for tables.
 struct Query {
-  // Keys as key_encoding.h has them. Inverted (hi < lo) is InvalidArgument; empty gives no row.
+  // Keys, encoded as key_encoding.h says. Inverted (hi < lo) is InvalidArgument; an empty range
+  // gives no row.
   KeyRange range{};
   ScanDirection direction = ScanDirection::kForward;  // kBackward: from the end of the range
-  std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
+  std::optional<ValueRange> values{};  // only rows with values in it; inverted is InvalidArgument
   std::optional<Expression> filter{};  // only rows for which it is true
-  // What is handed out of each row; empty: all columns of the object. Of an index these are either
-  // all of its columns, in their order, or those of the key. Not with aggregates.
+  // The columns of the answer; empty: all columns of the object. For an index: either all of its
+  // columns, in their order, or the key columns. Not with aggregates.
   std::vector<NamedExpression> columns{};
-  // With aggregates: one row per distinct combination of these columns' values (a null is one of
-  // them), ascending, nulls first. Without: one row in all, also of no rows.
+  // With aggregates: one row per distinct combination of these columns' values (null is a value),
+  // ascending, nulls first. If empty: one row in all, even if no row matches.
   std::vector<std::string> group_by{};
   std::vector<AggregateColumn> aggregates{};
   uint64_t limit = 0;  // rows handed out at most; 0: all
-  // nullptr: one is taken for the scan, after the call begins.
+  // nullptr: the scan takes one after the call begins.
   std::shared_ptr<Snapshot> snapshot{};
-  // What Chunk::resume gave: goes on behind that chunk. With, but for `limit`, the same query, and
-  // of tables the same snapshot; else InvalidArgument or rows that are missing. Not with
-  // aggregates.
+  // The value of Chunk::resume: the scan continues after that chunk. The query must be the same
+  // except for `limit`, and for tables the snapshot too; otherwise InvalidArgument or missing rows.
+  // Not with aggregates.
   std::string resume{};
 };
 
-// Columns of an answer, equally long, in Arrow's layout. At least one row. Holds a bounded buffer
-// of the engine until it, and what ExportArrow has given, are released: a scan pauses while its
-// reader keeps chunks. Of indexes keys ascend (backward: descend) strictly, in a chunk and from
-// chunk to chunk; rows of tables and joins come in no order.
+// Columns of an answer, of equal length, in Arrow's layout. At least one row. Holds a bounded
+// buffer of the engine until it and all results of ExportArrow are released: a scan pauses while
+// its reader keeps chunks. For indexes keys strictly ascend (backward: descend), within a chunk and
+// from chunk to chunk. Rows of tables and joins are in no order.
 class Chunk {
  public:
   virtual ~Chunk() = default;
   virtual uint64_t rows() const = 0;
-  // Of the columns handed out; kInt128 are among the types.
+  // The schema of the answer's columns; kInt128 may be among the types.
   virtual const Schema& schema() const = 0;
   virtual ColumnView column(size_t i) const = 0;
-  // Where the scan stands behind this chunk, to go on from there with Query::resume. Empty: the
-  // scan is known to end here, or it cannot be resumed (aggregates, joins).
+  // The position of the scan after this chunk, to continue from with Query::resume. Empty: the scan
+  // ends here, or it cannot be resumed (aggregates, joins).
   virtual std::string resume() const = 0;
-  // Column i in buffers of the caller's own: a copy, but strings of an index, which the chunk has
-  // gathered in such a buffer, are moved out. Once per column, and column(i) says nothing after it;
-  // not while others hold the chunk, or what ExportArrow has given.
+  // Column i in buffers that the caller owns. This is a copy, except for strings of an index: the
+  // chunk has gathered those in such a buffer and moves it out. Once per column; column(i) is
+  // unspecified after it. Not while others hold the chunk or a result of ExportArrow.
   virtual ColumnBuffers TakeColumn(size_t i) const;
 
   // REQUIRES: column i is of kUint64.
@@ -148,13 +149,13 @@ inline ColumnBuffers Chunk::TakeColumn(size_t i) const {
   return out;
 }
 
-// Hands the chunk's columns out as a struct array, without a copy; `array`'s release lets the chunk
-// go. Decimals are "d:18,s,64", 128-bit sums "d:38,s".
+// Exports the chunk's columns as a struct array, without a copy; the release function of `array`
+// releases the chunk. Decimals are "d:18,s,64", 128-bit sums "d:38,s".
 void ExportArrow(std::shared_ptr<const Chunk> chunk, ArrowSchema* schema, ArrowArray* array);
 
-// A scan or a join under way. One thread at a time. Destroying it cancels it. Neither it nor its
-// chunks may outlive the engine. A scan sees one snapshot across all partitions: exactly the rows
-// that were committed at one moment between the call of OpenScan and its return.
+// A running scan or join. Use it from one thread at a time. Destroying it cancels it. Neither it
+// nor its chunks may outlive the engine. A scan sees one snapshot across all partitions: exactly
+// the rows that were committed at one moment between the call of OpenScan and its return.
 class Scan {
  public:
   using NextResult = absl::StatusOr<std::shared_ptr<const Chunk>>;
@@ -162,7 +163,7 @@ class Scan {
   virtual ~Scan() = default;
 
   virtual const Schema& schema() const = 0;  // of the chunks
-  // nullptr: a join, which has none, or a scan of an index that has ended.
+  // nullptr for a join, which has none, and for a scan of an index that has ended.
   virtual std::shared_ptr<Snapshot> snapshot() const = 0;
   // The next chunk; nullptr after the last. Blocks until an AEU has filled it; with a filter that
   // keeps little that is as long as the rows it passes over take. Errors: DeadlineExceeded (it can
@@ -182,15 +183,15 @@ class Scan {
 struct AggregateOptions {
   KeyRange range{};                    // inverted (hi < lo) is InvalidArgument
   std::optional<ValueRange> values{};  // only rows with such values; inverted is InvalidArgument
-  // Only RangeAggregate::count is wanted; the others then say nothing. Without `values` no row is
-  // read: it takes the time of some lookups, however many rows there are.
+  // Only RangeAggregate::count is wanted; the other fields are then unspecified. Without `values`
+  // no row is read: the call takes the time of a few lookups, whatever the number of rows.
   bool count_only = false;
   std::shared_ptr<Snapshot> snapshot{};  // nullptr: one is taken for the call
 };
 
 struct JoinOptions {
   KeyRange range{};                        // of outer keys; inverted (hi < lo) is InvalidArgument
-  std::optional<KeyRange> inner_values{};  // only rows whose inner value lies in it
+  std::optional<KeyRange> inner_values{};  // only rows whose inner value is in it
 };
 
 }  // namespace eris

@@ -22,8 +22,8 @@
 namespace eris {
 
 // An object that has been opened, for all sessions of its engine. Cheap to copy; any thread. Does
-// not keep the object: once it is dropped, calls with it get NotFound, also where another object
-// has the name by then. May not outlive the engine.
+// not keep the object alive: once it is dropped, calls get NotFound, even if a new object has the
+// same name. Must not outlive the engine.
 class Object {
  public:
   class State {
@@ -41,11 +41,11 @@ class Object {
     const Schema schema;
   };
 
-  Object() = default;  // of no object: calls with it get InvalidArgument
+  Object() = default;  // no object: calls with it get InvalidArgument
   explicit Object(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
   explicit operator bool() const { return state_ != nullptr; }
-  // REQUIRES, as what follows: an object.
+  // REQUIRES, for all of the following: not default-constructed.
   const std::string& name() const { return state_->name; }
   ObjectId id() const { return state_->id; }
   ObjectKind kind() const { return state_->kind; }
@@ -56,33 +56,34 @@ class Object {
   std::shared_ptr<const State> state_;
 };
 
-// A handle on an asynchronous call. May be dropped at any time: the call lives on until its last
-// writer has ended.
+// A handle of an asynchronous call. May be dropped at any time: the call's state lives until its
+// last writer has ended.
 class Pending {
  public:
   virtual ~Pending() = default;
-  // The callback gets `status` (not OK) unless it has been called already. A write's outcome is
+  // Calls the callback with `status` (not OK), unless it has run already. The outcome of a write is
   // then unknown. Any thread; does not block.
   virtual void Cancel(absl::Status status) = 0;
 };
 
-// Where the short form of Write puts the answers. Each column is empty or of length n; none
+// Receives the answers of the short form of Write. Each column is empty or of length n; none
 // overlaps the batch's.
 struct WriteColumns {
-  absl::Span<uint8_t> applied{};   // 1: the key was written
-  absl::Span<uint8_t> existed{};   // 1: the key was there before
-  absl::Span<uint64_t> values{};   // 0 where there is none
-  absl::Span<uint8_t> executed{};  // 0: the key was refused and has not changed, or nobody knows
+  absl::Span<uint8_t> applied{};  // 1: the key was written
+  absl::Span<uint8_t> existed{};  // 1: the key was there before
+  absl::Span<uint64_t> values{};  // 0 if there is no value
+  // 0: the key was refused and has not changed, or the outcome is unknown
+  absl::Span<uint8_t> executed{};
 };
 
-// A Port into the engine for one calling thread at a time; cheap enough to have one per thread.
-// May outlive neither the engine nor be used after Engine::Close.
+// A Port into the engine for one calling thread at a time; cheap enough for one per thread. It must
+// not outlive the engine or be used after Engine::Close.
 //
-// Order: what one session sends on one key takes effect in the order in which it was sent, in a
-// batch, between calls that are under way together, and between kinds of operations, also while
-// ranges move. A call that is refused (ResourceExhausted), cancelled or past its deadline may have
-// taken effect for some keys and not for others; later calls keep their order all the same. Between
-// sessions, and between a scan and what is under way when it begins, there is none.
+// Order: writes and lookups that one session sends for one key take effect in the order in which
+// they were sent. This holds within a batch, between concurrent calls, between kinds of operations,
+// and while ranges move. A call that is refused (ResourceExhausted), cancelled or past its deadline
+// may have taken effect for some keys and not for others; later calls keep their order all the
+// same. There is no order between sessions, nor between a scan and calls in flight when it begins.
 class Session {
  public:
   using Callback = absl::AnyInvocable<void(BatchResult) &&>;
@@ -91,15 +92,15 @@ class Session {
   using StartedCall = absl::StatusOr<std::shared_ptr<Pending>>;
   virtual ~Session() = default;
 
-  // The object of that name. Does not wait for AEUs. Errors: NotFound.
+  // The object with that name. Does not wait for AEUs. Errors: NotFound.
   virtual absl::StatusOr<Object> Open(absl::string_view name) = 0;
 
-  // Looks rows up by their keys. Blocks until every owning AEU has replied or `deadline` has
-  // passed, and where AEUs take nothing up to send_wait_ms_max longer. Errors, in the result:
+  // Looks up rows by their keys. Blocks until every owning AEU has replied or `deadline` has
+  // passed; if AEUs accept nothing, up to send_wait_ms_max longer. Errors, in the result:
   // InvalidArgument (shapes, columns, limits), FailedPrecondition (a heap table), NotFound,
-  // DeadlineExceeded, ResourceExhausted (see BatchResult; too many bytes in flight: nothing was
-  // executed then), Unavailable (closing). Columns count if it is OK, or ResourceExhausted with
-  // refused < count.
+  // DeadlineExceeded, ResourceExhausted (see BatchResult; too many bytes in flight: then nothing
+  // was executed), Unavailable (closing). Columns are valid if the status is OK, or
+  // ResourceExhausted with refused < count.
   // Paper: ERIS 3.2.
   virtual BatchResult Lookup(const Object& object, const LookupBatch& batch,
                              absl::Time deadline = absl::InfiniteFuture()) = 0;
@@ -118,44 +119,45 @@ class Session {
                                   Callback done) = 0;
   virtual StartedCall WriteAsync(const Object& object, const WriteBatch& batch, Callback done) = 0;
 
-  // Starts a scan: of an index in the order of its keys; of a table by all AEUs that hold a part of
-  // it side by side, in slices, and scans of the same table ride one pass. Errors: InvalidArgument
-  // (the query), NotFound, FailedPrecondition (a hash: it has no key order; a filter on values that
-  // are strings), ResourceExhausted (snapshots, chunks), Aborted (the query's snapshot was given
-  // up), Unavailable. Paper: ERIS 3.1.
+  // Starts a scan: of an index in key order; of a table by all AEUs that hold a part of it in
+  // parallel, in slices. Concurrent scans of one table share a pass. Errors: InvalidArgument (the
+  // query), NotFound, FailedPrecondition (a hash: it has no key order; a filter on values that are
+  // strings), ResourceExhausted (snapshots, chunks), Aborted (the query's snapshot was given up),
+  // Unavailable. Paper: ERIS 3.1.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                          const Query& query) = 0;
-  // Counts the rows of a key range of an index and adds up their values, where they are: no row
-  // moves. Sees one snapshot: each row that was committed at one moment of the call, once. All AEUs
-  // that own a part of the range work side by side, in slices. Blocks until all have answered or
+  // Counts the rows of a key range of an index and adds up their values in place: no row is sent.
+  // Sees one snapshot: each row that was committed at one moment of the call, once. All AEUs that
+  // own a part of the range work in parallel, in slices. Blocks until all have answered or
   // `deadline` has passed; not from a callback. Errors: InvalidArgument (range), NotFound,
-  // FailedPrecondition (more than count_only of strings; not an index), DeadlineExceeded,
-  // ResourceExhausted (AEUs that took nothing for send_wait_ms_max, too many bytes in flight, or as
-  // many snapshots held as there can be), Aborted (its snapshot was given up), Unavailable
+  // FailedPrecondition (strings, unless count_only; not an index), DeadlineExceeded,
+  // ResourceExhausted (AEUs accepted nothing for send_wait_ms_max, too many bytes in flight, or the
+  // maximum number of snapshots is held), Aborted (its snapshot was given up), Unavailable
   // (closing, or keys that moved again and again). Paper: ERIS 3.1 (scans).
   virtual absl::StatusOr<RangeAggregate> Aggregate(
       const Object& object, const AggregateOptions& options,
       absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // As LookupAsync.
+  // Asynchronous, like LookupAsync.
   virtual StartedCall AggregateAsync(const Object& object, const AggregateOptions& options,
                                      AggregateCallback done) = 0;
-  // Starts an index join: of each row of `outer` in the range, the value is looked up as a key of
-  // `inner` (which may be the same object, or a hash). Its chunks have the columns outer_key,
+  // Starts an index join: for each row of `outer` in the range, looks up its value as a key of
+  // `inner` (which may be the same object, or a hash). The chunks have the columns outer_key,
   // join_key and value: the outer row outer_key -> join_key together with the inner row join_key ->
-  // value. Each outer row is looked up exactly once. Unlike a scan, a join sees no snapshot: an
-  // outer row is read at some moment between the call and the end of the join, its inner row later
-  // than that, and different rows may show different moments. May block up to
-  // Options::send_wait_ms_max while AEUs take nothing. Errors: InvalidArgument (inverted range),
-  // NotFound, FailedPrecondition (the outer one is no index, a table; values of either are strings,
-  // or keys have two parts, or are no u64 where they are joined), ResourceExhausted (no scan chunk
-  // free), Unavailable.
+  // value. Each outer row is looked up exactly once.
+  // A join, unlike a scan, sees no snapshot. An outer row is read at some moment between the call
+  // and the end of the join, its inner row later than that; different rows may show different
+  // moments.
+  // May block up to Options::send_wait_ms_max while AEUs accept nothing. Errors: InvalidArgument
+  // (inverted range), NotFound, FailedPrecondition (`outer` is not an index; `inner` is a table;
+  // values of either are strings; keys of two parts; keys or values that are joined but not u64),
+  // ResourceExhausted (no scan chunk free), Unavailable.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(const Object& outer, const Object& inner,
                                                          const JoinOptions& options) = 0;
-  // Writes the rows of a table's scan into another object, inside the engine: AEUs read, and send
-  // what they have read to the owners of `target` themselves. The target is a clustered table
-  // (upserts), a heap table (appends), both of the result's column types in order, or an index or a
-  // hash of u64 (result columns key and value, both u64). A source that is its own target, or
-  // aggregates, are InvalidArgument. Returns the rows written. Not atomic: after an error some are
+  // Writes the rows of a table scan into another object, inside the engine: AEUs read the rows and
+  // send them directly to the owners of `target`. The target is a clustered table (upserts) or a
+  // heap table (appends), with the result's column types in order, or an index or a hash of u64
+  // (result columns key and value, both u64). InvalidArgument if source and target are the same, or
+  // for aggregates. Returns the number of rows written. Not atomic: after an error some rows are
   // written. Paper: ERIS, contribution 2 (materialising intermediate results).
   virtual absl::StatusOr<uint64_t> ScanInto(const Object& table, const Query& query,
                                             const Object& target,
@@ -167,18 +169,18 @@ class Session {
   // InvalidArgument (keys of another type), FailedPrecondition (a table, values that are strings).
   // Defined in key_value.h.
   //
-  // values[i], found[i] (1 or 0) belong to keys[i], and are untouched where the status is not OK.
+  // values[i] and found[i] (1 or 0) belong to keys[i]. They are untouched unless the status is OK.
   absl::Status Lookup(const Object& object, const KeyColumns& keys, absl::Span<uint64_t> values,
                       absl::Span<uint8_t> found, absl::Time deadline = absl::InfiniteFuture());
-  // `existed` is empty or of length n: 1 where a value was replaced (erased), and 0 where that is
-  // not known, also after an error.
+  // `existed` is empty or of length n: 1 if a value was replaced (erased), 0 if not or if unknown,
+  // for example after an error.
   absl::Status Upsert(const Object& object, const KeyColumns& keys,
                       absl::Span<const uint64_t> values, absl::Span<uint8_t> existed = {},
                       absl::Time deadline = absl::InfiniteFuture());
   absl::Status Erase(const Object& object, const KeyColumns& keys, absl::Span<uint8_t> existed = {},
                      absl::Time deadline = absl::InfiniteFuture());
-  // Any mode. `expected`: of kCompareAndSet. The columns of `out` say what
-  // became of the keys that were executed, and are 0 for the others.
+  // Any mode. `expected` is for kCompareAndSet. The columns of `out` tell what happened to the keys
+  // that were executed; they are 0 for the others.
   absl::Status Write(const Object& object, WriteMode mode, const KeyColumns& keys,
                      absl::Span<const uint64_t> values, absl::Span<const uint64_t> expected = {},
                      const WriteColumns& out = {}, absl::Time deadline = absl::InfiniteFuture());

@@ -1,5 +1,5 @@
-// What a running engine tells about itself. Counters are read without stopping anything: each is
-// exact as of some moment near the call, and they only grow unless said otherwise.
+// Statistics of a running engine. Counters are read without stopping anything: each is exact at
+// some moment near the call, and they only grow unless said otherwise.
 #ifndef ERIS_STATS_H_
 #define ERIS_STATS_H_
 
@@ -12,18 +12,18 @@
 
 namespace eris {
 
-// What routing has moved, in keys; a command without keys counts one. At rest, and summed up over
-// all AEUs and the sessions: sent == delivered, and delivered == answered + forwarded.
+// What routing has moved, in keys; a command without keys counts as one. When the engine is idle,
+// summed over all AEUs and the sessions: sent == delivered, and delivered == answered + forwarded.
 struct RoutingStats {
   uint64_t sent = 0;        // by the AEU: passed on, or looked up for a join
   uint64_t delivered = 0;   // taken from its incoming buffers
   uint64_t answered = 0;    // executed here, or answered "moved" or "no such object"
   uint64_t forwarded = 0;   // belong to another AEU, and were sent on to it
-  uint64_t redirected = 0;  // of those answered: went back to the sender as moved
+  uint64_t redirected = 0;  // part of answered: went back to the sender as moved
   uint64_t refused = 0;     // found no room in an outgoing buffer
   uint64_t wakes = 0;       // system calls to wake other AEUs
-  // Turns that found another AEU in the middle of its copy to here: many, where AEUs lose their
-  // cores to other threads.
+  // Turns that found another AEU in the middle of a copy into this one's buffer. Frequent if AEUs
+  // lose their cores to other threads.
   uint64_t writer_waits = 0;
 };
 
@@ -36,10 +36,10 @@ struct AeuStats {
   uint64_t busy_ns = 0;       // time in turns that found work
   uint64_t commands = 0;      // data commands executed
   uint64_t keys = 0;          // keys looked up, upserted or erased
-  uint64_t rows_scanned = 0;  // looked at, whether a filter kept them or not
+  uint64_t rows_scanned = 0;  // rows read, whether a filter kept them or not
   RoutingStats routing;
-  uint64_t memory_bytes = 0;  // allocated by it now (falls, too)
-  uint64_t rows = 0;          // held by it now (falls, too)
+  uint64_t memory_bytes = 0;  // allocated by it now (may fall)
+  uint64_t rows = 0;          // held by it now (may fall)
 };
 
 struct NumaNodeStats {
@@ -57,7 +57,8 @@ struct EngineStats {
   uint64_t scans_open = 0;
   uint64_t scan_chunks_in_use = 0;
   uint64_t requests_in_flight = 0;
-  // By sessions and the engine's own Port, ended ones included; only sent, refused and wakes.
+  // Of all sessions, including ended ones, and of the engine's own Port. Only sent, refused and
+  // wakes are set.
   RoutingStats sessions_routing;
 };
 
@@ -65,12 +66,13 @@ struct EngineStats {
 struct SizeClassMemory {
   uint64_t block_bytes = 0;
   uint64_t used_blocks = 0;    // live
-  uint64_t cached_blocks = 0;  // free, in AEUs' hands
+  uint64_t cached_blocks = 0;  // free, kept by AEUs
 };
 
-// What one object has of one NumaNode's memory.
+// The memory that one object has on one NumaNode.
 //   committed = used + cached + spare + header + extent
-// Exact while nobody writes; otherwise a moment's change may be in one figure and not in another.
+// Exact while there are no writes; otherwise one figure may already include a change that another
+// does not.
 struct ObjectMemory {
   std::string object{};
   ObjectId id{};
@@ -80,31 +82,31 @@ struct ObjectMemory {
   uint64_t cached_bytes = 0;     // in free blocks that AEUs keep
   uint64_t spare_bytes = 0;      // not cut into blocks, or left over where they end
   uint64_t header_bytes = 0;
-  uint64_t extent_bytes = 0;               // in pieces of their own, for what is larger
-  uint64_t spilled_bytes = 0;              // of those committed: really on other NumaNodes
-  std::vector<SizeClassMemory> classes{};  // by size; only those with a block
+  uint64_t extent_bytes = 0;               // in extents: separate pieces for larger allocations
+  uint64_t spilled_bytes = 0;              // part of committed: really on other NumaNodes
+  std::vector<SizeClassMemory> classes{};  // by size; only classes with a block
 };
 
 // What the pool of one NumaNode has from the system now.
-//   reserved = in use + kept + ready (+ what is on its way back)
+//   reserved = in use + kept + ready (+ memory on its way back)
 //   in use = buffers + what objects have committed here (+ objects being created or dropped)
 struct NumaNodeMemory {
   NumaNodeId id{};
   bool bound = false;  // the kernel accepts the binding
   uint64_t reserved_bytes = 0;
   uint64_t in_use_bytes = 0;
-  uint64_t buffers_bytes = 0;        // of those in use: AEUs' incoming buffers
+  uint64_t buffers_bytes = 0;        // part of in_use: AEUs' incoming buffers
   uint64_t kept_bytes = 0;           // returned by objects, kept for reuse for a while
   uint64_t ready_bytes = 0;          // made ready ahead
-  uint64_t reserved_huge_bytes = 0;  // of those reserved: from the machine's reserved huge pages
+  uint64_t reserved_huge_bytes = 0;  // part of reserved: from the machine's reserved huge pages
   uint64_t mapped_bytes = 0;         // address space
 };
 
 struct MemoryStats {
   MemoryPlan plan{};
   uint64_t limit_bytes = 0;     // plan.data_bytes
-  uint64_t reserved_bytes = 0;  // of all NumaNodes, and heap_bytes; never above the limit
-  uint64_t heap_bytes = 0;      // what is kept of objects apart from their rows
+  uint64_t reserved_bytes = 0;  // of all NumaNodes plus heap_bytes; never above the limit
+  uint64_t heap_bytes = 0;      // memory of objects apart from their rows
   uint64_t superblock_bytes = 0;
   std::vector<std::string> pages{};          // the kinds asked for, in this order
   std::vector<NumaNodeMemory> numa_nodes{};  // those with a pool, by id
@@ -123,25 +125,25 @@ struct VerifyMemoryOptions {
 struct LocatedMemory {
   uint32_t os_numa_node = 0;
   uint64_t pages = 0;
-  bool local = false;                 // where the pool asks them to be
-  std::vector<uint64_t> addresses{};  // where not: the first eight
+  bool local = false;                 // where the pool asked for them
+  std::vector<uint64_t> addresses{};  // if not local: the first eight
 };
 
-// Where the memory of one NumaNode's pool was found. What other NumaNodes' objects have spilled
-// here counts here.
+// Where the memory of one NumaNode's pool was found. Memory that other NumaNodes' objects have
+// spilled to this pool counts here.
 struct NumaNodePlacement {
   NumaNodeId id{};
-  // False (a synthetic topology, or a kernel that refuses): pages may be anywhere, none is local or
-  // elsewhere.
+  // False (a synthetic topology, or a kernel that refuses): pages may be anywhere, and none counts
+  // as local or elsewhere.
   bool bound = false;
-  std::vector<uint32_t> os_numa_nodes{};  // where they are asked to be; all where interleaved
+  std::vector<uint32_t> os_numa_nodes{};  // where they should be; all if interleaved
   uint64_t pages_asked = 0;
   uint64_t pages_local = 0;
   uint64_t pages_elsewhere = 0;
-  uint64_t pages_absent = 0;  // never touched, or given back meanwhile
+  uint64_t pages_absent = 0;  // never touched, or returned since
   std::vector<LocatedMemory> located{};
-  // Of the whole pool, as the kernel has it mapped now; the last three are huge pages. All 0 where
-  // the system does not show it (/proc/self/smaps).
+  // The whole pool as the kernel has it mapped now; the last three are huge pages. All are 0 if the
+  // system does not show it (/proc/self/smaps).
   uint64_t resident_bytes = 0;
   uint64_t anonymous_huge_bytes = 0;
   uint64_t shared_huge_bytes = 0;    // of memory files

@@ -1,4 +1,4 @@
-// The words that all of ERIS shares: ids, key ranges, kinds of data objects.
+// Basic types used everywhere: ids, key ranges, kinds of data objects.
 #ifndef ERIS_TYPES_H_
 #define ERIS_TYPES_H_
 
@@ -28,15 +28,15 @@ struct StrongId {
 using AeuId = StrongId<struct AeuIdTag>;
 // One socket's (or memory device's) memory. Never called "node" alone: see TreeNode.
 using NumaNodeId = StrongId<struct NumaNodeIdTag>;
-// A data object within one engine. Never used twice in the life of an engine.
+// A data object within one engine. Never reused during the life of an engine.
 using ObjectId = StrongId<struct ObjectIdTag>;
 
-// Keys of a half-open range [lo, hi). Without hi the range goes to the end of the key space, so
-// that key 2^64-1 belongs to a range like any other. Empty when hi <= lo.
+// Keys of a half-open range [lo, hi). Without hi the range goes to the end of the key space, so key
+// 2^64-1 belongs to a range like any other. Empty when hi <= lo.
 //
-// Of two-part keys [(lo, lo_second), (hi, hi_second)), in the order of pairs: with the seconds left
-// at 0 every key whose first part is lo, and none whose first part is hi. Of others the seconds are
-// 0.
+// For two-part keys [(lo, lo_second), (hi, hi_second)), in the order of pairs: with both seconds 0,
+// every key whose first part is lo, and none whose first part is hi. For one-part keys the seconds
+// are 0.
 struct KeyRange {
   uint64_t lo = 0;
   std::optional<uint64_t> hi{};
@@ -56,7 +56,7 @@ enum class ScanDirection : uint8_t {
   kBackward = 1,  // descending keys
 };
 
-// Values from `lo` to `last`, both included. Nothing lies in it when last < lo.
+// Values from `lo` to `last`, both included. Empty when last < lo.
 struct ValueRange {
   uint64_t lo = 0;
   uint64_t last = ~uint64_t{0};
@@ -67,18 +67,18 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-// What the rows of a range come to. Without a row (count 0) the other figures say nothing; as they
-// stand, they change nothing that they are added to.
+// The aggregates of a range's rows. Without a row (count 0) the other fields have no meaning; their
+// initial values are neutral in Add.
 struct RangeAggregate {
   uint64_t count = 0;
-  // Of the values. The sum has 128 bits: sum_high * 2^64 + sum_low.
+  // Aggregates of the values. The sum has 128 bits: sum_high * 2^64 + sum_low.
   uint64_t min = ~uint64_t{0};
   uint64_t max = 0;
   uint64_t sum_low = 0;
   uint64_t sum_high = 0;
   uint64_t first_key = ~uint64_t{0};
   uint64_t last_key = 0;
-  // Of two-part keys, else as they stand here: the second parts of those two.
+  // For two-part keys: the second parts of first_key and last_key. Otherwise the initial values.
   uint64_t first_second = ~uint64_t{0};
   uint64_t last_second = 0;
 
@@ -101,7 +101,8 @@ struct RangeAggregate {
       last_second = other.last_second;
     }
   }
-  // The sum as a number of less precision; the mean of the values (count above 0).
+  // sum(): the sum as a double, less precise. mean(): the mean of the values. REQUIRES: count above
+  // 0.
   double sum() const {
     return static_cast<double>(sum_high) * 0x1p64 + static_cast<double>(sum_low);
   }
@@ -112,13 +113,14 @@ struct RangeAggregate {
 enum class ObjectKind : uint8_t {
   kIndex = 1,  // ordered index, u64 -> values of its ColumnType, partitioned by key range
   // u64 -> u64 without order inside a partition: faster lookups, no scans. Each partition hashes
-  // with a random seed of its own.
+  // with its own random seed.
   kHash = 2,
   kTable = 3,      // clustered table: rows of typed columns under a unique key (table.h)
   kHeapTable = 4,  // heap table: rows without a key
 };
 
-// Limits that hold for every engine; a request beyond one gets InvalidArgument that names it.
+// Limits of every engine. A request that exceeds one gets InvalidArgument, and the message names
+// the limit.
 inline constexpr uint32_t kObjectNameBytesMax = 255;
 inline constexpr uint32_t kObjectsMax = 1u << 16;
 
@@ -127,9 +129,9 @@ struct ObjectInfo {
   std::string name;
   ObjectId id{};
   ObjectKind kind = ObjectKind::kIndex;
-  uint64_t keys = 0;          // as of the AEUs' last turns; without a chunk that is on its way
+  uint64_t keys = 0;          // as of the AEUs' last turns; not counting a chunk in transit
   uint64_t memory_bytes = 0;  // allocated to it, over all NumaNodes
-  // Partition boundaries in force: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
+  // Current partition boundaries: partition i owns [starts[i], starts[i+1]), on AEU owners[i].
   std::vector<uint64_t> partition_starts{};
   std::vector<AeuId> partition_owners{};
   Schema schema{};  // the bounds are encoded: key_encoding.h

@@ -1,6 +1,6 @@
 // Which AEUs hold a part of a data object: one version of the partition table of data that is
-// partitioned by size, where any row may be with any holder. Immutable; the next version is
-// published beside it (published_table.h). Any thread may read. Paper: ERIS 3.2 (bitmap).
+// partitioned by size, where any holder may have any row. Immutable; the next version is a new
+// table (published_table.h). Any thread may read. Paper: ERIS 3.2 (bitmap).
 //
 // Memory: a bit per AEU of the engine.
 #ifndef ERIS_ROUTING_BITMAP_TABLE_H_
@@ -21,7 +21,7 @@ namespace eris::routing {
 
 class BitmapTable {
  public:
-  // aeus: of the engine. holders: in any order, duplicates allowed.
+  // aeus: number of AEUs of the engine. holders: in any order, duplicates allowed.
   // REQUIRES: every holder below `aeus`.
   BitmapTable(uint64_t version, uint32_t aeus, std::span<const AeuId> holders)
       : version_(version), aeus_(aeus), words_((size_t{aeus} + 63) / 64) {
@@ -34,7 +34,7 @@ class BitmapTable {
 
   uint64_t version() const { return version_; }
   uint32_t aeus() const { return aeus_; }
-  // Holders. 0: no AEU has a part of the object.
+  // Number of holders. 0: no AEU has a part of the object.
   uint32_t count() const { return count_; }
 
   // False for an AEU that does not exist.
@@ -51,7 +51,7 @@ class BitmapTable {
       }
     }
   }
-  // As ForEach: the targets of a multicast.
+  // As ForEach, for the targets of a multicast.
   std::vector<AeuId> Owners() const {
     std::vector<AeuId> owners;
     owners.reserve(count_);
@@ -59,7 +59,7 @@ class BitmapTable {
     return owners;
   }
 
-  // The next version, in which `aeu` has a part, or has none any more. REQUIRES: that is a change.
+  // The next version, in which `aeu` gets a part, or no longer has one. REQUIRES: that is a change.
   std::unique_ptr<const BitmapTable> With(AeuId aeu) const {
     ERIS_CHECK(aeu.value < aeus_);
     ERIS_CHECK(!Holds(aeu));

@@ -14,7 +14,7 @@ namespace eris::routing {
 CsbTree::CsbTree(std::span<const uint64_t> starts) {
   ERIS_CHECK(!starts.empty());
   ERIS_CHECK(starts.size() <= uint64_t{1} << 32);
-  // ranges_below[l]: how many ranges a child at level l spans; leaves first, then turned round.
+  // ranges_below[l]: how many ranges a child at level l covers; leaves first, then reversed.
   std::vector<size_t> ranges_below{1};
   while (ranges_below.back() * kChildren < starts.size()) {
     ranges_below.push_back(ranges_below.back() * kChildren);
@@ -58,8 +58,8 @@ void CsbTree::PartitionsOf(std::span<const uint64_t> keys, std::span<uint32_t> p
   }
 }
 
-// Both go down level by level; out[i] is key i's place within the level, and behind the last one
-// its range. The next level's TreeNodes are on their way while the others are searched.
+// Both descend level by level. out[i] is key i's place within the level and, after the last one,
+// its range. The TreeNodes of the next level are fetched while the other keys are searched.
 
 void CsbTree::SearchScalar(std::span<const uint64_t> keys, uint32_t* out) const {
   std::fill_n(out, keys.size(), 0);

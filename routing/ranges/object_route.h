@@ -1,6 +1,5 @@
-// How commands for one data object find their way: its slot at every AEU, its id, and the versions
-// of its range table. Shared by Ports (readers) and the one publisher of the object. Paper: ERIS
-// 3.2.
+// Routes the commands for one data object: its slot at every AEU, its id, and the versions of its
+// range table. Shared by Ports (readers) and the one publisher of the object. Paper: ERIS 3.2.
 #ifndef ERIS_ROUTING_OBJECT_ROUTE_H_
 #define ERIS_ROUTING_OBJECT_ROUTE_H_
 

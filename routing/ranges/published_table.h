@@ -1,8 +1,8 @@
-// The versions of one partition table: one is in force, and superseded ones stay until nobody can
-// read them any more. Readers: Ports through a TableReader (latch-free, table_reader.h), everybody
-// else through a pin. Publishers take a mutex that no Port takes. Paper: ERIS 3.2.
+// The versions of one partition table: the current one, and superseded ones until no reader can use
+// them any more. Readers: Ports through a TableReader (latch-free, table_reader.h), all others
+// through a pin. Publishers take a mutex that no Port takes. Paper: ERIS 3.2.
 //
-// Versions alive after a Publish: the one in force, and at most one per TableReader and pin.
+// Versions alive after a Publish: the current one, and at most one per TableReader and pin.
 #ifndef ERIS_ROUTING_PUBLISHED_TABLE_H_
 #define ERIS_ROUTING_PUBLISHED_TABLE_H_
 
@@ -33,40 +33,39 @@ class BasicPublishedTable {
       : newest_(std::move(first)),
         current_(newest_.get()),
         version_(newest_ == nullptr ? 0 : newest_->version()) {}
-  // REQUIRES: no Port reads it any more. A slot may go on showing its last version: the address is
-  // only compared, and a table that gets it again is protected by it. Pins may outlive it.
+  // REQUIRES: no Port reads it any more. A slot may still show its last version: the address is
+  // only compared, and a new table at the same address is protected by it. Pins may outlive it.
   ~BasicPublishedTable() = default;
   BasicPublishedTable(const BasicPublishedTable&) = delete;
   BasicPublishedTable& operator=(const BasicPublishedTable&) = delete;
 
-  // The version in force, or one just before it. Any thread, without the mutex.
+  // The current version, or the one before it. Any thread, without the mutex.
   uint64_t version() const {
-    // relaxed: a figure. Who needs the table pins it.
+    // relaxed: a figure. A caller that needs the table pins it.
     return version_.load(std::memory_order_relaxed);
   }
 
   // For TableReader::Acquire.
   const Current& current() const { return current_; }
 
-  // The version in force, kept for as long as the caller likes. Takes the mutex: for scans, joins,
-  // the balancer and the control plane.
+  // The current version, kept for as long as the caller holds the result. Takes the mutex: for
+  // scans, joins, the balancer and the control plane.
   std::shared_ptr<const Table> Pin() const {
     base::MutexLock lock(&mu_);
     return newest_;
   }
 
-  // Puts `next` in force and frees the superseded versions that no reader shows; a pinned one goes
-  // with its last pin. Throws std::bad_alloc, with the version in force as it was. `readers`: all
-  // that may call Acquire here.
-  // REQUIRES: a version above the current one's. Any thread; one at a time gets its way.
+  // Makes `next` the current version and frees the superseded versions that no reader shows; a
+  // pinned one is freed with its last pin. Throws std::bad_alloc, with the current version
+  // unchanged. `readers`: all that may call Acquire here.
+  // REQUIRES: a version above the current one's. Any thread; one at a time.
   void Publish(std::unique_ptr<const Table> next, const BasicTableReaders<Memory>& readers) {
     base::MutexLock lock(&mu_);
     ERIS_CHECK(next->version() > newest_->version());
     std::shared_ptr<const Table> newest = std::move(next);
     superseded_.push_back(newest_);
     newest_ = std::move(newest);
-    // seq_cst: pairs with the loads in TableReader::Acquire, and comes before the look at the
-    // slots.
+    // seq_cst: pairs with the loads in TableReader::Acquire, and comes before reading the slots.
     current_.store(newest_.get(), std::memory_order_seq_cst);
     version_.store(newest_->version(), std::memory_order_relaxed);
     try {
@@ -79,7 +78,8 @@ class BasicPublishedTable {
     }
   }
 
-  // Versions that this table keeps for readers, the one in force among them. For tests and figures.
+  // Versions that this table keeps for readers, including the current one. For tests and
+  // statistics.
   size_t versions() const {
     base::MutexLock lock(&mu_);
     return 1 + superseded_.size();

@@ -17,7 +17,8 @@ RangeTable::RangeTable(uint64_t version, std::vector<uint64_t> starts, std::vect
              starts_.end());
   if (starts_.size() >= TreeRangesMin(CsbTree::Best())) tree_.emplace(starts_);
 
-  // A counting sort: how many each owner has, where each one's begin, then each to its place.
+  // A counting sort: count the ranges of each owner, compute where each owner's begin, then place
+  // each range.
   owned_begin_.resize(size_t{std::max_element(owners_.begin(), owners_.end())->value} + 2);
   for (const AeuId owner : owners_) ++owned_begin_[owner.value + 1];
   for (size_t i = 1; i < owned_begin_.size(); ++i) owned_begin_[i] += owned_begin_[i - 1];

@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__)
 #if defined(__GNUC__) && !defined(__clang__)
-// g++ 12 finds the undefined registers in its own header.
+// g++ 12 warns of undefined registers in its own header.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
@@ -69,7 +69,7 @@ void GatherScalar(const KeyColumns& from, uint64_t first, uint64_t last, const K
   return (outside | _mm512_mask_cmpgt_epu64_mask(there, offset, width)) == 0;
 }
 
-// Counts alone: a pass over the keys for each start, in registers.
+// Only counts: one pass over the keys for each start, in registers.
 [[gnu::target("avx512f,popcnt")]] void CountAvx512(std::span<const uint64_t> keys,
                                                    std::span<const uint64_t> starts,
                                                    std::span<uint32_t> counts) {
@@ -91,7 +91,8 @@ void GatherScalar(const KeyColumns& from, uint64_t first, uint64_t last, const K
 [[gnu::target("avx512f,popcnt")]] void CountAvx512(std::span<const uint64_t> keys,
                                                    std::span<const uint64_t> starts,
                                                    uint8_t* range_of, std::span<uint32_t> counts) {
-  // At or above each start first; the difference of neighbours is what lies between them.
+  // First counts the keys at or above each start; the difference of neighbours is the number
+  // between them.
   const size_t n = keys.size();
   const size_t ranges = starts.size();
   std::fill(counts.begin(), counts.end(), 0);
@@ -137,7 +138,7 @@ template <bool kValues, bool kPositions>
           _mm512_maskz_compress_epi64(inside, _mm512_maskz_loadu_epi64(there, from.values + i));
     }
     if (out + 8 <= to.count) {
-      // Whole vectors: what is too much is overwritten by the next one.
+      // Whole vectors: surplus elements are overwritten by the next one.
       _mm512_storeu_si512(to.keys + out, keys_out);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.positions + out), positions_out);
       if constexpr (kValues) _mm512_storeu_si512(to.values + out, values_out);
@@ -179,7 +180,7 @@ bool AllInside(std::span<const uint64_t> keys, uint64_t first, uint64_t last) {
 #if defined(__x86_64__)
   if (SplitsByVector()) return AllInsideAvx512(keys, first, last);
 #endif
-  bool inside = true;  // without a branch
+  bool inside = true;  // branch-free
   for (const uint64_t key : keys) inside &= key - first <= last - first;
   return inside;
 }

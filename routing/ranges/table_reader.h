@@ -1,6 +1,6 @@
-// How a Port reads a partition table that the publisher may supersede at any moment: it shows the
-// version it uses in a slot of its own (a hazard pointer), and the publisher frees no version that
-// a slot shows. One TableReader per Port, used by the Port's thread; the publisher reads the slot.
+// Lets a Port read a partition table that the publisher may supersede at any moment: it shows the
+// version it uses in its own slot (a hazard pointer), and the publisher frees no version that a
+// slot shows. One TableReader per Port, used by the Port's thread; the publisher reads the slot.
 // For long or rare reads there is PublishedTable::Pin. Paper: ERIS 3.2.
 #ifndef ERIS_ROUTING_TABLE_READER_H_
 #define ERIS_ROUTING_TABLE_READER_H_
@@ -23,15 +23,15 @@ class BasicTableReader {
   BasicTableReader(const BasicTableReader&) = delete;
   BasicTableReader& operator=(const BasicTableReader&) = delete;
 
-  // The version in force; readable until the next call of Acquire or Release, whatever is published
-  // meanwhile. Never blocks; goes round again only when a version was published in between. One
-  // read and no write when the slot shows that version already.
+  // The current version; readable until the next call of Acquire or Release, whatever is published
+  // meanwhile. Never blocks; retries only if a version was published in between. One read and no
+  // write if the slot shows that version already.
   // `tables`: a PublishedTable (an ObjectRoute is one) whose publishers know this reader.
   template <class Published>
   const typename Published::Table& Acquire(const Published& tables) {
-    // The publisher stores `current` and then loads the slots; here the slot is stored and then
-    // `current` loaded. All four are seq_cst: if the publisher has not seen this slot, its store
-    // came before, and the load below finds another version. acquire is part of it: the version's
+    // The publisher stores `current` and then loads the slots; this thread stores the slot and then
+    // loads `current`. All four are seq_cst: if the publisher has not seen this slot, its store
+    // came before, and the load below finds another version. This includes acquire: the version's
     // content pairs with the store in PublishedTable::Publish.
     const auto& current = tables.current();
     const typename Published::Table* table = current.load(std::memory_order_seq_cst);
@@ -43,23 +43,23 @@ class BasicTableReader {
     return *table;
   }
 
-  // The version may be freed from now on.
+  // The version may be freed after this.
   void Release() {
-    // release: pairs with the load in Shows; what was read has been read before the version goes.
+    // release: pairs with the load in Shows; all reads of the version come before it is freed.
     slot_.store(nullptr, std::memory_order_release);
   }
 
-  // The publisher, after it has stored `current`. nullptr: nothing. seq_cst: see Acquire.
+  // For the publisher, after it has stored `current`. nullptr: nothing. seq_cst: see Acquire.
   const void* Shows() const { return slot_.load(std::memory_order_seq_cst); }
 
  private:
-  // Shared: written by the Port's thread, read by publishers. Not on a line of its own: publishing
-  // is rare.
+  // Shared: written by the Port's thread, read by publishers. It shares a cache line, because
+  // publishing is rare.
   typename Memory::template Atomic<const void*> slot_{nullptr};
 };
 
-// All TableReaders of one engine. Any thread; the mutex is taken when a Port comes or goes and when
-// a version is published. O(Ports) memory.
+// All TableReaders of one engine. Any thread; the mutex is taken when a Port begins or ends and
+// when a version is published. O(Ports) memory.
 template <class Memory>
 class BasicTableReaders {
  public:
@@ -70,8 +70,8 @@ class BasicTableReaders {
   BasicTableReaders(const BasicTableReaders&) = delete;
   BasicTableReaders& operator=(const BasicTableReaders&) = delete;
 
-  // Before the reader's first Acquire. One that comes while a version is being published finds the
-  // new one: the mutex orders it behind the publisher's look at the slots.
+  // Before the reader's first Acquire. If a version is being published at that time, the reader
+  // finds the new one: the mutex orders this call after the publisher's reading of the slots.
   void Add(const Reader* reader) {
     base::MutexLock lock(&mu_);
     readers_.push_back(reader);
@@ -85,8 +85,8 @@ class BasicTableReaders {
     readers_.pop_back();
   }
 
-  // The versions that slots show, of all objects; sorted. Read once, so it is worth something only
-  // for versions that had been superseded before the call: no slot takes up one of those any more.
+  // The versions that slots show, of all objects; sorted. Read once, so it is only valid for
+  // versions that were superseded before the call: no slot will show one of those again.
   std::vector<const void*> Shown() const {
     std::vector<const void*> shown;
     {

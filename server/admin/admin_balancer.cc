@@ -1,5 +1,5 @@
-// The calls of eris.v1.Admin that are the balancer's. Those that move run on a thread of their own,
-// the others on the control thread.
+// The balancer's calls of eris.v1.Admin. Calls that move ranges run on a separate thread, the
+// others on the control thread.
 #include <functional>
 #include <map>
 #include <string>
@@ -20,7 +20,7 @@ absl::StatusOr<wire::BoundType> FindBoundType(ServerState& server, absl::string_
   return wire::BoundTypeOf(info.kind, info.schema);
 }
 
-// Each object is asked for once. One that is gone has u64 keys.
+// Describes each object once. A dropped one has u64 keys.
 wire::BoundTypes AllBoundTypes(ServerState& server) {
   return [&server, known = std::map<std::string, wire::BoundType, std::less<>>()](
              absl::string_view object) mutable {

@@ -1,4 +1,4 @@
-// eris.v1.Admin. gRPC's threads take the calls, the control thread runs them, but for those that
+// eris.v1.Admin. gRPC's threads accept the calls; the control thread runs them, except those that
 // move ranges (control_call.h).
 #ifndef ERIS_SERVER_ADMIN_ADMIN_SERVICE_H_
 #define ERIS_SERVER_ADMIN_ADMIN_SERVICE_H_
@@ -15,7 +15,7 @@ class AdminService final : public RawService<v1::Admin> {
   explicit AdminService(ServerState* server);
 
  private:
-  // The balancer's, in admin_balancer.cc.
+  // The balancer's calls, in admin_balancer.cc.
   void ServeBalancer(ServerState& server);
 };
 

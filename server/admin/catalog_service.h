@@ -1,4 +1,4 @@
-// eris.v1.Catalog. gRPC's threads take the calls, the control thread runs them.
+// eris.v1.Catalog. gRPC's threads accept the calls, the control thread runs them.
 #ifndef ERIS_SERVER_ADMIN_CATALOG_SERVICE_H_
 #define ERIS_SERVER_ADMIN_CATALOG_SERVICE_H_
 

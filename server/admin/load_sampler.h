@@ -1,4 +1,4 @@
-// Turns the engine's growing counters into a line of load on stderr. Owned by the control loop's
+// Prints a line of load on stderr from the engine's growing counters. Owned by the control loop's
 // thread.
 #ifndef ERIS_SERVER_ADMIN_LOAD_SAMPLER_H_
 #define ERIS_SERVER_ADMIN_LOAD_SAMPLER_H_

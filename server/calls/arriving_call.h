@@ -1,6 +1,6 @@
-// What all calls of one request share: the way in (arrival.h), where the request is charged to the
-// byte budget and parsed, and the way out, where the client is watched that does not read. Begins
-// on a gRPC thread; gRPC owns the call from then on.
+// The common part of calls with one request: the arrival (arrival.h), in which the request is
+// charged to the byte budget and parsed, and the answer, during which a client that does not read
+// is watched. Begins on a gRPC thread; then gRPC owns the call.
 #ifndef ERIS_SERVER_CALLS_ARRIVING_CALL_H_
 #define ERIS_SERVER_CALLS_ARRIVING_CALL_H_
 
@@ -23,7 +23,7 @@
 
 namespace eris::server {
 
-// What a call ends with that gRPC has cancelled.
+// The status of a call that gRPC has cancelled.
 inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) {
   if (context.deadline() <= std::chrono::system_clock::now()) {
     return absl::DeadlineExceededError("the caller gave up: its deadline has passed");
@@ -34,7 +34,7 @@ inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) 
 template <class Request>
 class ArrivingCall : public RawReactor, private Arrival::Call {
  protected:
-  // `whole_call`: the server's limit of time is for all of the call, else for its arrival.
+  // `whole_call`: the server's time limit is for the whole call, otherwise for its arrival.
   ArrivingCall(ServerState& server, grpc::CallbackServerContext& context, CallWay way,
                bool whole_call)
       : server_(server),
@@ -43,8 +43,8 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
         whole_call_(whole_call),
         stall_(context, &server.stalls.queue()) {}
 
-  // The first thing that happens to a call. `inside` hears of whatever is to end the call once its
-  // request is there.
+  // The first step of a call. `inside` is notified of everything that should end the call after the
+  // arrival of its request.
   void Arrive(std::shared_ptr<Drainable> inside) {
     const auto too_long = [&config = server_.config, is_write = way_ == CallWay::kWrite] {
       return TooLongStatus(config, is_write);
@@ -57,13 +57,13 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
     server_.arrivals(way_).Enter(arrival_);
   }
 
-  // The request is there, until this returns; `charge` is what it takes. At most once, on a gRPC
-  // thread. gRPC lets the call live until this returns, also where it is answered in here.
+  // The request has arrived, and is valid until this returns; `charge` is its size. At most once,
+  // on a gRPC thread. gRPC keeps the call until this returns, even if it is answered in here.
   virtual void OnRequest(Request& request, ByteBudget::Charge charge) = 0;
-  // There is none, or it is none: answers the call.
+  // There is no request, or an invalid one: answers the call.
   virtual void OnNoRequest(const absl::Status& why) override = 0;
 
-  // Answers the call, which may be gone when these return.
+  // Answers the call, which may no longer exist when these return.
   void Respond(const google::protobuf::Message& response) {
     stall_.Begin();
     out_ = WriteMessage(response);
@@ -73,7 +73,7 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
     stall_.Begin();
     Finish(ToRpcStatus(status));
   }
-  // One answer of several; EndWrite when it is gone.
+  // Sends one of several answers; EndWrite is called when it has been written.
   void Write(const google::protobuf::Message& response) {
     stall_.Begin();
     out_ = WriteMessage(response);
@@ -84,7 +84,7 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
     out_.Clear();
   }
 
-  // gRPC is done with it.
+  // gRPC no longer uses it.
   void OnDone() override { delete this; }
 
   // Immutable after construction.
@@ -96,7 +96,7 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
 
   void OnReadDone(bool ok) override {
     server_.arrivals(way_).Leave();
-    if (!arrival_->TryArrive()) return raw_.Clear();  // it took too long, say
+    if (!arrival_->TryArrive()) return raw_.Clear();  // for example it took too long
     if (!ok) return OnNoRequest(absl::CancelledError("the call has ended without a request"));
     Request request;
     absl::StatusOr<ByteBudget::Charge> charge =
@@ -111,12 +111,13 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
   const CallWay way_;
   const bool whole_call_;
 
-  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
+  // destroyed last: a thread that waits for the drain then finds everything returned
+  DrainGate::Stay stay_;
   std::shared_ptr<Arrival> arrival_;
-  grpc::ByteBuffer raw_;  // of the read under way
-  grpc::ByteBuffer out_;  // of the write under way
+  grpc::ByteBuffer raw_;  // of the running read
+  grpc::ByteBuffer out_;  // of the running write
   ExpiryQueue::Watch limit_;
-  StallWatch stall_;  // the answer's, then OnDone's
+  StallWatch stall_;  // first for the answer, then for OnDone
 };
 
 }  // namespace eris::server

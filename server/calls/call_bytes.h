@@ -1,5 +1,5 @@
-// What a call's messages hold beyond what its request said: kept between the requests of a stream,
-// or known only with the answer. Any thread, no state.
+// Bytes of a call's messages beyond its request: kept between the requests of a stream, or known
+// only with the answer. Any thread, no state.
 #ifndef ERIS_SERVER_CALLS_CALL_BYTES_H_
 #define ERIS_SERVER_CALLS_CALL_BYTES_H_
 
@@ -9,8 +9,8 @@
 
 namespace eris::server {
 
-// A stream reads all its requests into one message, and protobuf keeps a message's memory: what a
-// large request (of `bytes`) leaves behind is freed here, since an idle stream has no charge for
+// A stream reads all its requests into one message, and protobuf keeps a message's memory. After a
+// large request (of `bytes`) that memory is freed here, because an idle stream has no charge for
 // it.
 template <class Request>
 void FreeIfLarge(uint64_t bytes, Request* request) {
@@ -18,8 +18,8 @@ void FreeIfLarge(uint64_t bytes, Request* request) {
   if (bytes > kKeepBytes) *request = Request();
 }
 
-// What the strings of an answer hold, which nobody knows before; 0 for other answers. (A write has
-// taken effect when it is known, so it is answered in any case.)
+// The bytes of an answer's strings, which are not known in advance; 0 for other answers. (A write
+// has taken effect when they are known, so it is answered in any case.)
 inline uint64_t AnswerBytes(const BatchResult& result) {
   uint64_t bytes = 0;
   for (const ColumnBuffers& column : result.columns) {
@@ -28,7 +28,7 @@ inline uint64_t AnswerBytes(const BatchResult& result) {
   return bytes;
 }
 
-template <class Result>  // of calls that are no batches
+template <class Result>  // for calls that are not batches
 uint64_t AnswerBytes(const Result&) {
   return 0;
 }

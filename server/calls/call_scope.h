@@ -1,7 +1,8 @@
-// What an operation has besides its request. Each operation (lookup_op.h, write_op.h,
-// aggregate_op.h, scan_into_op.h) is a class of statics, for UnaryCall and, of batches, StreamCall:
+// The context of an operation besides its request. Each operation (lookup_op.h, write_op.h,
+// aggregate_op.h, scan_into_op.h) is a class of static functions, for UnaryCall and, if it is a
+// batch, StreamCall:
 //
-//   Prepare(scope, request)  checks all of the request but its columns. The Plan has what Start
+//   Prepare(scope, request)  checks the whole request except its columns. The Plan has what Start
 //                            needs, the `bytes` that request and answer hold together, with the
 //                            copies that the engine makes, and the `shape` of the answer.
 //   Start(session, plan, request, done)  hands the request to the engine; large requests are taken

@@ -1,13 +1,13 @@
 // One call of the catalogue or admin service, or one that makes a table or holds a snapshot. It
-// runs where it may block: on the control thread, or, if it moves ranges, which may take long, on a
-// thread that all of those share. Up to kWaitingMax requests wait for each of the two.
+// runs on a thread that may block: on the control thread or, if it moves ranges, which may take
+// long, on the threads for those calls. Up to kWaitingMax requests wait for each of the two.
 //
 //   arriving --> waiting --its turn--> running --> answered
 //       `-----------`--client gone, deadline, drain--> answered (where it waits: in its turn)
 //
-// A call of the control thread cannot be ended once it runs, and a drain waits for it. One that
-// moves ends at the border of a chunk, and as soon as the server drains: what is left to move stays
-// where it is.
+// A call of the control thread cannot be ended once it runs, and a drain waits for it. A call that
+// moves ranges ends at a chunk boundary, and as soon as the server drains: ranges that have not
+// moved stay where they are.
 #ifndef ERIS_SERVER_CALLS_CONTROL_CALL_H_
 #define ERIS_SERVER_CALLS_CONTROL_CALL_H_
 
@@ -29,12 +29,12 @@ namespace eris::server {
 
 enum class ControlLane { kControl, kMoves };
 
-// What can be told to stop. Any thread; outlives the call.
+// The part of a call that can be told to stop. Any thread; outlives the call.
 class ControlEffort final : public Drainable {
  public:
   explicit ControlEffort(ControlLane lane) : lane_(lane) {}
 
-  // Runs `work(&stop)`, unless it has been stopped before: then why.
+  // Runs `work(&stop)`; if it was stopped before, returns the reason instead.
   template <class Work>
   absl::Status Run(Work work) {
     ERIS_RETURN_IF_ERROR(stop_.why());
@@ -54,18 +54,18 @@ class ControlEffort final : public Drainable {
   MoveStop stop_;
 };
 
-// What a call knows besides its request.
+// The context of a call besides its request.
 struct ControlScope {
   ServerState& server;
-  absl::Time begin;     // of the call, which may have waited for its turn
+  absl::Time begin;     // of the call, which may have waited
   absl::Time deadline;  // the client's
-  MoveStop* stop;       // for what can be ended while it runs
+  MoveStop* stop;       // for work that can be ended while it runs
 };
 
 template <class Request, class Response>
 class ControlCall final : public ArrivingCall<Request> {
  public:
-  // What the call does, on its lane's thread; may write the response.
+  // The work of the call, on its lane's thread; may write the response.
   using Work = absl::Status (*)(const ControlScope& scope, const Request& request,
                                 Response* response);
 
@@ -117,10 +117,10 @@ class ControlCall final : public ArrivingCall<Request> {
   const absl::Time begin_ = absl::Now();
   const std::shared_ptr<ControlEffort> effort_;
   Request request_;
-  ByteBudget::Charge charge_;  // of the request
+  ByteBudget::Charge charge_;  // for the request
 };
 
-// For RawService::Serve: begins calls that do `work`.
+// For RawService::Serve: makes calls that do `work`.
 template <class Request, class Response>
 auto ControlBeginner(ServerState& server,
                      absl::Status (*work)(const ControlScope&, const Request&, Response*),

@@ -9,7 +9,7 @@
 namespace eris::server {
 
 namespace {
-// After the drain's timeout: calls have been given their UNAVAILABLE, which has to leave.
+// After the drain's timeout: time for sending the UNAVAILABLE answers.
 constexpr std::chrono::milliseconds kLastAnswers{500};
 }  // namespace
 

@@ -1,6 +1,6 @@
-// The outside world on one thread: signals, the drain and its deadline, the sampling timer, the
-// calls' limits of time (see sweep_timer.h), all on one Boost.Asio io_context. Nothing here polls:
-// an idle server's loop sleeps in the kernel.
+// External events on one thread: signals, the drain and its deadline, the sampling timer, the
+// calls' time limits (see sweep_timer.h), all on one Boost.Asio io_context. Nothing here polls: an
+// idle server's loop sleeps in the kernel.
 //
 //   serving --SIGTERM, SIGINT--> draining --last call gone, or time up--> drained
 //                                    `--second signal--> the process ends at once, exit code 1
@@ -22,25 +22,26 @@ class ControlLoop {
  public:
   // Called on the loop's thread; none may block for long.
   struct Hooks {
-    std::function<void()> begin_drain;  // then call Drained, from any thread, when it is done
-    std::function<void()> end_calls;    // drain_timeout has passed
+    // when it has finished, it must call Drained, from any thread
+    std::function<void()> begin_drain;
+    std::function<void()> end_calls;  // drain_timeout has passed
     std::function<void()> sample;
   };
 
-  // Takes over SIGTERM and SIGINT from now on: a signal that comes before Run waits for it.
+  // Handles SIGTERM and SIGINT from now on: a signal before Run is kept until Run.
   ControlLoop();
   ~ControlLoop();
 
-  // What else runs on the loop's thread: from Run on, until the destructor. Any thread.
+  // For other work on the loop's thread: from Run until the destructor. Any thread.
   boost::asio::io_context* io() { return &io_; }
 
   // Starts the thread. sample_interval 0: no samples.
   void Run(Hooks hooks, std::chrono::milliseconds drain_timeout,
            std::chrono::milliseconds sample_interval);
-  // The last call is gone. Any thread.
+  // The last call has ended. Any thread.
   void Drained();
-  // Blocks until a drain has been asked for and has ended: by Drained, or by its timeout and a
-  // moment for the answers to leave. A second signal still ends the process until destruction.
+  // Blocks until a drain has been requested and has ended: by Drained, or by its timeout and some
+  // time for the answers. A second signal ends the process, until destruction.
   void AwaitDrained();
 
  private:

@@ -1,4 +1,4 @@
-// The way of a request from bytes to a message, inside the budget of all calls.
+// Parses a request from bytes to a message, inside the budget of all calls.
 #ifndef ERIS_SERVER_CALLS_PARSE_WITHIN_H_
 #define ERIS_SERVER_CALLS_PARSE_WITHIN_H_
 
@@ -14,8 +14,8 @@
 
 namespace eris::server {
 
-// Charges what arrived and what it becomes, parses it and frees the bytes. The result is the charge
-// of the message, for as long as it lives. Errors: ResourceExhausted, InvalidArgument.
+// Charges the received bytes and the parsed message, parses it and frees the bytes. The result is
+// the charge of the message, for its lifetime. Errors: ResourceExhausted, InvalidArgument.
 inline absl::StatusOr<ByteBudget::Charge> ParseWithin(ServerState& server, bool is_write,
                                                       grpc::ByteBuffer* raw,
                                                       google::protobuf::Message* message) {

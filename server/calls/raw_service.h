@@ -1,5 +1,5 @@
-// A service whose calls get their requests as bytes, and when they ask for them: to gRPC they are
-// streams in both directions, on the wire they are what the service's description says.
+// A service whose calls get their requests as bytes, and only when they ask for them. For gRPC they
+// are bidirectional streams; on the wire they match the service's description.
 #ifndef ERIS_SERVER_CALLS_RAW_SERVICE_H_
 #define ERIS_SERVER_CALLS_RAW_SERVICE_H_
 
@@ -16,11 +16,11 @@ namespace eris::server {
 
 using RawReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// Api: v1::Data, say.
+// Api: for example v1::Data.
 template <class Api>
 class RawService : public Api::Service {
  public:
-  // Whether there has been a Serve for each of its methods, as there has to be.
+  // Whether Serve has been called for each of its methods, as required.
   bool ServesAll() const { return served_ == Description().method_count(); }
 
  protected:
@@ -30,8 +30,8 @@ class RawService : public Api::Service {
     const google::protobuf::MethodDescriptor* found = Description().FindMethodByName(method);
     ERIS_CHECK(found != nullptr);
     ++served_;
-    // The way in which grpcpp itself streams calls of one request. The handler comes with the
-    // second call.
+    // This is how grpcpp itself streams calls with one request. The second call installs the
+    // handler.
     if (!found->client_streaming()) this->MarkMethodStreamed(found->index(), nullptr);
     this->MarkMethodRawCallback(
         found->index(),

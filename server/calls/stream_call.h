@@ -1,5 +1,5 @@
-// One bidirectional stream of batches: gRPC's side of a StreamWindow. Requests of one stream go
-// through one session, so that they reach the AEUs in the order of their arrival.
+// One bidirectional stream of batches: gRPC's side of a StreamWindow. Requests of one stream use
+// one session, so they reach the AEUs in the order of their arrival.
 #ifndef ERIS_SERVER_CALLS_STREAM_CALL_H_
 #define ERIS_SERVER_CALLS_STREAM_CALL_H_
 
@@ -51,7 +51,7 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
 
  private:
   using Window = StreamWindow<grpc::ByteBuffer>;
-  // What an idle stream takes: gRPC's call, its window and the session.
+  // Memory of an idle stream: gRPC's call, its window and the session.
   static constexpr uint64_t kStreamBytes = 32 << 10;
 
   struct WindowDrain final : Drainable {
@@ -71,20 +71,20 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
             this)),
         stall_(context, &server.stalls.queue()) {}
 
-  // What the window asks for.
+  // Operations that the window starts.
   void BeginRead() override { this->StartRead(&raw_); }
   void BeginWrite(const grpc::ByteBuffer* response) override {
     stall_.Begin();
     this->StartWrite(response);
   }
   void EndStream(const absl::Status& status) override {
-    stall_.Begin();  // the status waits behind the last answer
+    stall_.Begin();  // the status is sent after the last answer
     this->Finish(ToRpcStatus(status));
   }
 
   void OnReadDone(bool ok) override {
     if (!ok) return window_->HalfClosed();
-    // The message's own charge ends with this function, as the message does if it is large.
+    // The message's own charge ends with this function; so does the message if it is large.
     absl::StatusOr<ByteBudget::Charge> message =
         ParseWithin(server_, Op::kIsWrite, &raw_, &request_);
     absl::StatusOr<typename Op::Plan> plan =
@@ -108,7 +108,7 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
     if (message.ok()) {
       FreeIfLarge(Op::RequestBytes(request_), &request_);
     } else {
-      request_ = typename Op::Request();  // it may be there in part
+      request_ = typename Op::Request();  // it may be parsed partly
     }
     window_->ReadTaken();
   }
@@ -152,12 +152,13 @@ class StreamCall final : public RawReactor, public StreamSink<grpc::ByteBuffer> 
   ServerState& server_;
   const grpc::CallbackServerContext& context_;
   const std::shared_ptr<Window> window_;
-  grpc::ByteBuffer raw_;          // of the read under way
-  typename Op::Request request_;  // of the read that has ended; its memory is used again
-  DrainGate::Stay stay_;  // destroyed last: who waits for the drain finds everything given back
-  ByteBudget::Charge charge_;   // of the stream itself
+  grpc::ByteBuffer raw_;          // of the running read
+  typename Op::Request request_;  // of the last finished read; its memory is reused
+  // destroyed last: a thread that waits for the drain then finds everything returned
+  DrainGate::Stay stay_;
+  ByteBudget::Charge charge_;   // for the stream itself
   SessionPool::Lease session_;  // used by one read at a time
-  StallWatch stall_;            // of the write or the end under way
+  StallWatch stall_;            // of the running write or end
 };
 
 }  // namespace eris::server

@@ -1,6 +1,6 @@
-// One unary data call: from the handler to OnDone. Begins on a gRPC thread, is answered on the
-// engine's completion thread, or by whoever cancels it (see CallState): the client, the drain, the
-// server's limit of time.
+// One unary data call, from the handler to OnDone. Begins on a gRPC thread. The answer comes from
+// the engine's completion thread, or from the thread that cancels it (see CallState): for the
+// client, the drain, or the server's time limit.
 #ifndef ERIS_SERVER_CALLS_UNARY_CALL_H_
 #define ERIS_SERVER_CALLS_UNARY_CALL_H_
 
@@ -41,7 +41,7 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
     }
 
     CallState state;
-    UnaryCall* const call;  // touched by the winner of `state` only
+    UnaryCall* const call;  // used only by the winner of `state`
   };
 
   UnaryCall(ServerState& server, grpc::CallbackServerContext& context)

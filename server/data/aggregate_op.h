@@ -1,4 +1,4 @@
-// Aggregates of key ranges: an operation as call_scope.h says.
+// Aggregates of key ranges: an operation as described in call_scope.h.
 #ifndef ERIS_SERVER_DATA_AGGREGATE_OP_H_
 #define ERIS_SERVER_DATA_AGGREGATE_OP_H_
 
@@ -16,7 +16,7 @@ struct AggregateOp {
   static constexpr bool kIsWrite = false;
   using Request = v1::AggregateRequest;
   using Response = v1::AggregateResponse;
-  using Shape = Object;  // whose keys the answer tells
+  using Shape = Object;  // the object whose keys the answer has
   struct Plan {
     AggregateOptions options;
     Shape shape;

@@ -54,7 +54,7 @@ uint64_t AnsweredBytes(const Object& object, const wire::ColumnTypes& types, uin
   uint64_t bytes = 0;
   for (const ColumnType type : types) {
     bytes += rows * ColumnValueBytes(type);
-    if (wire::IsTable(object.kind())) bytes += BitmapBytes(rows);  // a null where nothing was found
+    if (wire::IsTable(object.kind())) bytes += BitmapBytes(rows);  // a null for each absent row
   }
   return bytes;
 }

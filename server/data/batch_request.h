@@ -1,5 +1,5 @@
-// What lookups and writes share: the bytes of a batch, its columns as the engine reads them, and
-// answers in which some rows were refused. Any thread, no state.
+// The common part of lookups and writes: the bytes of a batch, its columns as the engine reads
+// them, and answers with refused rows. Any thread, no state.
 #ifndef ERIS_SERVER_DATA_BATCH_REQUEST_H_
 #define ERIS_SERVER_DATA_BATCH_REQUEST_H_
 
@@ -26,25 +26,25 @@ absl::StatusOr<Object> OpenObject(Session& session, const std::string& name);
 // Errors: FailedPrecondition (a heap table).
 absl::Status CheckKeyed(const Object& object);
 
-// Of fields that this version does not know: kept by protobuf, in many times their size.
+// Bytes of unknown fields: protobuf keeps them, at many times their size.
 uint64_t UnknownBytes(const google::protobuf::Message& message);
-// What a message holds of columns, also of parts for which the request will be refused.
+// The bytes of a message's columns, including parts for which the request will be refused.
 uint64_t ColumnsBytes(const wire::Columns& columns);
-// How many rows the columns say they are. More than there may be are refused.
+// The number of rows that the columns claim, limited to the maximum that is not refused.
 inline uint64_t RowsSaid(const wire::Columns& columns) {
   return columns.empty() ? 0 : std::min<uint64_t>(wire::RowsSaid(columns[0]), kTableBatchRowsMax);
 }
 inline uint64_t BitmapBytes(uint64_t rows) { return rows / 8 + 1; }
-// The engine's copies of columns, while it has them: keys of an index or a hash that are no u64,
-// and its strings.
+// The engine's temporary copies of columns: keys of an index or a hash that are not u64, and its
+// strings.
 uint64_t CopiedBytes(const Object& object, const wire::Columns& columns);
-// Columns of an answer, but for strings, which are charged when they are there.
+// Columns of an answer, except strings, which are charged when they are known.
 uint64_t AnsweredBytes(const Object& object, const wire::ColumnTypes& types, uint64_t rows);
 
-// Up to this size the engine copies columns, which costs less than to keep their message.
+// Up to this size the engine copies columns, which costs less than keeping their message.
 inline constexpr uint64_t kCopiedColumnsBytesMax = 4 << 10;
 
-// A request's columns, and the message that they lie in where the engine does not copy them.
+// A request's columns, and their message if the engine does not copy them.
 template <class Request>
 struct BatchInput {
   Request message;
@@ -52,7 +52,7 @@ struct BatchInput {
   wire::ViewedColumns expected;
 };
 
-// Calls start(message, input, holder), which reads the message's columns into the input and hands
+// Calls start(message, input, holder), which reads the message's columns into the input and passes
 // them to the engine together with the holder.
 template <class Request, class Start>
 auto StartBatch(Request& request, uint64_t columns_bytes, Start start) {
@@ -65,8 +65,8 @@ auto StartBatch(Request& request, uint64_t columns_bytes, Start start) {
   return start(std::as_const(held->message), *held, held);
 }
 
-// Whether some rows were executed, so that the answer says which, whatever the status. (Of appends
-// it says how many; where there was no memory for the answer, nothing.)
+// Whether some rows were executed, so that the answer tells which, whatever the status. (For
+// appends it tells how many; if there was no memory for the answer, nothing.)
 inline bool HasAnswer(const BatchResult& result, bool appends = false) {
   return result.status.ok() ||
          (absl::IsResourceExhausted(result.status) && result.refused < result.count &&

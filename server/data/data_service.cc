@@ -30,7 +30,7 @@ absl::Status DoTakeSnapshot(const ControlScope& scope, const v1::TakeSnapshotReq
   }
   const uint32_t time_to_live_ms =
       request.time_to_live_ms() == 0 ? kTimeToLiveMs : request.time_to_live_ms();
-  // Calls side by side may each be let by: the bound is there to leave slots, not to be exact.
+  // Concurrent calls may each pass the check: the limit keeps slots free, and need not be exact.
   if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
     return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
                                                      " snapshots; the limit is ",

@@ -1,5 +1,5 @@
-// eris.v1.Data: hands each call to its class. gRPC's threads take the calls; those that may block
-// in the engine run on the control thread.
+// eris.v1.Data: passes each call to its class. gRPC's threads accept the calls; those that may
+// block in the engine run on the control thread.
 #ifndef ERIS_SERVER_DATA_DATA_SERVICE_H_
 #define ERIS_SERVER_DATA_DATA_SERVICE_H_
 

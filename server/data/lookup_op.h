@@ -1,4 +1,4 @@
-// Lookups of rows by their keys: an operation as call_scope.h says.
+// Lookups of rows by their keys: an operation as described in call_scope.h.
 #ifndef ERIS_SERVER_DATA_LOOKUP_OP_H_
 #define ERIS_SERVER_DATA_LOOKUP_OP_H_
 
@@ -16,10 +16,10 @@ struct LookupOp {
   using Request = v1::LookupRequest;
   using Response = v1::LookupResponse;
   using StreamResponse = v1::LookupStreamResponse;
-  using Shape = wire::ColumnTypes;  // of the columns that are answered
+  using Shape = wire::ColumnTypes;  // types of the returned columns
   struct Plan {
     Object object;
-    std::vector<std::string> columns;  // that are asked for, by name
+    std::vector<std::string> columns;  // requested columns, by name
     Shape shape;
     uint64_t bytes = 0;
   };
@@ -27,7 +27,7 @@ struct LookupOp {
   static absl::StatusOr<Plan> Prepare(const CallScope& scope, const Request& request);
   static Session::StartedCall Start(Session& session, const Plan& plan, Request& request,
                                     Session::Callback done);
-  // OK also for a result that is not, if any key was executed: the answer tells which.
+  // OK even if the result is not, if any key was executed: the answer tells which.
   static absl::Status Fill(const Shape& shape, BatchResult& result, Response* response);
 };
 

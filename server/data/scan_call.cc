@@ -18,7 +18,7 @@ namespace eris::server {
 uint64_t QueryFingerprint(const v1::Query& message) {
   v1::Query query = message;
   query.clear_limit();
-  // Made by this program both times, so equal queries are equal bytes.
+  // This program serializes both, so equal queries are equal bytes.
   const std::string bytes = query.SerializeAsString();
   return XXH3_64bits(bytes.data(), bytes.size());
 }
@@ -47,7 +47,7 @@ void ScanCall::OnDone() {
 }
 
 absl::Status ScanCall::Open(const v1::ScanRequest& request, ByteBudget::Charge charge) {
-  // For the query, which is about as large, and lives as long as the scan.
+  // Charge for the query, which is about as large as the request and exists as long as the scan.
   charge_ = std::move(charge);
   charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request.SpaceUsedLong()));
   session_ = server_.sessions.Borrow();
@@ -180,7 +180,7 @@ void ScanCall::End(const absl::Status& status) {
       (void)server_.leases().Release(use_.id());
     }
   }
-  Respond(status);  // it waits behind the last chunk
+  Respond(status);  // it is sent after the last chunk
 }
 
 }  // namespace eris::server

@@ -1,7 +1,7 @@
-// One scan as a server stream: fetches a chunk from the engine, writes it, fetches the next. One
-// step is under way at a time, so only cancelling races, and that is ScanStop's. A scan of a
-// table's rows holds a lease on its snapshot, which outlives a stream that breaks: its tokens name
-// it. A scan of an index that goes on takes a new snapshot.
+// One scan as a server stream: fetches a chunk from the engine, writes it, fetches the next. Only
+// one step runs at a time, so only cancelling is concurrent, which ScanStop handles. A scan of a
+// table's rows holds a lease on its snapshot, which outlives a broken stream: its tokens name it. A
+// resumed scan of an index takes a new snapshot.
 #ifndef ERIS_SERVER_DATA_SCAN_CALL_H_
 #define ERIS_SERVER_DATA_SCAN_CALL_H_
 
@@ -20,24 +20,24 @@
 
 namespace eris::server {
 
-// Of the query without its limit: equal for a scan and for what goes on with it.
+// Fingerprint of the query without its limit: equal for a scan and its continuation.
 uint64_t QueryFingerprint(const v1::Query& query);
 
 class ScanCall final : public ArrivingCall<v1::ScanRequest> {
  public:
-  // The most that a scan takes of the byte budget from the start, for its messages: as much as a
-  // full chunk, and less where the query asks for few rows. A larger chunk takes more.
+  // The most of the byte budget that a scan takes for its messages at the start: enough for a full
+  // chunk, less if the query wants few rows. A larger chunk takes more.
   static constexpr uint64_t kMessageBytes = 1 << 20;
 
-  // When all has been written some of it may still be on its way: so long the client can come back
-  // for it. (A scan of one response ends with it.)
+  // When everything has been written, some of it may still be in transit: the client can resume for
+  // this long. (A scan with only one response ends with it.)
   static constexpr std::chrono::milliseconds kArrivalMax{1000};
 
   // gRPC owns the result.
   static ScanCall* Begin(ServerState& server, grpc::CallbackServerContext& context);
 
  private:
-  // What is written is there twice until the client has read it: response_, and gRPC's bytes of it.
+  // Written data exists twice until the client has read it: in response_, and in gRPC's bytes.
   static constexpr uint64_t kCopies = 2;
 
   ScanCall(ServerState& server, grpc::CallbackServerContext& context)
@@ -49,34 +49,34 @@ class ScanCall final : public ArrivingCall<v1::ScanRequest> {
   void OnDone() override;
 
   absl::Status Open(const v1::ScanRequest& request, ByteBudget::Charge charge);
-  // Snapshot and place, from the request. Errors: InvalidArgument (token, or one of another object
-  // or query), NotFound (the token's object is gone), FailedPrecondition (no such snapshot any
-  // more).
+  // Sets snapshot and position from the request. Errors: InvalidArgument (an invalid token, or one
+  // of another object or query), NotFound (the token's object was dropped), FailedPrecondition (the
+  // snapshot has ended).
   absl::Status SetStart(const v1::ScanRequest& request, Query& query);
   absl::Status SetPlace(const v1::ScanRequest& request, Query& query, uint64_t& lease);
   void Fetch();
   void OnChunk(Scan::NextResult chunk);  // the engine's completion thread
   absl::Status Fill(const Chunk& chunk);
-  // The first response says what the columns are.
+  // Puts the schema into the first response.
   void FillSchemaOnce();
   void End(const absl::Status& status);
 
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();
-  // Owned by the step under way.
+  // Owned by the running step.
   v1::ScanResponse response_;
   ObjectId object_;
   uint64_t fingerprint_ = 0;
   uint64_t rows_left_ = 0;     // 0: no limit
   bool ordered_ = false;       // an index
-  bool has_tokens_ = false;    // rows, not aggregates
-  bool first_ = true;          // nothing has been written
-  bool several_ = false;       // more than one response has been
+  bool has_tokens_ = false;    // for rows, not for aggregates
+  bool first_ = true;          // no response has been written
+  bool several_ = false;       // more than one response has been written
   bool last_ = false;          // response_ is the last one
-  bool new_snapshot_ = false;  // the first response is to say so
+  bool new_snapshot_ = false;  // the first response must report it
   SessionPool::Lease session_;
-  SnapshotLeases::Use use_;  // empty: nobody else can ask for the scan's snapshot
+  SnapshotLeases::Use use_;  // empty: no other call can use the scan's snapshot
   std::unique_ptr<Scan> scan_;
-  uint64_t message_bytes_ = 0;  // of charge_: for response_; the rest is for the request
+  uint64_t message_bytes_ = 0;  // part of charge_ for response_; the rest is for the request
   ByteBudget::Charge charge_;
 };
 

@@ -16,7 +16,7 @@ absl::StatusOr<ScanIntoOp::Plan> ScanIntoOp::Prepare(const CallScope& scope,
   ERIS_ASSIGN_OR_RETURN(plan.query,
                         wire::QueryFrom(plan.table.kind(), plan.table.schema(), request.query()));
   if (request.snapshot() != 0) {
-    // The engine keeps the snapshot while it reads; it may do so longer than the server lives.
+    // The engine keeps the snapshot while it reads, possibly longer than the server exists.
     ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, scope.leases.Find(request.snapshot()));
     plan.query.snapshot = use.snapshot();
   }

@@ -1,4 +1,4 @@
-// Scans whose rows are written into another object: an operation as call_scope.h says.
+// Scans whose rows are written into another object: an operation as described in call_scope.h.
 #ifndef ERIS_SERVER_DATA_SCAN_INTO_OP_H_
 #define ERIS_SERVER_DATA_SCAN_INTO_OP_H_
 
@@ -20,7 +20,7 @@ struct ScanIntoOp {
   struct Plan {
     Object table;
     Object target;
-    Query query;  // with its snapshot
+    Query query;  // including its snapshot
     Shape shape{};
     uint64_t bytes = 0;
   };

@@ -51,7 +51,7 @@ absl::Status ReadExpected(const Object& object, WriteMode mode, const v1::WriteR
                                                    " columns, must be unset for mode ",
                                                    v1::WriteMode_Name(message.mode())));
   }
-  // Refused for its kind by the session, which says what a table takes.
+  // The session refuses it because of its kind, and says what a table accepts.
   if (wire::IsTable(object.kind())) return absl::OkStatus();
   const Schema& schema = object.schema();
   ERIS_ASSIGN_OR_RETURN(

@@ -1,4 +1,4 @@
-// Writes of rows, in all modes: an operation as call_scope.h says.
+// Writes of rows, in all modes: an operation as described in call_scope.h.
 #ifndef ERIS_SERVER_DATA_WRITE_OP_H_
 #define ERIS_SERVER_DATA_WRITE_OP_H_
 
@@ -16,7 +16,7 @@ struct WriteOp {
   using StreamResponse = v1::WriteStreamResponse;
   struct Shape {
     WriteMode mode = WriteMode::kUpsert;
-    wire::ColumnTypes columns{};  // that are answered: of conditional writes the value
+    wire::ColumnTypes columns{};  // returned columns: for conditional writes the value
   };
   struct Plan {
     Object object;
@@ -27,7 +27,7 @@ struct WriteOp {
   static absl::StatusOr<Plan> Prepare(const CallScope& scope, const Request& request);
   static Session::StartedCall Start(Session& session, const Plan& plan, Request& request,
                                     Session::Callback done);
-  // OK also for a result that is not, if any row was executed: the answer tells which.
+  // OK even if the result is not, if any row was executed: the answer tells which.
   static absl::Status Fill(const Shape& shape, BatchResult& result, Response* response);
 };
 

@@ -1,7 +1,7 @@
-// The way in of a call of one request: it waits for its turn (arrival_gate.h), and is read. The
-// client, the drain and the server's limit of time may end it meanwhile, and exactly one of them or
-// the request is first. Any thread; never blocks; knows no gRPC. The call, the drain, the watch on
-// its time and the gate each hold it by shared_ptr.
+// The arrival of a call with one request: it waits for its turn (arrival_gate.h), and is read. The
+// client, the drain or the server's time limit may end it meanwhile; exactly one of them, or the
+// request, comes first. Any thread; never blocks; independent of gRPC. The call, the drain, the
+// watch on its time and the gate each hold it by shared_ptr.
 #ifndef ERIS_SERVER_GUARD_ARRIVAL_H_
 #define ERIS_SERVER_GUARD_ARRIVAL_H_
 
@@ -25,25 +25,26 @@ class Arrival final : public Drainable, public ExpiryQueue::Owner, public Arriva
    public:
     // Asks gRPC for the request.
     virtual void BeginRead() = 0;
-    // Answers the call with `why`: no request will come. The call may be gone when it returns.
+    // Answers the call with `why`: no request will arrive. The call may no longer exist when it
+    // returns.
     virtual void OnNoRequest(const absl::Status& why) = 0;
 
    protected:
     ~Call() = default;
   };
 
-  // What the call ends with that takes longer than the server lets it.
+  // The status of a call that takes longer than the server allows.
   struct Limit {
     std::function<absl::Status()> too_long;
-    bool whole_call = false;  // else the arrival alone is limited
+    bool whole_call = false;  // otherwise only the arrival is limited
   };
 
-  // The arrival uses `call` until the wait for the request has ended, once. `inside`, the
-  // call's own part, hears of whatever comes after the request.
+  // The arrival uses `call` until the wait for the request has ended, once. `inside`, the call's
+  // own part, is notified of later events.
   Arrival(Call* call, ArrivalGate* gate, std::shared_ptr<Drainable> inside, Limit limit)
       : call_(*call), gate_(*gate), inside_(std::move(inside)), limit_(std::move(limit)) {}
 
-  // The read has ended. True: the caller goes on with the call. False: it has been answered.
+  // The read has ended. True: the caller continues with the call. False: it has been answered.
   [[nodiscard]] bool TryArrive() {
     base::MutexLock lock(&mu_);
     if (state_ == State::kEnded) return false;
@@ -62,7 +63,7 @@ class Arrival final : public Drainable, public ExpiryQueue::Owner, public Arriva
     base::MutexLock lock(&mu_);
     return state_ != State::kEnded;
   }
-  // A message that has been sent in part does not hold the drain up.
+  // A partly received message does not delay the drain.
   void OnDrain() override {
     if (TryEnd(DrainGate::RefusedStatus()) == State::kArrived) inside_->OnDrain();
   }
@@ -77,7 +78,8 @@ class Arrival final : public Drainable, public ExpiryQueue::Owner, public Arriva
  private:
   enum class State : uint8_t { kWaiting, kReading, kArrived, kEnded };
 
-  // Returns what was before. The call is answered here, unless it has a request or has been.
+  // Returns the previous state. The call is answered here, unless it has a request or has been
+  // answered.
   State TryEnd(const absl::Status& why) {
     State before;
     {
@@ -95,7 +97,8 @@ class Arrival final : public Drainable, public ExpiryQueue::Owner, public Arriva
   ArrivalGate& gate_;  // outlives it
   const std::shared_ptr<Drainable> inside_;
   const Limit limit_;
-  mutable base::Mutex mu_;  // held while a read begins: gRPC answers on another thread, or later
+  // held while a read begins: gRPC's reaction runs on another thread, or later
+  mutable base::Mutex mu_;
   State state_ ABSL_GUARDED_BY(mu_) = State::kWaiting;
 };
 

@@ -1,8 +1,8 @@
-// How many requests may arrive at once. gRPC reads a message whole as soon as it is asked for, and
-// nobody knows before how large it is; so no more calls ask than there is room for messages of the
-// largest size. A call that waits costs what its first packets cost, which its connection's window
-// bounds. A request that is small has arrived when its turn comes: it is read at once, and the turn
-// passes on. Any thread; never blocks.
+// Limits how many requests arrive at the same time. gRPC reads a message completely as soon as a
+// call asks for it, and its size is not known before. So only as many calls ask as there is room
+// for messages of the largest size. A waiting call costs only its first packets, which its
+// connection's window limits. A small request has arrived when its turn comes: it is read at once,
+// and the turn passes on. Any thread; never blocks.
 #ifndef ERIS_SERVER_GUARD_ARRIVAL_GATE_H_
 #define ERIS_SERVER_GUARD_ARRIVAL_GATE_H_
 
@@ -22,8 +22,8 @@ class ArrivalGate {
   class Waiter {
    public:
     virtual ~Waiter() = default;
-    // Begins to read; Leave follows when the read has ended. False: it wants to read no more. Any
-    // thread, once at most.
+    // Begins to read; Leave follows when the read has ended. False: it no longer wants to read. Any
+    // thread, at most once.
     virtual bool OnTurn() = 0;
     // False: OnTurn would return false. Must not call the gate.
     virtual bool Wanted() const = 0;
@@ -33,7 +33,7 @@ class ArrivalGate {
   ArrivalGate(const ArrivalGate&) = delete;
   ArrivalGate& operator=(const ArrivalGate&) = delete;
 
-  // It is its turn at once, or in the order of arrival.
+  // Its turn comes at once, or in the order of arrival.
   void Enter(std::shared_ptr<Waiter> waiter) {
     {
       base::MutexLock lock(&mu_);
@@ -62,8 +62,8 @@ class ArrivalGate {
     }
   }
 
-  // One that may be waiting is not wanted any more. When half of those that wait may be like this
-  // they are let go, so that calls that come and go leave nothing behind.
+  // Reports that a waiting one is no longer wanted. When that may be true of half of the waiting
+  // ones they are removed, so that calls that come and go leave nothing behind.
   void Forget() {
     std::deque<std::shared_ptr<Waiter>> gone;  // destroyed outside the lock
     base::MutexLock lock(&mu_);
@@ -76,7 +76,7 @@ class ArrivalGate {
     waiting_.swap(kept);
   }
 
-  // Those that wait, wanted or not. For tests.
+  // Number of waiting ones, wanted or not. For tests.
   size_t waiting() const {
     base::MutexLock lock(&mu_);
     return waiting_.size();
@@ -86,7 +86,7 @@ class ArrivalGate {
   mutable base::Mutex mu_;
   uint32_t free_ ABSL_GUARDED_BY(mu_);
   std::deque<std::shared_ptr<Waiter>> waiting_ ABSL_GUARDED_BY(mu_);
-  size_t unwanted_ ABSL_GUARDED_BY(mu_) = 0;  // of them, at most
+  size_t unwanted_ ABSL_GUARDED_BY(mu_) = 0;  // upper limit of the unwanted ones among them
 };
 
 }  // namespace eris::server

@@ -1,4 +1,4 @@
-// A shared allowance of bytes: what all calls together may hold. Any thread, never blocks.
+// A shared limit for the bytes of all calls together. Any thread, never blocks.
 #ifndef ERIS_SERVER_GUARD_BYTE_BUDGET_H_
 #define ERIS_SERVER_GUARD_BYTE_BUDGET_H_
 
@@ -12,7 +12,7 @@ namespace eris::server {
 
 class ByteBudget {
  public:
-  // A part taken; gives itself back.
+  // Taken bytes; the destructor returns them.
   class Charge {
    public:
     Charge() = default;
@@ -26,13 +26,13 @@ class ByteBudget {
     ~Charge() {
       if (budget_ != nullptr) budget_->GiveBack(bytes_);
     }
-    // Takes `more` bytes of the same budget as well. False: they do not fit. REQUIRES: not empty.
+    // Takes `more` bytes of the same budget. False: they do not fit. REQUIRES: not empty.
     [[nodiscard]] bool TryGrow(uint64_t more) {
       if (!budget_->TryAdd(more, budget_->bytes_max_)) return false;
       bytes_ += more;
       return true;
     }
-    // Gives all but `bytes` back. REQUIRES: not empty, bytes <= bytes().
+    // Returns all but `bytes`. REQUIRES: not empty, bytes <= bytes().
     void Shrink(uint64_t bytes) {
       ERIS_DCHECK(bytes <= bytes_);
       budget_->GiveBack(bytes_ - bytes);
@@ -53,8 +53,8 @@ class ByteBudget {
   ByteBudget& operator=(const ByteBudget&) = delete;
   ~ByteBudget() { ERIS_DCHECK(used() == 0); }
 
-  // An empty Charge when `bytes` more do not fit, or do not fit `within`, which is at most
-  // bytes_max(): for those that leave room for others. The budget outlives the charge.
+  // An empty Charge if `bytes` more do not fit, or do not fit in `within`, which is at most
+  // bytes_max(), for callers that must leave room for others. The budget outlives the charge.
   [[nodiscard]] Charge TryTake(uint64_t bytes) { return TryTake(bytes, bytes_max_); }
   [[nodiscard]] Charge TryTake(uint64_t bytes, uint64_t within) {
     return TryAdd(bytes, within) ? Charge(this, bytes) : Charge();
@@ -65,7 +65,7 @@ class ByteBudget {
 
  private:
   bool TryAdd(uint64_t bytes, uint64_t within) {
-    // relaxed, here and below: a count; no data is published through it.
+    // relaxed, here and below: only a count; it publishes no data.
     uint64_t used = used_.load(std::memory_order_relaxed);
     do {
       if (used > within || bytes > within - used) return false;

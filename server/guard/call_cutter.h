@@ -1,7 +1,7 @@
 // Ends a call whose client does not read. An answer that waits for flow control would wait for
-// ever: its status waits behind it. So the call is cut, which gRPC turns into a status that
-// overtakes what was written, and into a failed write here. Any thread; held by shared_ptr by the
-// call and by the watches on it.
+// ever, and its status after it. So the call is cut. gRPC then sends a status that overtakes the
+// written data, and the write here fails. Any thread; the call and the watches on it hold it by
+// shared_ptr.
 #ifndef ERIS_SERVER_GUARD_CALL_CUTTER_H_
 #define ERIS_SERVER_GUARD_CALL_CUTTER_H_
 
@@ -20,7 +20,7 @@
 
 namespace eris::server {
 
-// What a call ends with whose client has not read for `limit`.
+// The status of a call whose client has not read for `limit`.
 inline absl::Status StalledStatus(std::chrono::milliseconds limit) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "the client has not read its answer for server.stall_ms_max, ", limit.count(), " ms"));
@@ -46,7 +46,7 @@ class CallCutter final : public ExpiryQueue::Owner {
     grpc_call_unref(call);
   }
 
-  // gRPC lets go of the call: OnDone.
+  // gRPC releases the call: OnDone.
   void Detach() {
     base::MutexLock lock(&mu_);
     call_ = nullptr;
@@ -58,12 +58,12 @@ class CallCutter final : public ExpiryQueue::Owner {
   grpc_call* call_ ABSL_GUARDED_BY(mu_);
 };
 
-// A call's end of it: what it waits for the client to read, one thing at a time.
+// The call's side: what the call waits for the client to read, one thing at a time.
 class StallWatch {
  public:
   StallWatch(grpc::CallbackServerContext& context, ExpiryQueue* queue)
       : queue_(*queue), cutter_(std::make_shared<CallCutter>(context, queue->limit())) {}
-  // The call is done: to be destroyed in OnDone, before gRPC lets go of the call.
+  // The call has ended: destroy it in OnDone, before gRPC releases the call.
   ~StallWatch() { cutter_->Detach(); }
 
   // Before StartWrite and Finish.

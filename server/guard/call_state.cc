@@ -16,7 +16,7 @@ void CallState::Attach(std::shared_ptr<Pending> pending) {
     }
     cancelled = cancelled_;
   }
-  // Outside the lock: the engine may run code of its own.
+  // Outside the lock: the engine may run its own code.
   if (!cancelled.ok()) pending->Cancel(std::move(cancelled));
 }
 

@@ -1,8 +1,8 @@
-// The hand-over between one call's engine request and whoever answers the call. Three parties race
-// to give the answer: the engine's completion thread, a gRPC thread that learns that the client has
-// gone or its deadline has passed, and the control thread when draining has taken too long. Exactly
-// one wins; only the winner may touch the call's reactor, which lives until it has been finished.
-// Any thread; never blocks; knows no gRPC. Held by shared_ptr by each of the three.
+// Coordinates one call's engine request with the thread that answers the call. Three parties race
+// to give the answer: the engine's completion thread, a gRPC thread that learns of a disconnected
+// client or a passed deadline, and the control thread when draining has taken too long. Exactly one
+// wins; only the winner may use the call's reactor, which exists until it has been finished. Any
+// thread; never blocks; independent of gRPC. Each of the three holds it by shared_ptr.
 #ifndef ERIS_SERVER_GUARD_CALL_STATE_H_
 #define ERIS_SERVER_GUARD_CALL_STATE_H_
 
@@ -21,17 +21,17 @@ class CallState {
   CallState(const CallState&) = delete;
   CallState& operator=(const CallState&) = delete;
 
-  // The engine has taken the request; `pending` cancels it. May come after the answer, since the
-  // engine may complete before the starter gets on: a request whose call was cancelled meanwhile is
-  // cancelled here.
+  // The engine has accepted the request; `pending` cancels it. May be called after the answer,
+  // since the engine may complete first: a request whose call was cancelled meanwhile is cancelled
+  // here.
   void Attach(std::shared_ptr<Pending> pending);
 
-  // The engine has completed (or refused) the request. True: the caller answers the call, now.
-  // False: it has been answered; touch nothing.
+  // The engine has completed (or refused) the request. True: the caller must answer the call now.
+  // False: it has been answered; use nothing of it.
   [[nodiscard]] bool TryComplete();
 
-  // The call ends without the engine. True: the caller answers the call with `status`; the engine's
-  // part is cancelled and goes on by itself until its last writer has ended.
+  // The call ends without the engine. True: the caller must answer the call with `status`; the
+  // engine's request is cancelled and continues by itself until its last writer has ended.
   [[nodiscard]] bool TryCancel(const absl::Status& status);
 
  private:

@@ -16,7 +16,7 @@
 namespace eris::server {
 namespace {
 
-// gRPC's own number, of which it does not tell: half of the machine's cores, 2 to 16.
+// gRPC's own number, which it does not publish: half of the machine's cores, 2 to 16.
 uint32_t CallbackThreadsOfGrpc() { return std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u); }
 
 // Any call that the server answers by itself.
@@ -50,16 +50,16 @@ class CallbackThreads::Keeper {
   }
 
  private:
-  // Outlives the keeper where a thread comes late.
+  // Outlives the keeper, because a thread may come late.
   struct State {
     base::Mutex mu;
     base::CondVar changed;
     uint32_t kept ABSL_GUARDED_BY(mu) = 0;
-    uint32_t leave ABSL_GUARDED_BY(mu) = 0;  // so many are to go
+    uint32_t leave ABSL_GUARDED_BY(mu) = 0;  // number of threads that must leave
     uint32_t answers ABSL_GUARDED_BY(mu) = 0;
     bool let_go ABSL_GUARDED_BY(mu) = false;
 
-    // On one of gRPC's threads.
+    // Runs on one of gRPC's threads.
     void Stay() {
       base::MutexLock lock(&mu);
       ++kept;
@@ -77,11 +77,11 @@ class CallbackThreads::Keeper {
   };
   struct Call {
     grpc::ClientContext context;
-    grpc::ByteBuffer request{nullptr, 0};  // empty, as the message about all services is
+    grpc::ByteBuffer request{nullptr, 0};  // empty, like the message about all services
     grpc::ByteBuffer response;
   };
 
-  // `done` runs on one of gRPC's threads, whatever the call comes to.
+  // `done` runs on one of gRPC's threads, whatever the result of the call.
   void Begin(std::function<void()> done) {
     auto call = std::make_shared<Call>();
     call->context.set_deadline(std::chrono::system_clock::now() +
@@ -90,7 +90,7 @@ class CallbackThreads::Keeper {
                     [call, done = std::move(done)](const grpc::Status&) { done(); });
   }
 
-  // One more thread, while the others still answer. False: that was too many, or none came.
+  // Keeps one more thread, while the others still answer. False: that was too many, or none came.
   bool KeepOne() {
     const uint32_t before = kept();
     Begin([state = state_] { state->Stay(); });
@@ -99,7 +99,7 @@ class CallbackThreads::Keeper {
       base::MutexLock lock(&state_->mu);
       while (state_->kept == before) {
         if (!state_->changed.WaitWithDeadline(&state_->mu, deadline)) continue;
-        ++state_->leave;  // it shall not stay when it comes
+        ++state_->leave;  // it must not stay when it comes
         return false;
       }
     }

@@ -1,7 +1,7 @@
-// How many threads run gRPC's callbacks. gRPC has at least two of them, and on a core or two they
-// take the messages of a stream out of each other's hands: with all of them on one core, half of a
-// small request's time goes into that. It offers no way to have fewer, so those beyond the wanted
-// number are kept in a callback of our own until the last server of the process goes.
+// Limits the number of threads that run gRPC's callbacks. gRPC has at least two. On one or two
+// cores they compete for the messages of a stream: with all of them on one core, that takes half of
+// a small request's time. gRPC has no option for fewer threads. So the surplus ones are kept inside
+// a callback of ours until the last server of the process ends.
 #ifndef ERIS_SERVER_GUARD_CALLBACK_THREADS_H_
 #define ERIS_SERVER_GUARD_CALLBACK_THREADS_H_
 
@@ -14,12 +14,12 @@ namespace eris::server {
 
 class CallbackThreads {
  public:
-  // Keeps all but `wanted` (>= 1) of gRPC's threads, where it has more, unless another server of
-  // the process has done so already. Where that would leave `server`, which serves by now and has
-  // a health service, without an answer, fewer are kept. Blocks for
-  // some milliseconds, and a few seconds in that case.
+  // Keeps all but `wanted` (>= 1) of gRPC's threads, if it has more, unless another server of the
+  // process has done so already. Keeps fewer if `server`, which must be serving and have a health
+  // service, would then no longer answer. Blocks for some milliseconds, in that case for a few
+  // seconds.
   CallbackThreads(uint32_t wanted, grpc::Server& server);
-  // Lets them go, with the last of the process. Before gRPC's own shutdown.
+  // Releases them, with the last one of the process. Before gRPC's own shutdown.
   ~CallbackThreads();
   CallbackThreads(const CallbackThreads&) = delete;
   CallbackThreads& operator=(const CallbackThreads&) = delete;

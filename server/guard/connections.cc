@@ -17,8 +17,8 @@
 namespace eris::server {
 namespace {
 
-// The local address of a socket in the form that RpcServer::address has, without the host: the
-// listener may be on a wildcard. Empty: not a socket that gRPC could have accepted on.
+// The local address of a socket in the form of RpcServer::address, without the host, because the
+// listener may be on a wildcard. Empty: not a socket that gRPC could have accepted.
 std::string LocalEnd(int fd) {
   sockaddr_storage storage = {};
   socklen_t length = sizeof(storage);
@@ -67,7 +67,7 @@ int CutSockets(const std::string& local_end, bool listeners) {
 int CutConnections(const std::string& address) {
   const bool is_unix = address.rfind("unix:", 0) == 0;
   const std::string local_end = is_unix ? address : address.substr(address.rfind(':'));
-  // Listeners first, so that nothing is accepted behind our back.
+  // Listeners first, so that no further connection is accepted.
   const int listeners = CutSockets(local_end, true);
   return listeners + CutSockets(local_end, false);
 }

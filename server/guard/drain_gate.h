@@ -1,7 +1,7 @@
-// Who is inside: every call enters here before it does anything, and leaves when gRPC has let go of
-// it. Closing the gate is the start of a drain: later calls are refused, those inside are told, and
-// somebody is called when the last one has left.
-// Any thread; Close and CancelAll on the control thread. Knows no gRPC.
+// Tracks running calls: every call enters here before it does anything, and leaves when gRPC has
+// released it. Closing the gate begins a drain: later calls are refused, those inside are notified,
+// and a callback runs when the last one has left.
+// Any thread; Close and CancelAll on the control thread. Independent of gRPC.
 #ifndef ERIS_SERVER_GUARD_DRAIN_GATE_H_
 #define ERIS_SERVER_GUARD_DRAIN_GATE_H_
 
@@ -17,15 +17,15 @@
 
 namespace eris::server {
 
-// A call as the gate sees it. Both may be called after the call has been answered, and from another
-// thread than the call's own.
+// A call as the gate sees it. Both functions may be called after the call has been answered, and
+// from any thread.
 class Drainable {
  public:
   virtual ~Drainable() = default;
-  // No new work, please: a stream stops reading and ends after its last answer.
+  // Stop accepting work: a stream stops reading and ends after its last answer.
   virtual void OnDrain() {}
-  // Whatever is under way is to end now, with `status`: the drain's time is up, or the call's, or
-  // its client is gone.
+  // Running work must end now, with `status`: the drain's or the call's time is over, or its client
+  // has disconnected.
   virtual void EndNow(const absl::Status& status) = 0;
 };
 
@@ -34,7 +34,7 @@ class DrainGate {
   using Members = std::list<std::shared_ptr<Drainable>>;
 
  public:
-  // A call's stay; leaves when destroyed.
+  // A call inside the gate; leaves in the destructor.
   class Stay {
    public:
     Stay() = default;
@@ -53,17 +53,17 @@ class DrainGate {
   DrainGate() = default;
   DrainGate(const DrainGate&) = delete;
   DrainGate& operator=(const DrainGate&) = delete;
-  ~DrainGate();  // REQUIRES: nobody inside
+  ~DrainGate();  // REQUIRES: no call inside
 
-  // An empty Stay when the gate is closed: refuse the call with RefusedStatus(). The gate outlives
+  // An empty Stay if the gate is closed: refuse the call with RefusedStatus(). The gate outlives
   // the stay.
   [[nodiscard]] Stay TryEnter(std::shared_ptr<Drainable> call);
 
-  // Refuses further calls and tells those inside. `on_empty` runs once, when the last has left:
+  // Refuses further calls and notifies those inside. `on_empty` runs once, when the last has left:
   // here if there is none, else on the thread of the last one.
   void Close(absl::AnyInvocable<void() &&> on_empty);
 
-  // Ends everybody inside with `status`.
+  // Ends all calls inside with `status`.
   void CancelAll(const absl::Status& status);
 
   size_t inside() const;

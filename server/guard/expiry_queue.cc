@@ -42,7 +42,7 @@ std::optional<ExpiryQueue::Clock::duration> ExpiryQueue::Sweep(Clock::time_point
     armed_ = oldest_ != nullptr;
     if (armed_) next = std::max(oldest_->due_ - now, tick_);
   }
-  // Outside the lock: owners have locks of their own, and may begin a watch.
+  // Outside the lock: owners have their own locks, and may begin a watch.
   for (auto& [owner, tag] : expired) owner->OnExpired(tag);
   return next;
 }

@@ -1,8 +1,8 @@
-// Things that must end within one same time: calls, or writes that wait for a slow client. Since
-// the limit is the same for all, the order of their beginning is the order of their ends: an
-// intrusive list, to which beginning and ending is one short lock each, swept from its oldest end
-// by one timer (see sweep_timer.h), which is armed only while there is something to watch. Any
-// thread; never blocks; knows no gRPC and no Asio.
+// Watches things that must all end within the same time: calls, or writes that wait for a slow
+// client. Because the limit is the same for all, they expire in the order in which they began. So
+// an intrusive list is enough: beginning and ending take one short lock each. One timer (see
+// sweep_timer.h) sweeps it from its oldest end, and is armed only while there is something to
+// watch. Any thread; never blocks; independent of gRPC and Asio.
 #ifndef ERIS_SERVER_GUARD_EXPIRY_QUEUE_H_
 #define ERIS_SERVER_GUARD_EXPIRY_QUEUE_H_
 
@@ -23,8 +23,8 @@ namespace eris::server {
 class ExpiryQueue {
  public:
   using Clock = std::chrono::steady_clock;
-  // Now, or up to a tick of the system (some milliseconds) later: limits are no finer, every
-  // request asks, and nothing is to expire early.
+  // Now, or up to a tick of the system (some milliseconds) later. Limits are no finer, every
+  // request calls it, and nothing may expire early.
   static Clock::time_point CoarseNow() {
     timespec now{}, tick{};
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -33,8 +33,8 @@ class ExpiryQueue {
                              std::chrono::nanoseconds(now.tv_nsec + tick.tv_nsec));
   }
 
-  // Who is told. May be told after the watch has ended, if the sweep was first: it decides by its
-  // own lock (as CallState) who ends the thing.
+  // Receives expirations. May be notified after the watch has ended, if the sweep was first: its
+  // own lock (as in CallState) decides which thread ends the thing.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -42,8 +42,8 @@ class ExpiryQueue {
     virtual void OnExpired(uint64_t tag) = 0;
   };
 
-  // One thing watched; a field of what it watches. Begin and End by one thread at a time, the
-  // queue's sweep goes on beside them.
+  // One watched thing; a field of what it watches. One thread at a time calls Begin and End,
+  // concurrently with the queue's sweep.
   class Watch {
    public:
     Watch() = default;
@@ -51,16 +51,16 @@ class ExpiryQueue {
     Watch& operator=(const Watch&) = delete;
     ~Watch() { End(); }
 
-    // Ends what was watched before. Keeps `owner` until End or OnExpired. Nothing happens if the
-    // queue has no limit. The queue outlives the watch, or its End.
+    // Ends the previous watch. Keeps `owner` until End or OnExpired. Does nothing if the queue has
+    // no limit. The queue outlives the watch, or its End.
     void Begin(ExpiryQueue& queue, std::shared_ptr<Owner> owner, uint64_t tag = 0,
                Clock::time_point now = CoarseNow());
-    // OnExpired is not called afterwards, unless it has begun.
+    // After it OnExpired is not called, unless it has begun.
     void End();
 
    private:
     friend class ExpiryQueue;
-    // Owned by the thread that begins and ends.
+    // Owned by the thread that calls Begin and End.
     ExpiryQueue* queue_ = nullptr;
     // Guarded by the queue's mu_.
     Watch* older_ = nullptr;
@@ -71,15 +71,15 @@ class ExpiryQueue {
     Clock::time_point due_;
   };
 
-  // `arm` is called when the first thing is watched: Sweep is to be called after that time. On any
+  // `arm` is called when the first thing is watched: Sweep must be called after that time. On any
   // thread; must not block. limit 0: nothing is ever watched.
   ExpiryQueue(std::chrono::milliseconds limit, std::function<void(Clock::duration)> arm);
   ExpiryQueue(const ExpiryQueue&) = delete;
   ExpiryQueue& operator=(const ExpiryQueue&) = delete;
-  ~ExpiryQueue();  // REQUIRES: nothing watched
+  ~ExpiryQueue();  // REQUIRES: nothing is watched
 
-  // Tells the owners of everything whose time is up at `now`. Returns after what time to call it
-  // again; nullopt: `arm` will say. One thread at a time.
+  // Notifies the owners of everything whose time is over at `now`. Returns the time after which to
+  // call it again; nullopt: `arm` will tell. One thread at a time.
   std::optional<Clock::duration> Sweep(Clock::time_point now);
 
   std::chrono::milliseconds limit() const { return limit_; }
@@ -92,15 +92,15 @@ class ExpiryQueue {
 
   // Immutable after construction.
   const std::chrono::milliseconds limit_;
-  const Clock::duration tick_;  // sweeps are at least this far apart: what is coarse about it
+  const Clock::duration tick_;  // minimum time between sweeps, because the clock is coarse
   const std::function<void(Clock::duration)> arm_;
 
   mutable base::Mutex mu_;
   Watch* oldest_ ABSL_GUARDED_BY(mu_) = nullptr;
   Watch* newest_ ABSL_GUARDED_BY(mu_) = nullptr;
   size_t watched_ ABSL_GUARDED_BY(mu_) = 0;
-  // A sweep is owed. Stays set when the queue runs empty, until that sweep: calls that follow one
-  // another arm once per limit, not once per call.
+  // A sweep is pending. Stays set when the queue becomes empty, until that sweep: so successive
+  // calls arm once per limit, not once per call.
   bool armed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

@@ -15,25 +15,24 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// A request of one key is far smaller, and not worth a second look at its bytes.
+// A request of one key is far smaller, and not worth a second pass over its bytes.
 constexpr uint64_t kSmallBytes = 1 << 10;
-// The largest message of ours, the allocator's share and its place in an array that grows by
-// doubling.
+// Our largest message, the allocator's overhead and its place in an array that grows by doubling.
 constexpr uint64_t kSubmessageBytes = 256;
-constexpr uint64_t kStringBytes = 112;  // the same of a string, without what is in it
+constexpr uint64_t kStringBytes = 112;  // the same for a string, without its content
 constexpr uint64_t kUnknownBytes = 48;
 constexpr uint64_t kWorstPerByte = kSubmessageBytes / 2;  // a tag and a length of 0
-// For packed numbers: a number of one byte on the wire takes up to eight bytes in memory, in an
-// array that grows by doubling.
+// For packed numbers: one byte on the wire takes up to eight bytes in memory, in an array that
+// grows by doubling.
 constexpr uint64_t kNumberBytes = 16;
-// As deep as protobuf's own parser goes.
+// The depth limit of protobuf's own parser.
 constexpr int kDepthMax = 100;
 
 class Estimate {
  public:
   explicit Estimate(CodedInputStream* in) : in_(*in) {}
 
-  // Adds up the fields up to the stream's limit. False: malformed, so parsing will stop here, too.
+  // Adds up the fields up to the stream's limit. False: malformed, so parsing will stop here too.
   bool Walk(const Descriptor* message, int depth) {
     while (const uint32_t tag = in_.ReadTagNoLastTag()) {
       const FieldDescriptor* field =
@@ -61,7 +60,9 @@ class Estimate {
         return in_.Skip(4);
       case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
         return TakeDelimited(field, depth);
-      default:  // groups: none of ours; what is in one counts as fields of the message around it
+      // groups: none of our messages has any; their content counts as fields of the enclosing
+      // message
+      default:
         bytes_ += kUnknownBytes + kSubmessageBytes;
         return true;
     }
@@ -94,7 +95,7 @@ class Estimate {
 
 uint64_t ParsedBytesMax(const Descriptor& descriptor, const grpc::ByteBuffer& bytes) {
   if (bytes.Length() <= kSmallBytes) return bytes.Length() * kWorstPerByte;
-  // The reader wants to change what it reads; it does not.
+  // The reader takes a non-const pointer but changes nothing.
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&bytes));
   if (!reader.status().ok()) return bytes.Length();
   CodedInputStream in(&reader);

@@ -10,7 +10,7 @@ namespace eris::server {
 namespace {
 constexpr size_t kMessageBytesMax = 1024;
 
-// Never in the middle of a character: a message that is no UTF-8 makes the whole answer of a stream
+// Never inside a character: a message that is not UTF-8 makes the whole answer of a stream
 // unreadable for its client.
 absl::string_view Cut(absl::string_view text) {
   if (text.size() <= kMessageBytesMax) return text;

@@ -1,4 +1,4 @@
-// Where an absl::Status becomes gRPC's. Any thread, no state.
+// Converts an absl::Status to gRPC's. Any thread, no state.
 #ifndef ERIS_SERVER_GUARD_RPC_STATUS_H_
 #define ERIS_SERVER_GUARD_RPC_STATUS_H_
 
@@ -9,12 +9,12 @@
 
 namespace eris::server {
 
-// The same code by number. The message is cut at 1 KiB, between characters: it travels in the
-// trailing headers, whose size clients limit, and may quote what a client has sent.
+// The same code number. The message is cut at 1 KiB, between characters: it is sent in the trailing
+// headers, whose size clients limit, and may quote the client's input.
 grpc::Status ToRpcStatus(const absl::Status& status);
 
-// Errors: InvalidArgument (empty, or longer than kObjectNameBytesMax). Checked before a name is
-// quoted anywhere.
+// Errors: InvalidArgument (empty, or longer than kObjectNameBytesMax). Check a name before quoting
+// it.
 absl::Status CheckObjectName(absl::string_view name);
 
 }  // namespace eris::server

@@ -1,5 +1,5 @@
-// Why a scan is to stop, if it is, and the way to tell the engine: between the call, whoever
-// cancels it, and the drain. Any thread.
+// The reason to stop a scan, if there is one, and how to tell the engine: shared by the call, the
+// thread that cancels it, and the drain. Any thread.
 #ifndef ERIS_SERVER_GUARD_SCAN_STOP_H_
 #define ERIS_SERVER_GUARD_SCAN_STOP_H_
 
@@ -15,7 +15,7 @@ namespace eris::server {
 
 class ScanStop final : public Drainable {
  public:
-  // The first reason counts. The step under way ends soon, and the next one sees the reason.
+  // The first reason counts. The running step ends soon, and the next one sees the reason.
   void Stop(const absl::Status& reason) {
     base::MutexLock lock(&mu_);
     if (reason_) return;
@@ -25,7 +25,7 @@ class ScanStop final : public Drainable {
   }
   void EndNow(const absl::Status& status) override { Stop(status); }
 
-  // `scan` has Cancel(), which does not block; called now when there is a reason already.
+  // `scan` has Cancel(), which does not block; it is called now if there is already a reason.
   template <class AnyScan>
   void Attach(AnyScan* scan) {
     base::MutexLock lock(&mu_);

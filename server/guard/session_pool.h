@@ -1,8 +1,8 @@
-// Sessions of the engine for threads that come and go. A session is one calling thread's at a time,
-// and gRPC's threads are not ours to count: a call borrows one while it starts its request, a
-// stream or scan for its whole life (so that one stream's writes stay in their order). As many
-// sessions exist as are out at once, and kFreeMax more; the last one given back goes out first, its
-// buffers being warm. Any thread.
+// Sessions of the engine for gRPC's threads, which come and go in unknown numbers; a session is for
+// one calling thread at a time. A call borrows one while it starts its request; a stream or scan
+// borrows one for its whole life, so that one stream's writes keep their order. There are as many
+// sessions as are borrowed, plus kFreeMax; the last returned one is lent first, because its buffers
+// are in the cache. Any thread.
 #ifndef ERIS_SERVER_GUARD_SESSION_POOL_H_
 #define ERIS_SERVER_GUARD_SESSION_POOL_H_
 
@@ -18,11 +18,11 @@ namespace eris::server {
 
 class SessionPool {
  public:
-  // Free ones that are kept: each may hold an outgoing buffer for every AEU, and a flood of streams
-  // leaves thousands behind.
+  // Number of free ones to keep: each may hold an outgoing buffer for every AEU, and many streams
+  // would leave thousands behind.
   static constexpr size_t kFreeMax = 64;
 
-  // A session on loan; gives itself back.
+  // A session on loan; the destructor returns it.
   class Lease {
    public:
     Lease() = default;
@@ -66,7 +66,7 @@ class SessionPool {
   void GiveBack(std::unique_ptr<Session> session) {
     base::MutexLock lock(&mu_);
     if (free_.size() < kFreeMax) free_.push_back(std::move(session));
-    // Else it ends with the argument, behind the lock.
+    // Otherwise it ends with the argument, after the lock.
   }
 
   // Immutable after construction.

@@ -11,7 +11,7 @@
 namespace eris::server {
 namespace {
 
-// Sweeps are at least this far apart.
+// Minimum time between sweeps.
 constexpr std::chrono::milliseconds kTick{10};
 
 }  // namespace
@@ -131,7 +131,7 @@ void SnapshotLeases::EndUse(uint64_t id) {
   {
     base::MutexLock lock(&mu_);
     const auto found = leases_.find(id);
-    if (found == leases_.end()) return;  // let go meanwhile
+    if (found == leases_.end()) return;  // released meanwhile
     Lease& lease = found->second;
     if (--lease.uses > 0) return;
     if (Idle(lease, Clock::now())) arm = lease.time_to_live;

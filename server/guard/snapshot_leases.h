@@ -1,6 +1,6 @@
 // Snapshots that clients have taken, and those of scans whose stream may break: each is kept while
-// somebody uses it, and for its time to live after that. Any thread; never blocks; knows no gRPC
-// and no Asio (sweep_timer.h carries the sweeps).
+// it is used, and for its time to live after that. Any thread; never blocks; independent of gRPC
+// and Asio (sweep_timer.h runs the sweeps).
 #ifndef ERIS_SERVER_GUARD_SNAPSHOT_LEASES_H_
 #define ERIS_SERVER_GUARD_SNAPSHOT_LEASES_H_
 
@@ -24,12 +24,13 @@ namespace eris::server {
 class SnapshotLeases {
  public:
   using Clock = std::chrono::steady_clock;
-  // Snapshots of broken scans that are kept at once: the oldest goes when there are more.
+  // Maximum number of snapshots of broken scans; beyond it the oldest is released.
   static constexpr size_t kBrokenScansMax = 64;
-  // Snapshots that clients have taken: a quarter of what there can be, so that scans have theirs.
+  // Maximum number of snapshots taken by clients: a quarter of all, so that some are left for
+  // scans.
   static constexpr size_t kTakenMax = 256;
 
-  // A call's hold on a snapshot; the time to live begins anew when the last one ends.
+  // A call's use of a snapshot; the time to live begins again when the last use ends.
   class Use {
    public:
     Use() = default;
@@ -53,7 +54,7 @@ class SnapshotLeases {
     }
     explicit operator bool() const { return leases_ != nullptr; }
     uint64_t id() const { return id_; }
-    bool of_scan() const { return of_scan_; }  // it belongs to a scan alone
+    bool of_scan() const { return of_scan_; }  // it belongs only to a scan
     const std::shared_ptr<Snapshot>& snapshot() const { return snapshot_; }
 
    private:
@@ -64,29 +65,30 @@ class SnapshotLeases {
     std::shared_ptr<Snapshot> snapshot_;
   };
 
-  // `arm` is called when Sweep is to be called after that time, or sooner than was said; on any
-  // thread, must not block. Ids are drawn from `seed`, so that those of another server are unknown.
+  // `arm` is called when Sweep must be called after that time, or earlier than announced; on any
+  // thread, must not block. Ids are derived from `seed`, so that those of another server are
+  // unknown.
   SnapshotLeases(uint64_t seed, std::function<void(Clock::duration)> arm);
   SnapshotLeases(const SnapshotLeases&) = delete;
   SnapshotLeases& operator=(const SnapshotLeases&) = delete;
   ~SnapshotLeases();  // REQUIRES: no Use
 
-  // How many of them clients have taken.
+  // Number of snapshots taken by clients.
   size_t taken() const;
-  // A snapshot that a client has taken. Returns its id, never 0.
+  // Adds a snapshot that a client has taken. Returns its id, never 0.
   uint64_t Add(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
                Clock::time_point now = Clock::now());
-  // One of a scan, in use from the start.
+  // Adds one of a scan, in use from the start.
   Use AddForScan(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live);
-  // Errors: FailedPrecondition (let go, or never there).
+  // Errors: FailedPrecondition (released, or it never existed).
   absl::StatusOr<Use> Find(uint64_t id);
-  // From its last use on it lives no longer than that. Nothing happens if it has been let go.
+  // Limits its time to live after its last use. Does nothing if it has been released.
   void Shorten(uint64_t id, std::chrono::milliseconds time_to_live_max);
-  // Lets it go; calls that use it end as if nothing had happened. Errors: NotFound.
+  // Releases it; calls that use it are not affected. Errors: NotFound.
   absl::Status Release(uint64_t id);
 
-  // Lets go what nobody has used for its time to live. Returns after what time to call it again;
-  // nullopt: `arm` will say. One thread at a time.
+  // Releases snapshots unused for their time to live. Returns the time after which to call it
+  // again; nullopt: `arm` will tell. One thread at a time.
   std::optional<Clock::duration> Sweep(Clock::time_point now);
 
   size_t size() const;
@@ -97,14 +99,14 @@ class SnapshotLeases {
     std::chrono::milliseconds time_to_live{0};
     bool of_scan = false;
     uint32_t uses = 0;
-    Clock::time_point due{};  // while uses is 0
+    Clock::time_point due{};  // valid while uses is 0
   };
   uint64_t NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Use UseOf(uint64_t id, Lease& lease) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndUse(uint64_t id);
   // Starts the time to live. True: call arm_ with it.
   bool Idle(Lease& lease, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // What has to go so that a further broken scan fits.
+  // The snapshot to release so that another broken scan fits.
   std::shared_ptr<Snapshot> TakeOldestBrokenScan() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
@@ -114,7 +116,7 @@ class SnapshotLeases {
   mutable base::Mutex mu_;
   std::map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mu_);
   uint64_t made_ ABSL_GUARDED_BY(mu_) = 0;
-  // When the sweep that is owed comes.
+  // Time of the pending sweep.
   std::optional<Clock::time_point> armed_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -1,12 +1,13 @@
-// The requests of one bidirectional stream that are in flight: started in the order of their
-// arrival, completed by the engine in any order, answered in the order of their arrival. Bounded by
-// number and bytes: when full, the stream stops reading, and gRPC's flow control stops the client.
+// The requests in flight of one bidirectional stream. They are started in the order of their
+// arrival, completed by the engine in any order, and answered in the order of their arrival.
+// Bounded by number and bytes: when full, the stream stops reading, and gRPC's flow control stops
+// the client.
 //
-// Any thread. Operations on the stream are issued by one thread at a time, outside the lock (Pump):
-// whoever changes something becomes that thread, or leaves the work to the one that already is. So
-// Finish is the last operation, and nothing touches the sink after it. Held by shared_ptr by the
-// stream and by each request under way, since the engine may complete one after the stream has
-// gone. Knows no gRPC.
+// Any thread. One thread at a time issues operations on the stream, outside the lock (Pump): a
+// thread that changes the state becomes that thread, or leaves the work to the current one. So
+// Finish is the last operation, and nothing uses the sink after it. The stream and each running
+// request hold it by shared_ptr, since the engine may complete a request after the stream has
+// ended. Independent of gRPC.
 #ifndef ERIS_SERVER_GUARD_STREAM_WINDOW_H_
 #define ERIS_SERVER_GUARD_STREAM_WINDOW_H_
 
@@ -27,15 +28,15 @@
 
 namespace eris::server {
 
-// What the window needs from a stream: each starts an operation and returns at once.
+// The operations of a stream that the window uses: each starts and returns at once.
 template <class Response>
 class StreamSink {
  public:
   virtual ~StreamSink() = default;
   virtual void BeginRead() = 0;
-  // `response` stays valid until WriteDone.
+  // `response` must stay valid until WriteDone.
   virtual void BeginWrite(const Response* response) = 0;
-  // The sink may be gone when this returns. A read may still be under way.
+  // The sink may no longer exist when this returns. A read may still be running.
   virtual void EndStream(const absl::Status& status) = 0;
 };
 
@@ -45,16 +46,16 @@ class StreamWindow final : public ExpiryQueue::Owner,
  public:
   struct Limits {
     uint32_t requests_max = 64;
-    uint64_t bytes_max = 64u << 20;  // reading stops here; one more message may be on its way
-    // While half of it is used, the stream has one request in flight; nullptr: never mind. Outlives
-    // the stream.
+    uint64_t bytes_max = 64u << 20;  // reading stops here; one more message may be in transit
+    // While half of it is used, the stream has only one request in flight; nullptr: ignored.
+    // Outlives the stream.
     const ByteBudget* budget = nullptr;
     // A request that takes longer than the queue's limit is cancelled with `too_long`. nullptr:
-    // none. Held by shared_ptr otherwise; the queue outlives the stream.
+    // none. Must be held by shared_ptr otherwise; the queue outlives the stream.
     ExpiryQueue* queue = nullptr;
     absl::Status too_long{};
   };
-  using Place = uint64_t;  // of a request in its stream, from 0
+  using Place = uint64_t;  // position of a request in its stream, from 0
 
   StreamWindow(Limits limits, StreamSink<Response>* sink)
       : limits_(std::move(limits)), sink_(sink) {}
@@ -64,8 +65,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
   // Begins the first read.
   void Start() { Pump(); }
 
-  // A read has brought a request that holds `bytes`. nullopt: the stream is over, do nothing.
-  // Otherwise answer it by Answer, exactly once, and call ReadTaken when the message can be reused.
+  // A read has brought a request of `bytes`. nullopt: the stream is over, do nothing. Otherwise
+  // answer it by Answer, exactly once, and call ReadTaken when the message can be reused.
   std::optional<Place> Arrived(uint64_t bytes, ByteBudget::Charge charge) {
     auto slot = std::make_unique<Slot>();
     slot->bytes = bytes;
@@ -89,7 +90,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     Pump();
   }
 
-  // The client has no more requests.
+  // The client sends no more requests.
   void HalfClosed() {
     {
       base::MutexLock lock(&mu_);
@@ -99,7 +100,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     Pump();
   }
 
-  // The engine has taken the request at `place`. It may have been answered already.
+  // The engine has accepted the request at `place`. It may have been answered already.
   void Attach(Place place, std::shared_ptr<Pending> pending) {
     absl::Status status;
     {
@@ -116,16 +117,16 @@ class StreamWindow final : public ExpiryQueue::Owner,
     pending->Cancel(std::move(status));
   }
 
-  // The answer to come holds `more` bytes than the request at `place` was charged. False: there is
-  // no room for them; answer something smaller.
+  // The coming answer needs `more` bytes than the charge of the request at `place`. False: there is
+  // no room; answer something smaller.
   [[nodiscard]] bool TryCharge(Place place, uint64_t more) {
     base::MutexLock lock(&mu_);
     Slot* slot = Find(place);
-    // Where the stream has ended, the answer is dropped.
+    // If the stream has ended, the answer is dropped.
     return slot == nullptr || !slot->charge || slot->charge.TryGrow(more);
   }
 
-  // The answer to the request at `place`. Ignored when the stream has ended meanwhile.
+  // The answer to the request at `place`. Ignored if the stream has ended meanwhile.
   void Answer(Place place, Response response) {
     std::shared_ptr<Pending> dropped;  // destroyed outside the lock
     {
@@ -141,7 +142,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     Pump();
   }
 
-  // The write begun last has ended. Not ok: the client has gone.
+  // The last write has ended. Not ok: the client has disconnected.
   void WriteDone(bool ok) {
     std::unique_ptr<Slot> written;  // destroyed outside the lock
     {
@@ -154,10 +155,10 @@ class StreamWindow final : public ExpiryQueue::Owner,
     }
     written.reset();
     if (!ok) End(absl::CancelledError("the client has gone"));
-    Pump();  // also when it had been ended before
+    Pump();  // even if it had been ended before
   }
 
-  // Reads no more; ends with `status` after the last answer, unless the client half-closes first.
+  // Stops reading; ends with `status` after the last answer, unless the client half-closes first.
   void Drain(const absl::Status& status) {
     {
       base::MutexLock lock(&mu_);
@@ -166,7 +167,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     Pump();
   }
 
-  // Ends as soon as no write is under way; requests under way are cancelled and not answered.
+  // Ends as soon as no write is running; running requests are cancelled and not answered.
   void End(const absl::Status& status) {
     std::vector<std::shared_ptr<Pending>> cancelled;
     std::vector<std::unique_ptr<Slot>> dropped;  // destroyed outside the lock
@@ -177,7 +178,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
       for (const auto& slot : slots_) {
         if (slot->pending != nullptr) cancelled.push_back(std::move(slot->pending));
       }
-      // The first one's response belongs to the write under way.
+      // The first one's response belongs to the running write.
       while (slots_.size() > (writing_ ? 1u : 0u)) {
         bytes_ -= slots_.back()->bytes;
         dropped.push_back(std::move(slots_.back()));
@@ -189,7 +190,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     Pump();
   }
 
-  // The request at `place` has taken too long: the engine answers it, and the stream goes on.
+  // The request at `place` has taken too long: the engine answers it, and the stream continues.
   void OnExpired(Place place) override {
     std::shared_ptr<Pending> pending;
     {
@@ -219,7 +220,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     return slots_[place - first_place_].get();
   }
 
-  // The next operation to issue; marks it as under way.
+  // The next operation to issue; marks it as running.
   Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ended_) {
       if (writing_) return Step::kNone;
@@ -243,7 +244,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
 
   bool HasRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (slots_.size() >= limits_.requests_max || bytes_ >= limits_.bytes_max) return false;
-    // No one is told when there is room again: the answer to what is in flight looks again.
+    // There is no notification when there is room again: the answers of requests in flight check
+    // again.
     return limits_.budget == nullptr || limits_.budget->used() <= limits_.budget->bytes_max() / 2;
   }
 
@@ -286,17 +288,17 @@ class StreamWindow final : public ExpiryQueue::Owner,
 
   // Immutable after construction.
   const Limits limits_;
-  StreamSink<Response>* const sink_;  // touched by the pumping thread only, until EndStream
+  StreamSink<Response>* const sink_;  // used only by the pumping thread, until EndStream
 
   base::Mutex mu_;
   std::deque<std::unique_ptr<Slot>> slots_ ABSL_GUARDED_BY(mu_);  // in the order of arrival
   Place first_place_ ABSL_GUARDED_BY(mu_) = 0;                    // of slots_.front()
   uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;                       // of all slots
-  bool reading_ ABSL_GUARDED_BY(mu_) = false;  // a read, or its message, is in use
+  bool reading_ ABSL_GUARDED_BY(mu_) = false;  // a read is running, or its message is in use
   bool writing_ ABSL_GUARDED_BY(mu_) = false;  // slots_.front() is being written
   bool half_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool pumping_ ABSL_GUARDED_BY(mu_) = false;   // a thread is issuing operations
-  bool finished_ ABSL_GUARDED_BY(mu_) = false;  // EndStream is the last step taken
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;  // EndStream was the last step
   std::optional<absl::Status> drain_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mu_);
 };

@@ -42,7 +42,7 @@ class Sweeper::Timer : public std::enable_shared_from_this<Timer> {
   }
 
   boost::asio::io_context& io_;
-  boost::asio::steady_timer timer_;  // touched by io's thread only
+  boost::asio::steady_timer timer_;  // used only by io's thread
   base::Mutex mu_;
   Sweep sweep_ ABSL_GUARDED_BY(mu_);
 };

@@ -1,6 +1,6 @@
-// Sweeps on the server's one Asio thread: of an ExpiryQueue, or of whatever else says after what
-// time it wants to be called. The timer sleeps in the kernel, and is not armed at all while nothing
-// is watched.
+// Runs sweeps on the server's one Asio thread: of an ExpiryQueue, or of another class that returns
+// when it must be called next. The timer sleeps in the kernel, and is not armed while nothing is
+// watched.
 #ifndef ERIS_SERVER_GUARD_SWEEP_TIMER_H_
 #define ERIS_SERVER_GUARD_SWEEP_TIMER_H_
 
@@ -15,22 +15,22 @@
 
 namespace eris::server {
 
-// The part that is shared with the handlers that wait in the io_context.
+// The part shared with the handlers that wait in the io_context.
 class Sweeper {
  public:
   using Clock = std::chrono::steady_clock;
-  // Returns after what time to call it again; nullopt: Arm will say.
+  // Returns the time after which to call it again; nullopt: Arm will tell.
   using Sweep = std::function<std::optional<Clock::duration>(Clock::time_point now)>;
 
-  // `io` is run by one thread, and outlives the sweeper.
+  // One thread runs `io`, which outlives the sweeper.
   explicit Sweeper(boost::asio::io_context* io);
   Sweeper(const Sweeper&) = delete;
   Sweeper& operator=(const Sweeper&) = delete;
 
   void Begin(Sweep sweep);
-  // Sweeps no more; waits for a sweep under way. REQUIRES: not called on io's thread.
+  // Ends sweeping; waits for a running sweep. REQUIRES: not called on io's thread.
   void End();
-  // Sweeps after `delay`, instead of when it was to be. Any thread; does not block.
+  // Sweeps after `delay`, instead of the planned time. Any thread; does not block.
   void Arm(Clock::duration delay);
 
  private:
@@ -42,7 +42,7 @@ class SweepTimer {
  public:
   // As Sweeper. limit 0: the queue watches nothing.
   SweepTimer(boost::asio::io_context* io, std::chrono::milliseconds limit);
-  ~SweepTimer() { sweeper_.End(); }  // REQUIRES: nothing watched
+  ~SweepTimer() { sweeper_.End(); }  // REQUIRES: nothing is watched
 
   ExpiryQueue& queue() { return queue_; }
 

@@ -24,12 +24,12 @@
 namespace eris::server {
 namespace {
 
-// A configuration is read into memory whole.
+// A configuration is read into memory completely.
 constexpr size_t kConfigFileBytesMax = 1 << 20;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// "4 GiB", "64KiB", "1048576", "1 TiB". nullopt: not a byte count, or beyond 64 bits.
+// For example "4 GiB", "64KiB", "1048576", "1 TiB". nullopt: not a byte count, or beyond 64 bits.
 std::optional<uint64_t> ParseBytes(absl::string_view text) {
   uint64_t unit = 1;
   if (absl::ConsumeSuffix(&text, "KiB")) {
@@ -86,7 +86,7 @@ std::string Print(const toml::node& value) {
   return out.str();
 }
 
-// Each Assign puts a TOML value into its field, or says what is wrong with it.
+// Each Assign puts a TOML value into its field, or returns the error.
 absl::Status Assign(const Text& text, const toml::node& value, ServerConfig* config) {
   const auto* string = value.as_string();
   if (string == nullptr) return Wrong(Print(value), "a text in quotes");
@@ -153,15 +153,15 @@ absl::Status Assign(const Number& number, const toml::node& value, ServerConfig*
 }
 
 absl::Status Assign(const Real& real, const toml::node& value, ServerConfig* config) {
-  const std::optional<double> number = value.value<double>();  // of an integer, too
+  const std::optional<double> number = value.value<double>();  // converts an integer too
   if (!number || value.is_string() || value.is_boolean()) return Wrong(Print(value), "a number");
   ERIS_RETURN_IF_ERROR(CheckReal(real, *number));
   real.field(*config) = *number;
   return absl::OkStatus();
 }
 
-// Each Read puts what a command line says into `out`, as the TOML value that it would be. Text that
-// is none becomes a text, which Assign refuses with the reason.
+// Each Read converts the text of a command line to a TOML value in `out`. Invalid text becomes a
+// TOML string, which Assign refuses with the reason.
 void Read(const Text&, absl::string_view text, toml::array& out) {
   out.push_back(std::string(text));
 }

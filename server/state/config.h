@@ -1,4 +1,4 @@
-// What `eris serve` is configured with: defaults, then a TOML file, then the environment, then the
+// The configuration of `eris serve`: defaults, then a TOML file, then the environment, then the
 // command line. One table in config.cc has every option; all of these, --print-config and
 // docs/guide/configuration.md come from it. First stage of the server; nothing here runs once it
 // serves. Any thread, no state.
@@ -10,8 +10,8 @@
 //   [balancer]
 //   threshold = 0.2
 //
-// Every key has the name of its field; so have its flag, --memory-limit-bytes, and its environment
-// variable, ERIS_MEMORY_LIMIT_BYTES (of the balancer --balancer-..., ERIS_BALANCER_...). Byte
+// Every key has the name of its field; so do its flag, --memory-limit-bytes, and its environment
+// variable, ERIS_MEMORY_LIMIT_BYTES (for the balancer --balancer-..., ERIS_BALANCER_...). Byte
 // counts are integers or text with KiB, MiB or GiB.
 #ifndef ERIS_SERVER_STATE_CONFIG_H_
 #define ERIS_SERVER_STATE_CONFIG_H_
@@ -31,37 +31,37 @@ struct ServerConfig {
   // The program's version, printed when it begins to serve. Cannot be set in the file.
   std::string version;
 
-  // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default does not leave the
-  // machine: there is no authentication.
+  // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default is local to the
+  // machine, because there is no authentication.
   std::string listen = "127.0.0.1:7411";
-  // When not empty, the port (or the address of a Unix socket) is written to this file once calls
-  // are answered; the file appears whole or not at all.
+  // If not empty, the port (or the address of a Unix socket) is written to this file once calls are
+  // answered; the file appears complete or not at all.
   std::string port_file;
 
-  // How long calls under way may go on after SIGTERM before they get UNAVAILABLE. Up to an hour.
+  // How long running calls may continue after SIGTERM before they get UNAVAILABLE. Up to an hour.
   uint32_t drain_timeout_ms = 10'000;
   // The load is written to stderr this often; 0: never. At least 100 otherwise.
   uint32_t sample_interval_ms = 0;
 
   // A unary data call, or one request of a stream, that takes longer is answered DEADLINE_EXCEEDED,
-  // also when the client has set no deadline. 0: no limit. Up to a day.
+  // even if the client has set no deadline. 0: no limit. Up to a day.
   uint32_t call_ms_max = 60'000;
   // A client that does not read an answer or a chunk for this long loses its call, which gets
   // RESOURCE_EXHAUSTED. 0: no limit. Up to a day.
   uint32_t stall_ms_max = 30'000;
-  // The snapshot of a scan of a table whose stream has broken is kept for this long, so that the
-  // client can go on behind what it has. 0: not at all. Up to a day.
+  // If the stream of a table scan has broken, its snapshot is kept for this long, so that the
+  // client can continue. 0: not at all. Up to a day.
   uint32_t scan_resume_ms = 30'000;
 
-  // A batch of kBatchKeysMax keys and values takes 16 MiB; of two-part keys with values and
-  // expected ones 32 MiB and some bytes. Between 64 KiB and 1 GiB. 0: an eighth of
+  // A batch of kBatchKeysMax keys and values takes 16 MiB; with two-part keys, values and expected
+  // values slightly more than 32 MiB. Between 64 KiB and 1 GiB. 0: an eighth of
   // in_flight_bytes_max, between 2 MiB and 40 MiB.
   uint64_t receive_message_bytes_max = 0;
-  // Requests and their answers that all calls together may hold; beyond it RESOURCE_EXHAUSTED.
-  // Writes hold at most three quarters, so that reads find room. At least 1 MiB. 0: the share of
-  // the process's memory that the engine leaves for it (MemoryPlan::caller_bytes).
+  // Memory limit for requests and answers of all calls together; beyond it RESOURCE_EXHAUSTED.
+  // Writes get at most three quarters, so that reads have room. At least 1 MiB. 0: the share of the
+  // process's memory that the engine leaves for it (MemoryPlan::caller_bytes).
   uint64_t in_flight_bytes_max = 0;
-  // Calls at once on one connection; further ones wait in the client. Between 1 and 65536.
+  // Concurrent calls on one connection; further ones wait in the client. Between 1 and 65536.
   uint32_t calls_per_connection_max = 1024;
   // Headers of a call. Between 1 KiB and 1 MiB.
   uint32_t metadata_bytes_max = 16u << 10;
@@ -69,19 +69,19 @@ struct ServerConfig {
   // quarter of in_flight_bytes_max. Between 1 and 4096; at least 64 KiB.
   uint32_t stream_requests_max = 64;
   uint64_t stream_bytes_max = 64u << 20;
-  // Threads that run gRPC's callbacks. 0: as many as network_cores, or as the process may use cores
-  // where none are kept. Up to 16; gRPC has no more. Fewer make small requests cheaper, and let
-  // them wait longer behind large ones.
+  // Threads that run gRPC's callbacks. 0: as many as network_cores, or if that is 0 as many as
+  // cores that the process may use. Up to 16; gRPC has no more. Fewer make small requests cheaper,
+  // but let them wait longer behind large ones.
   uint32_t callback_threads = 0;
-  // A silent connection is asked for a sign of life after this time, and closed when none comes
-  // within keepalive_timeout_ms. Both between one second and a day.
+  // A silent connection is probed after this time, and closed if there is no response within
+  // keepalive_timeout_ms. Both between one second and a day.
   uint32_t keepalive_interval_ms = 60'000;
   uint32_t keepalive_timeout_ms = 20'000;
-  // A client that sends pings more often than this is told to go away. Between 0 and a day.
+  // A client that sends pings more often than this is disconnected. Between 0 and a day.
   uint32_t client_ping_interval_ms_min = 10'000;
 
-  // What the engine is opened with: section [engine]; and [balancer], whose limits are checked here
-  // as those of [server].
+  // The engine's options: section [engine]; and [balancer], whose limits are checked here like
+  // those of [server].
   Options engine;
 };
 
@@ -94,11 +94,11 @@ absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
 // The same from a file. Errors also: NotFound, PermissionDenied or Unavailable (it cannot be read).
 absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config);
 
-// Checks the limits stated above, for values that came from elsewhere than a file. The engine
-// checks its own options when it opens. Errors: InvalidArgument (names field, value and limits).
+// Checks the limits stated above, for values that are not from a file. The engine checks its own
+// options when it opens. Errors: InvalidArgument (names field, value and limits).
 absl::Status ValidateConfig(const ServerConfig& config);
 
-// Every key with its value in `config` and its meaning, as a TOML file.
+// Every key with its value in `config` and its description, as a TOML file.
 std::string ConfigText(ServerConfig config);
 
 // One row of the table of options.
@@ -108,17 +108,17 @@ struct ConfigOption {
   std::string flag;                  // "--memory-limit-bytes"
   std::string alias;                 // a shorter name of the flag, "--memory-limit", or empty
   std::string variable;              // "ERIS_MEMORY_LIMIT_BYTES"
-  std::string type;                  // "BYTES": what stands for a value in help texts
-  std::vector<std::string> choices;  // of a type that has few values
+  std::string type;                  // placeholder of the value in help texts, e.g. "BYTES"
+  std::vector<std::string> choices;  // for a type with few values
   std::string limits;                // "1 to 4096", or empty
   std::string standard;              // the default
   std::string meaning;
 };
 const std::vector<ConfigOption>& ConfigOptions();
 
-// Sets an option to what a command line or the environment says: as in the file, but without
-// quotes, and lists as 0,2,4. `source` names the place in messages. On an error `config` is
-// unchanged. Errors: InvalidArgument (names source, key, value and limits).
+// Sets an option from a command line or the environment: as in the file, but without quotes, and
+// lists as 0,2,4. `source` names the place in messages. On an error `config` is unchanged. Errors:
+// InvalidArgument (names source, key, value and limits).
 absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,
                        ServerConfig* config);
 

@@ -1,5 +1,5 @@
-// The table of every option: where it is in a ServerConfig, what values it takes, and what it
-// means. Inside config.h's sources only. Any thread, no state.
+// The table of all options: their field in a ServerConfig, their possible values, and their
+// description. Inside config.h's sources only. Any thread, no state.
 #ifndef ERIS_SERVER_STATE_CONFIG_SETTINGS_H_
 #define ERIS_SERVER_STATE_CONFIG_SETTINGS_H_
 
@@ -23,7 +23,7 @@ inline constexpr uint64_t kMiB = 1 << 20;
 inline constexpr uint64_t kGiB = 1 << 30;
 inline constexpr uint64_t kDayMs = 24u * 3600 * 1000;
 inline constexpr uint64_t kNoLimit =
-    std::numeric_limits<int64_t>::max();  // TOML's integers end there
+    std::numeric_limits<int64_t>::max();  // the limit of TOML's integers
 
 // One key of the file. `field` finds its place in a ServerConfig.
 template <class T>
@@ -37,7 +37,7 @@ struct Flag {
 };
 // One of an enum's values, by name.
 struct Choice {
-  std::vector<absl::string_view> names;  // names[i] is value i's
+  std::vector<absl::string_view> names;  // names[i] is the name of value i
   std::function<size_t(ServerConfig&)> get;
   std::function<void(ServerConfig&, size_t)> set;
 };
@@ -49,7 +49,7 @@ struct Number {
   uint64_t min;
   uint64_t max;
   bool bytes = false;     // may be text with a unit
-  bool zero_too = false;  // 0 means "none" or "automatic", below min
+  bool zero_too = false;  // 0 is also allowed, and means "none" or "automatic"
 };
 struct Real {
   Field<double> field;
@@ -66,7 +66,7 @@ struct Setting {
 
 // In the order in which they are shown.
 const std::vector<Setting>& Settings();
-// nullptr: there is none.
+// nullptr: there is no such option.
 const Setting* FindSetting(absl::string_view section, absl::string_view key);
 
 inline uint64_t ValueOf(const Number& number, ServerConfig& config) {

@@ -1,4 +1,4 @@
-// The options as text: the file that shows a configuration, the documentation's table.
+// The options as text: the file for a configuration, the documentation's table.
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,7 +14,7 @@
 namespace eris::server {
 namespace {
 
-// The value of a setting, as the file has it.
+// The value of a setting, as in the file.
 std::string TextOf(const Setting& setting, ServerConfig& config) {
   if (const auto* text = std::get_if<Text>(&setting.kind)) return Quoted(text->field(config));
   if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
@@ -32,7 +32,7 @@ std::string TextOf(const Setting& setting, ServerConfig& config) {
   return absl::StrCat(ValueOf(std::get<Number>(setting.kind), config));
 }
 
-// "64 KiB" where that is exact.
+// For example "64 KiB" if that is exact.
 std::string BytesText(uint64_t bytes) {
   if (bytes > 0 && bytes % kGiB == 0) return absl::StrCat(bytes / kGiB, " GiB");
   if (bytes > 0 && bytes % kMiB == 0) return absl::StrCat(bytes / kMiB, " MiB");

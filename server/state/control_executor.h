@@ -1,6 +1,6 @@
-// Threads for calls that may block in the engine, so that gRPC's few stay free for data calls: one
-// for creating, dropping, listing and statistics; others for calls that move ranges, which may take
-// long. Any thread.
+// Threads for calls that may block in the engine, so that gRPC's few threads stay free for data
+// calls: one for creating, dropping, listing and statistics; others for calls that move ranges,
+// which may take long. Any thread.
 #ifndef ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 #define ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 
@@ -17,17 +17,17 @@ class ControlExecutor {
  public:
   static constexpr uint32_t kWaitingMax = 1024;
 
-  // Calls that move ranges at once: of different objects, since those of one take turns.
+  // Concurrent calls that move ranges, of different objects, since those of one object take turns.
   static constexpr size_t kMovesAtOnce = 16;
 
   explicit ControlExecutor(size_t threads) : pool_(threads) {}
   ~ControlExecutor() { pool_.join(); }
 
-  // Runs `work` after what was posted before has begun. False, and `work` is dropped, when
-  // kWaitingMax wait already.
+  // Runs `work` after everything posted before has begun. False, and `work` is dropped, if
+  // kWaitingMax are waiting already.
   template <class Work>
   [[nodiscard]] bool TryPost(Work work) {
-    // relaxed: a count that bounds the queue; the queue itself synchronises.
+    // relaxed: a count that limits the queue; the queue itself synchronizes.
     if (waiting_.fetch_add(1, std::memory_order_relaxed) >= kWaitingMax) {
       waiting_.fetch_sub(1, std::memory_order_relaxed);
       return false;

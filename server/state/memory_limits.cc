@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kKiB = 1 << 10;
 constexpr uint64_t kMiB = 1 << 20;
-// What a message may have besides its columns, so that batches of round sizes fit round limits.
+// Bytes of a message besides its columns, so that batches of round sizes fit round limits.
 constexpr uint64_t kNamesBytes = 64 * kKiB;
 
 }  // namespace
@@ -42,8 +42,9 @@ ArrivalPlaces PlacesFor(const ServerConfig& config, const MemoryPlan& plan,
 }
 
 AllocatorTuning TuningFor(uint64_t process_bytes) {
-  // Messages of half a megabyte would be mapped and unmapped one by one, and page faults be the top
-  // symbol: keeping their memory is worth 40-75 % there. 32 MiB is the most that glibc takes.
+  // Otherwise messages of half a megabyte would be mapped and unmapped one by one, and page faults
+  // would dominate the profile: keeping their memory gains 40-75 % there. 32 MiB is glibc's
+  // maximum.
   return {
       .map_threshold_bytes =
           static_cast<int>(std::clamp(process_bytes / 512, 128 * kKiB, 32 * kMiB)),
@@ -54,7 +55,7 @@ AllocatorTuning TuningFor(uint64_t process_bytes) {
 void TuneAllocator(const AllocatorTuning& tuning) {
   mallopt(M_MMAP_THRESHOLD, tuning.map_threshold_bytes);
   mallopt(M_TRIM_THRESHOLD, tuning.trim_threshold_bytes);
-  // The library's own bound is eight for each cpu.
+  // The library's own limit is eight per cpu.
   if (tuning.arenas_max < 8 * sysconf(_SC_NPROCESSORS_ONLN)) {
     mallopt(M_ARENA_MAX, tuning.arenas_max);
   }

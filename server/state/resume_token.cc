@@ -17,7 +17,7 @@ namespace {
 constexpr uint8_t kForm = 4;
 constexpr uint8_t kOlderForms[] = {1, 2, 3, 65};
 
-// Shows which server made a token without showing the seed that signs it.
+// Identifies the server that made a token, without revealing the seed of its checksum.
 uint64_t ServerId(uint64_t seed) { return XXH3_64bits_withSeed("eris", 4, seed); }
 
 template <class T>

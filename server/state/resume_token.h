@@ -1,7 +1,7 @@
-// What a client gives back to go on with a scan behind a chunk: the object's id, the lease of the
-// scan's snapshot if it has one, a fingerprint of the query and the engine's own place in the
-// object, with a checksum that only this server's process can have made. The checksum guards
-// against damage and mix-ups, not against an attacker: whoever may scan could ask for the same rows
+// The token with which a client continues a scan after a chunk: the object's id, the lease of the
+// scan's snapshot if it has one, a fingerprint of the query and the engine's own position in the
+// object, with a checksum that only this server's process can make. The checksum protects against
+// damage and mistakes, not against an attacker: a client that may scan could ask for the same rows
 // directly. Any thread.
 //
 //   0      1           9        13      21            29
@@ -9,7 +9,7 @@
 //   | form | server id | object | lease | fingerprint | place ... | checksum |
 //   +------+-----------+--------+-------+-------------+-----------+----------+
 //     u8     u64         u32      u64     u64                       u64, of all before
-// Forms 1 to 3 were of indexes, and form 65 of tables.
+// Forms 1 to 3 were used for indexes, and form 65 for tables.
 #ifndef ERIS_SERVER_STATE_RESUME_TOKEN_H_
 #define ERIS_SERVER_STATE_RESUME_TOKEN_H_
 
@@ -26,7 +26,7 @@ namespace eris::server {
 
 struct ResumePoint {
   ObjectId object{};
-  uint64_t lease = 0;  // of snapshot_leases.h; 0: the scan goes on in a new snapshot
+  uint64_t lease = 0;  // from snapshot_leases.h; 0: the scan continues in a new snapshot
   uint64_t fingerprint = 0;
   std::string place{};  // Chunk::resume
   friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
@@ -39,11 +39,11 @@ class ResumeTokenCodec {
   // Every place that the engine can give has a token: what is encoded is decoded.
   static constexpr size_t kTokenBytesMax = kHeadBytes + kResumeBytesMax + kChecksumBytes;
 
-  // `seed` is drawn at random by each server process.
+  // Each server process chooses `seed` at random.
   explicit ResumeTokenCodec(uint64_t seed) : seed_(seed) {}
 
   std::string Encode(const ResumePoint& point) const;
-  // Errors: InvalidArgument (wrong form or length, of another server, damaged).
+  // Errors: InvalidArgument (wrong form or length, a token of another server, damaged).
   absl::StatusOr<ResumePoint> Decode(absl::string_view token) const;
 
  private:

@@ -1,4 +1,5 @@
-// What all calls of one server share. Built before the first call and destroyed after the last.
+// The state that all calls of one server share. Built before the first call and destroyed after the
+// last.
 #ifndef ERIS_SERVER_STATE_SERVER_STATE_H_
 #define ERIS_SERVER_STATE_SERVER_STATE_H_
 
@@ -18,12 +19,13 @@
 
 namespace eris::server {
 
-// Calls of one request arrive apart: reads and scans wait for no write that arrives slowly, and an
-// operator's calls for neither. Writes may hold less of the byte budget.
+// Calls with one request arrive in separate groups: reads and scans do not wait for a slowly
+// arriving write, and an operator's calls wait for neither. Writes get a smaller part of the byte
+// budget.
 enum class CallWay { kRead, kWrite, kControl };
 
 struct ServerState {
-  // `io` carries the timers: run by one thread, outlives the state.
+  // `io` runs the timers: one thread runs it, and it outlives the state.
   ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
               uint64_t token_seed, ArrivalPlaces arriving = {})
       : config(config_in),
@@ -47,7 +49,7 @@ struct ServerState {
   ArrivalGate control_arriving;
   SessionPool sessions;
   ResumeTokenCodec tokens;
-  LeaseTimer lease_timer;  // of snapshots that clients hold
+  LeaseTimer lease_timer;  // for snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
   ControlExecutor control{1};
@@ -61,13 +63,13 @@ struct ServerState {
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 
-// What a call, or a stream's request, gets that has taken longer than config.call_ms_max.
+// The status of a call, or a stream's request, that has taken longer than config.call_ms_max.
 absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
 
-// Takes `bytes` of the budget. Writes together may hold only their share. Empty: there is no room.
+// Takes `bytes` of the budget. Writes together get only their part. Empty: there is no room.
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
 
-// What a call gets for which the budget has no room.
+// The status of a call for which the budget has no room.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);
 
 // The same for the byte strings of an answer.

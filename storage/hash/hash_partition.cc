@@ -12,7 +12,7 @@
 
 namespace eris::storage {
 
-// Keys that run together, gathered from one or several parts.
+// Keys that are executed together, gathered from one or several parts.
 struct HashPartition::Group {
   uint32_t count = 0;
   uint64_t keys[kHashGroupMax];
@@ -65,7 +65,7 @@ void HashPartition::Execute(const Batch& batch) {
         *state_out = ExecuteLeaving(operation, key, value_in, value_out);
         continue;
       }
-      // The request's columns lie in another core's cache: they come while the table is searched.
+      // The request's columns are in another core's cache: fetch them while the table is searched.
       __builtin_prefetch(state_out, 1);
       if (operation == Operation::kLookup) __builtin_prefetch(value_out, 1);
       const uint32_t at = group.count++;
@@ -96,7 +96,7 @@ void HashPartition::Run(Operation operation, Group& group) {
     case Operation::kAdd:
     case Operation::kPutRows:
     case Operation::kLookupRows:
-      ERIS_CHECK(false);  // Execute has sent them elsewhere, or no session sends them
+      ERIS_CHECK(false);  // Execute handles them elsewhere, or no session sends them
       break;
   }
   group.count = 0;
@@ -104,7 +104,7 @@ void HashPartition::Run(Operation operation, Group& group) {
 
 namespace {
 
-// An absent key's element gets its own value: no branch on what was found.
+// An absent key's element keeps its own value: no branch on the result.
 void AnswerLookup(const uint64_t* value, uint32_t absent, uint64_t* value_out,
                   KeyState* state_out) {
   *value_out = *(absent != 0 ? value_out : value);
@@ -113,8 +113,8 @@ void AnswerLookup(const uint64_t* value, uint32_t absent, uint64_t* value_out,
 static_assert(static_cast<uint32_t>(KeyState::kPresent) ==
               static_cast<uint32_t>(KeyState::kAbsent) + 1);
 
-// The request's columns lie in another core's cache: they come while the table is searched. A line
-// at a time where the positions lie close together, as they mostly do.
+// The request's columns are in another core's cache: fetch them while the table is searched.
+// Fetches line by line if the positions are close together, as they mostly are.
 void FetchColumns(const BatchPart& part, const uint32_t* positions) {
   const uint32_t first = positions[0];
   const uint32_t span = positions[kHashGroupMax - 1] - first;

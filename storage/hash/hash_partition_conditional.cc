@@ -1,6 +1,5 @@
-// HashPartition's conditional writes. The buckets of a group are fetched side by side, then each
-// key is decided in the order of the batch, so that it sees what the keys before it have made of
-// it.
+// HashPartition's conditional writes. The buckets of a group are fetched in parallel. Then each key
+// is decided in the order of the batch, so that it sees the effect of the keys before it.
 #include <cstdint>
 
 #include "base/check.h"
@@ -9,7 +8,7 @@
 
 namespace eris::storage {
 
-// Keys that run together, gathered from one or several parts.
+// Keys that are executed together, gathered from one or several parts.
 struct HashPartition::ConditionalGroup {
   struct From {
     const BatchPart* part;
@@ -29,7 +28,7 @@ void HashPartition::ExecuteConditional(const Batch& batch) {
         WriteLeaving(batch.operation, part, i);
         continue;
       }
-      // The request's columns lie in another core's cache: they come beside the buckets.
+      // The request's columns are in another core's cache: fetch them together with the buckets.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       __builtin_prefetch(part.values_out + part.positions[i], 1);
       group.keys[group.count] = part.keys[i];
@@ -48,7 +47,7 @@ void HashPartition::RunConditional(Operation operation, ConditionalGroup& group)
   for (uint32_t i = 0; i < group.count; ++i) {
     const auto [part, index] = group.from[i];
     const uint64_t key = group.keys[i];
-    // A key that was absent may have come since, and one that was there may have moved.
+    // An absent key may have been inserted since, and a present one may have moved.
     const bool stale = table_.moves() != moves || (inserted && found[i] == nullptr);
     uint64_t* const value = stale ? table_.Find(key) : found[i];
     ConditionalWrite write = Decide(operation, value, *part, index);

@@ -1,4 +1,4 @@
-// How rows leave a hash partition, and how they enter it.
+// Moving rows out of a hash partition, and into it.
 #include <algorithm>
 #include <limits>
 #include <new>
@@ -14,7 +14,7 @@
 namespace eris::storage {
 namespace {
 
-// Rows that a walk reads at a time.
+// Rows that a walk reads at once.
 constexpr uint32_t kMovedRun = 256;
 constexpr uint64_t kLastHash = std::numeric_limits<uint64_t>::max();
 
@@ -26,7 +26,7 @@ uint64_t* HashPartition::FindLeaving(uint64_t key) {
 }
 
 bool HashPartition::InsertLeaving(uint64_t key, uint64_t value) {
-  // A new row goes where it need not be moved again.
+  // Put a new row where it need not move again.
   if (leaving_->given_up) return table_.Upsert(key, value) != KeyState::kNoMemory;
   return leaving_->rows.Upsert(key, value) != UpsertResult::kNoMemory;
 }
@@ -77,7 +77,7 @@ absl::StatusOr<bool> HashPartition::WalkLeaving(uint32_t rows_max) {
     for (uint32_t i = 0; i < read; ++i) {
       if (!leaving_->range.ContainsU64(keys[i])) continue;
       if (leaving_->rows.Upsert(keys[i], values[i]) == UpsertResult::kNoMemory) {
-        leaving_->walk = before;  // it finds the rows that are still there again
+        leaving_->walk = before;  // it then finds the remaining rows again
         return NoMemory("prepare the rows that are to leave");
       }
       table_.Erase(keys[i]);
@@ -127,7 +127,7 @@ absl::Status HashPartition::Lend(const Range& leaving, End from, const ChunkLimi
 bool HashPartition::Forget(const SnapshotView& snapshots, uint32_t rows_max) {
   if (!loan_.out()) return Maintain(snapshots, rows_max);
   const bool more = loan_.Forget(leaving_->rows, rows_max);
-  // All of the last chunk's rows have been cut off: there are no others.
+  // All of the last chunk's rows have been cut off: there are no others left.
   if (leaving_->range.Empty()) leaving_.reset();
   return more;
 }

@@ -7,7 +7,7 @@
 namespace eris::storage {
 
 HashTable::HashTable(memory::LocalCache& cache, uint64_t seed) : cache_(&cache), mix_(seed) {
-  // The marker of a half is the first small number whose hash lies in the other one.
+  // The marker of a half is the smallest number whose hash lies in the other half.
   for (const uint64_t half : {0, 1}) {
     uint64_t key = 0;
     while (mix_(key) >> 63 == half) ++key;

@@ -1,23 +1,23 @@
 // The hash table behind a partition of a hash object: u64 -> u64, keys in the order of a seeded
 // hash. A directory by the hash's high bits over segments (hash_table_segment.h) that grow, split
-// and merge one at a time: extendible hashing. A look-up reads the directory, which stays in the
+// and merge one at a time: extendible hashing. A lookup reads the directory, which stays in the
 // core's cache, and then almost always one cache line. Single-threaded: no thread, no latch. Paper:
 // ERIS 3.1.
 //
 //   hash = Mix(key)    high bits -> directory_ -> SegmentRef -> bucket by the bits that follow
 //
-// The longest pause of one write: a segment of at most 3,342 rows (63,936 bytes) is copied into one
-// or two new ones. Beside it, once per doubling of the table, the directory is copied: 12 bytes per
-// 2,000 rows or so (96 KiB at 16 million rows, 6 MiB at a thousand million). An erase copies at
-// most two segments that fit into one, or the directory back. Nothing ever walks the table but
-// Clear. (Keys chosen by somebody who knows the seed may make segments of up to 125,120 bytes.)
+// The longest pause of one write copies a segment of at most 3,342 rows (63,936 bytes) into one or
+// two new ones. In addition, once per doubling of the table, the directory is copied: 12 bytes per
+// about 2,000 rows (96 KiB at 16 million rows, 6 MiB at a thousand million). An erase copies at
+// most two segments that fit into one, or the directory back. Only Clear walks the whole table. (A
+// client that knows the seed could choose keys that make segments of up to 125,120 bytes.)
 //
-// Memory comes from the AEU's cache alone; a table with a row has 1,056 bytes. All segments grow
-// and split at about the same number of rows, so the fill swings with it: 21.0 to 27.6 bytes per
-// row, 16 of which are the row, measured at every 16 K random rows from 1 to 34 million; the
-// manager held 24 to 34 then, and up to 37 below two million, where all segments are split at once.
-// The directory never has more than 32 entries per segment: keys chosen by somebody who knows the
-// seed are refused as if memory had run out.
+// All memory comes from the AEU's cache; a table with one row takes 1,056 bytes. All segments grow
+// and split at about the same number of rows, so the memory per row oscillates: 21.0 to 27.6 bytes,
+// of which the row takes 16 (measured at every 16 K random rows from 1 to 34 million). The manager
+// then held 24 to 34 bytes per row, and up to 37 below two million rows, when all segments split at
+// the same time. The directory has at most 32 entries per segment: keys that would need more, which
+// only a client that knows the seed could choose, are refused as if memory had run out.
 #ifndef ERIS_STORAGE_HASH_HASH_TABLE_H_
 #define ERIS_STORAGE_HASH_HASH_TABLE_H_
 
@@ -33,14 +33,14 @@
 
 namespace eris::storage {
 
-// Keys that FindGroup takes at a time. Measured at 16 M sparse keys, groups of 8, 16, 32, 64, 128,
-// 256, 384 and 512, in M keys/s: 19, 28, 42, 64, 77, 82, 88 and 81. More than 256 lines would crowd
-// an L1 cache of 32 KiB.
+// Keys that FindGroup takes at once. Measured at 16 M sparse keys with groups of 8, 16, 32, 64,
+// 128, 256, 384 and 512, in M keys/s: 19, 28, 42, 64, 77, 82, 88 and 81. More than 256 lines would
+// crowd an L1 cache of 32 KiB.
 inline constexpr uint32_t kHashGroupMax = 256;
-// How far ahead of a write Ingest fetches its bucket.
+// How many rows ahead of a write Ingest fetches the bucket.
 inline constexpr uint32_t kHashAhead = 64;
 
-// Where a walk over a table goes on: a hash, so that it outlives every write.
+// Where a walk over a table continues: a hash, so that it stays valid across writes.
 struct HashCursor {
   uint64_t next_hash = 0;
   bool done = false;
@@ -59,57 +59,56 @@ class HashTable {
   memory::LocalCache& cache() const { return *cache_; }
 
   // Stores key -> value: kAbsent (inserted), kPresent (replaced, which needs no memory) or
-  // kNoMemory: nothing has changed.
+  // kNoMemory (nothing has changed).
   [[nodiscard]] KeyState Upsert(uint64_t key, uint64_t value) {
     return UpsertHashed(mix_(key), key, value);
   }
-  // Never needs memory: where a smaller segment cannot be had, the larger one stays. True when the
+  // Never needs memory: if a smaller segment cannot be allocated, the larger one stays. True if the
   // key was there.
   bool Erase(uint64_t key) { return EraseHashed(mix_(key), key); }
   std::optional<uint64_t> Lookup(uint64_t key) const {
     const uint64_t* const value = Find(key);
     return value == nullptr ? std::nullopt : std::optional<uint64_t>(*value);
   }
-  // Where the key's value stands, for reading and replacing; nullptr: the key is not there. Good
-  // while moves() is the same.
+  // The location of the key's value, for reading and replacing; nullptr: the key is absent. Valid
+  // while moves() is unchanged.
   uint64_t* Find(uint64_t key) const { return FindHashed(mix_(key), key); }
 
-  // Another number as soon as a row may have moved that is still there: what was found before is
-  // then good no longer.
+  // Changes whenever an existing row may have moved: locations found before are then invalid.
   uint64_t moves() const { return moves_; }
 
-  // Looks up `count` keys side by side: the buckets of all are fetched before the first one is
-  // searched. values[i] is where the value of keys[i] stands, for reading and replacing, nullptr
-  // where the key is not there; good while moves() is the same. Shapes: `count` keys and values, at
-  // most kHashGroupMax; any order, duplicates allowed.
+  // Looks up `count` keys in parallel: fetches the buckets of all before it searches the first one.
+  // values[i] is the location of the value of keys[i], for reading and replacing, or nullptr if the
+  // key is absent; valid while moves() is unchanged. Shapes: `count` keys and values, at most
+  // kHashGroupMax; any order, duplicates allowed.
   void FindGroup(const uint64_t* keys, uint32_t count, uint64_t** values) const;
 
-  // FindGroup for a caller that takes the answers as they come: visit(i, value, absent) for
-  // keys[i], where absent is 0 or 1 and `value`, where it is 0, where the value stands. A key that
-  // is sought in several buckets is visited for each, absent until the last one; other keys come
-  // between. REQUIRES: !empty().
+  // FindGroup for a caller that processes the answers as they come. Calls visit(i, value, absent)
+  // for keys[i]; absent is 0 or 1, and if it is 0, `value` is the location of the value. A key that
+  // is searched in several buckets is visited for each, with absent 1 until the last one; other
+  // keys come between. REQUIRES: !empty().
   template <class Visit>
   void SearchGroup(const uint64_t* keys, uint32_t count, Visit visit) const;
 
-  // For batches of writes: the hash of a key whose bucket and segment are fetched without waiting
-  // for them. It is good for a call below at any time.
+  // For batches of writes: returns the hash of a key, and fetches its bucket and segment without
+  // waiting for them. The hash may be used for a call below at any time.
   uint64_t FetchToWrite(uint64_t key) const { return Fetch(key, 1); }
-  // Where a bucket is full, rows of the next one may have to move up.
+  // If a bucket is full, rows of the next one may have to move up.
   uint64_t FetchToErase(uint64_t key) const { return Fetch(key, 2); }
   [[nodiscard]] KeyState UpsertHashed(uint64_t hash, uint64_t key, uint64_t value);
   bool EraseHashed(uint64_t hash, uint64_t key);
   uint64_t* FindHashed(uint64_t hash, uint64_t key) const;
 
-  // Copies rows from the cursor on, at most `rows_max`, and moves it behind them. Each row that is
-  // there from the first call to the last comes exactly once, whatever is written in between; one
-  // that is written meanwhile comes once or not at all. Fewer than rows_max: there are no more, and
-  // the cursor is done. Costs O(rows_max) and at most the empty segments between.
+  // Copies at most `rows_max` rows from the cursor on, and moves the cursor behind them. A row that
+  // exists from the first call to the last is returned exactly once, whatever is written in
+  // between; a row written meanwhile is returned once or not at all. Fewer than rows_max: there are
+  // no more, and the cursor is done. Costs O(rows_max) plus at most the empty segments in between.
   uint32_t Read(HashCursor& cursor, uint64_t* keys, uint64_t* values, uint32_t rows_max) const;
 
   // Frees everything, walking the segments.
   void Clear();
-  // Forgets the content without walking or freeing: for an owner that drops the whole LocalCache
-  // next. The cache's used_bytes() is left as it was.
+  // Forgets the content without walking or freeing, for an owner that then drops the whole
+  // LocalCache. The cache's used_bytes() does not change.
   void Abandon();
 
  private:
@@ -134,7 +133,7 @@ class HashTable {
     return hash;
   }
   SegmentRef& EntryOf(uint64_t hash) const { return directory_[hash >> (64 - depth_)]; }
-  // A free slot's key in segments of hashes like `hash`: one that belongs to the other half.
+  // The key of a free slot in segments of hashes like `hash`: a key of the other half.
   uint64_t MarkerFor(uint64_t hash) const { return markers_[hash >> 63]; }
   static uint64_t DirectoryBytes(uint32_t depth) {
     return (sizeof(SegmentRef) + sizeof(uint32_t)) << depth;
@@ -147,7 +146,7 @@ class HashTable {
     depth_ = depth;
     counts_ = CountsOf(directory, depth);
   }
-  // The rows of the segment of `hash`, whose depth is given.
+  // The number of rows in the segment of `hash`, whose depth is given.
   uint32_t& RowsAt(uint64_t hash, uint32_t depth) const {
     return counts_[hash >> (64 - depth) << (depth_ - depth)];
   }
@@ -156,23 +155,24 @@ class HashTable {
   }
 
   Outcome Start();
-  // Makes room for `row`, and adds it. Unless kDone, nothing has changed.
+  // Makes room for `row`, and adds it. If the result is not kDone, nothing has changed.
   Outcome Grow(HashSegment* segment, const Row& row);
   Outcome Split(HashSegment* segment, const Row& row);
-  // After an erase has left few rows: merges the segment with its sibling, or makes it smaller.
+  // Called when an erase has left few rows: merges the segment with its sibling, or makes it
+  // smaller.
   void Shrink(HashSegment* segment);
-  // Whether the rows of both would have room in one, with a third to spare.
+  // Whether the rows of both would fit in one, with a third to spare.
   bool MayMerge(const HashSegment& segment, const HashSegment& sibling) const;
-  // REQUIRES: MayMerge. False: they are too close there, or there is no memory.
+  // REQUIRES: MayMerge. False: the rows would be too close together, or there is no memory.
   bool Merge(HashSegment* segment, HashSegment* sibling);
-  // A new segment of what belongs there of `a`, `b` (may be nullptr) and `row` (may be nullptr), of
-  // at least `size`, at most `size_max`.
+  // A new segment with the rows of `a`, `b` (may be nullptr) and `row` (may be nullptr) that belong
+  // there; its size is at least `size`, at most `size_max`.
   Outcome Build(const HashSegment* a, const HashSegment* b, const Row* row, uint64_t first_hash,
                 uint32_t depth, uint32_t size, uint32_t size_max, HashSegment** built);
-  // A directory of twice the entries; nullptr: refused.
+  // A directory with twice as many entries; nullptr: refused.
   SegmentRef* MakeDoubled() const;
   void HalveDirectory();
-  // Points the entries of the segment's hashes to it, and counts its rows.
+  // Points the entries of the segment's hashes to it, and sets its row count.
   void Install(const HashSegment* segment);
   void Free(HashSegment* segment) { cache_->Free(segment, segment->bytes()); }
 
@@ -183,7 +183,7 @@ class HashTable {
 
   // Owned by the AEU thread.
   SegmentRef* directory_ = nullptr;  // 2^depth_ entries; nullptr: the table is empty
-  uint32_t* counts_ = nullptr;       // behind it: a segment's rows, at its first entry
+  uint32_t* counts_ = nullptr;       // stored after it: a segment's row count, at its first entry
   uint32_t depth_ = 0;
   uint64_t size_ = 0;
   uint64_t segments_ = 0;
@@ -196,8 +196,8 @@ inline void HashTable::SearchGroup(const uint64_t* keys, uint32_t count, Visit v
   ERIS_DCHECK(directory_ != nullptr && count <= kHashGroupMax);
   Bucket* buckets[kHashGroupMax];
   uint64_t markers[kHashGroupMax];
-  // Probes whose bucket is on its way, oldest first: a ring, since one that has to go on to the
-  // next bucket queues up again behind the others.
+  // Probes whose bucket is being fetched, oldest first. It is a ring because a probe that must
+  // continue in the next bucket is queued again behind the others.
   uint32_t ring[kHashGroupMax];
   constexpr uint32_t kMask = kHashGroupMax - 1;
   static_assert((kHashGroupMax & kMask) == 0);
@@ -209,13 +209,14 @@ inline void HashTable::SearchGroup(const uint64_t* keys, uint32_t count, Visit v
     markers[i] = MarkerFor(hash);
     ring[i] = i;
   }
-  // A bucket is searched without a branch that depends on what it holds: it would be mispredicted
+  // A bucket is searched without a branch that depends on its content: that would be mispredicted
   // for one key in eight.
   for (uint32_t oldest = 0, end = count; oldest != end;) {
     const uint32_t i = ring[oldest++ & kMask];
     Bucket* const bucket = buckets[i];
     const uint32_t slot = bucket->Find(keys[i]);
-    const uint32_t absent = slot / kBucketRows;  // 1 or 0; the compiler makes a branch of a bool
+    // 1 or 0; with a bool the compiler generates a branch
+    const uint32_t absent = slot / kBucketRows;
     const uint32_t goes_on = absent & uint32_t{bucket->Full(markers[i])};
     visit(i, &bucket->values[slot], absent);
     buckets[i] = bucket + goes_on;

@@ -1,5 +1,5 @@
-// A walk over a whole hash table that verifies what its operations rely on. For tests and for
-// hunting faults: it costs a hash per row. Single-threaded.
+// Walks over a whole hash table and verifies the invariants of its operations. For tests and
+// debugging: it costs a hash per row. Single-threaded.
 #ifndef ERIS_STORAGE_HASH_HASH_TABLE_CHECK_H_
 #define ERIS_STORAGE_HASH_HASH_TABLE_CHECK_H_
 
@@ -10,10 +10,10 @@
 
 namespace eris::storage {
 
-// Verifies: each segment stands in the directory at all of its hashes and nowhere else; every row's
-// hash belongs to its segment, is found from its bucket on within kProbeBuckets, and is there once;
-// free slots stand behind used ones; the last bucket has a free slot; counts of rows, of segments
-// and of their depths. Errors: Internal, naming the first fault and its segment.
+// Verifies: the directory has each segment at all of its hashes and nowhere else. Every row's hash
+// belongs to its segment, is found from its bucket on within kProbeBuckets, and occurs once. Free
+// slots come after used ones. The last bucket has a free slot. The counts of rows, of segments and
+// of their depths are right. Errors: Internal, with the first fault and its segment.
 absl::Status CheckHashTable(const HashTable& table);
 
 class HashTableChecker {
@@ -30,9 +30,9 @@ class HashTableChecker {
     const uint64_t hash = table_.mix_(key);
     return table_.RowsAt(hash, table_.EntryOf(hash).depth());
   }
-  // What the blocks take of the cache, found by walking over them.
+  // The bytes of its blocks in the cache, found by walking over them.
   uint64_t BlockBytes() const;
-  // For figures.
+  // For statistics.
   uint64_t segments() const { return table_.segments_; }
   uint32_t depth() const { return table_.depth_; }
 

@@ -1,4 +1,4 @@
-// Reading many rows of a hash table: the batched look-up and the walk in the order of the hash.
+// Reading many rows of a hash table: the batched lookup and the walk in hash order.
 #include <algorithm>
 
 #include "base/check.h"
@@ -19,9 +19,9 @@ void HashTable::FindGroup(const uint64_t* keys, uint32_t count, uint64_t** value
 
 namespace {
 
-// Buckets whose rows a walk takes at a time.
+// Buckets whose rows a walk takes at once.
 constexpr uint32_t kHomesPerRun = 16;
-// They stand there or less than kProbeBuckets behind.
+// Rows are stored in their bucket or less than kProbeBuckets behind it.
 constexpr uint32_t kRunRowsMax = (kHomesPerRun + kProbeBuckets - 1) * kBucketRows;
 
 struct RunRow {
@@ -30,7 +30,7 @@ struct RunRow {
   uint64_t value;
 };
 
-// The rows of `segment` with hashes from `first` to `last`, which begin in the buckets
+// Gathers the rows of `segment` with hashes from `first` to `last`, which begin in the buckets
 // [home, home_end). Returns their number.
 uint32_t GatherRun(const HashSegment& segment, const HashMix& mix, uint64_t first, uint64_t last,
                    uint32_t home, uint32_t home_end, RunRow* rows) {
@@ -63,7 +63,8 @@ uint32_t HashTable::Read(HashCursor& cursor, uint64_t* keys, uint64_t* values,
     RunRow run[kRunRowsMax];
     uint32_t count = GatherRun(segment, mix_, cursor.next_hash, last, home, home_end, run);
     uint64_t done_to = last;
-    if (count > rows_max - rows) {  // then the lowest hashes, and the cursor stands between
+    // then take the lowest hashes, and leave the cursor between them
+    if (count > rows_max - rows) {
       std::sort(run, run + count, [](const RunRow& a, const RunRow& b) { return a.hash < b.hash; });
       count = rows_max - rows;
       done_to = run[count - 1].hash;

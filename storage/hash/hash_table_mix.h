@@ -1,15 +1,16 @@
-// The hash function of hash objects: 64 bits to 64 bits, one to one, with a seed per partition.
-// Any thread. Paper: ERIS 3.1.
+// The hash function of hash objects: 64 bits to 64 bits, one to one, with a seed per partition. Any
+// thread. Paper: ERIS 3.1.
 //
 // Two rounds of xorshift and multiplication with splitmix64's constants (its "variant 13" reaches
-// full avalanche), a secret word before each. Two multiplications, not one: after a single one,
-// dense and strided keys stay an arithmetic progression, which linear probing suffers from. The
-// secret words keep a client who does not know the seed from choosing keys that meet. Inline and
-// without tables or AES: about 3 ns in a chain, less than 1 ns side by side.
+// full avalanche), with a secret word before each. There are two multiplications because after a
+// single one dense and strided keys remain an arithmetic progression, which is bad for linear
+// probing. Because of the secret words, a client that does not know the seed cannot choose keys
+// that collide. Inline and without tables or AES: about 3 ns in a dependency chain, less than 1 ns
+// when independent.
 //
-// Only the high bits decide where a row goes (directory, then bucket), so the last xorshift, which
-// would repair the low ones, is left out. One to one means: distinct keys have distinct hashes, so
-// that rows have a total order in which a scan can go on.
+// Only the high bits decide the place of a row (directory, then bucket), so the last xorshift,
+// which would improve the low bits, is left out. Because the function is one to one, distinct keys
+// have distinct hashes, so rows have a total order in which a scan can continue.
 #ifndef ERIS_STORAGE_HASH_HASH_TABLE_MIX_H_
 #define ERIS_STORAGE_HASH_HASH_TABLE_MIX_H_
 

@@ -1,5 +1,5 @@
-// How a hash table follows its number of rows: one segment at a time, each step built beside what
-// it replaces and installed when nothing can fail any more.
+// How a hash table adapts to its number of rows: one segment at a time. Each step builds the new
+// segment first, and installs it when nothing can fail any more.
 #include <algorithm>
 
 #include "base/check.h"
@@ -8,7 +8,7 @@
 namespace eris::storage {
 
 HashTable::Outcome HashTable::Start() {
-  constexpr uint32_t kDepth = 1;  // two halves, so that each has the other's keys for markers
+  constexpr uint32_t kDepth = 1;  // two halves, so that each can use keys of the other as markers
   auto* directory = static_cast<SegmentRef*>(cache_->Allocate(DirectoryBytes(kDepth)));
   void* low = directory == nullptr ? nullptr : cache_->Allocate(kSegmentBytes[0]);
   void* high = low == nullptr ? nullptr : cache_->Allocate(kSegmentBytes[0]);
@@ -128,7 +128,7 @@ SegmentRef* HashTable::MakeDoubled() const {
 
 void HashTable::HalveDirectory() {
   auto* halved = static_cast<SegmentRef*>(cache_->Allocate(DirectoryBytes(depth_ - 1)));
-  if (halved == nullptr) return;  // the larger one serves as well
+  if (halved == nullptr) return;  // the larger one works too
   uint32_t* const counts = CountsOf(halved, depth_ - 1);
   for (uint64_t i = 0; i < uint64_t{1} << (depth_ - 1); ++i) {
     halved[i] = directory_[2 * i];
@@ -140,17 +140,17 @@ void HashTable::HalveDirectory() {
 
 void HashTable::Shrink(HashSegment* segment) {
   if (RowsOf(*segment) > 0 && RowsOf(*segment) >= segment->shrink_below) return;
-  // What has been tried in vain costs a copy each time: again with an eighth fewer rows.
+  // A failed attempt costs a copy each time: try again only with an eighth fewer rows.
   const auto put_off = [&] { segment->shrink_below = RowsOf(*segment) - RowsOf(*segment) / 8; };
   while (segment->depth > 1) {
     const uint64_t sibling_bit = uint64_t{1} << (64 - segment->depth);
     HashSegment* sibling = EntryOf(segment->first_hash ^ sibling_bit).segment();
     if (sibling->depth != segment->depth) break;
-    // Empty siblings merge without memory, so they do all the way up.
+    // Empty siblings merge without memory, so they merge all the way up.
     const bool empty = RowsOf(*segment) == 0 && RowsOf(*sibling) == 0;
     const uint64_t first_hash = segment->first_hash & ~sibling_bit;
     if (!MayMerge(*segment, *sibling)) break;
-    if (!Merge(segment, sibling)) return put_off();  // the two serve as well
+    if (!Merge(segment, sibling)) return put_off();  // the two segments work too
     if (!empty) return;
     segment = EntryOf(first_hash).segment();
   }
@@ -159,14 +159,14 @@ void HashTable::Shrink(HashSegment* segment) {
   HashSegment* built;
   if (Build(segment, nullptr, nullptr, segment->first_hash, segment->depth, size, segment->size - 1,
             &built) != Outcome::kDone) {
-    return put_off();  // the larger one serves as well
+    return put_off();  // the larger one works too
   }
   Install(built);
   Free(segment);
 }
 
 bool HashTable::MayMerge(const HashSegment& segment, const HashSegment& sibling) const {
-  // It is not split again at once.
+  // The limit leaves room, so that the result is not split again at once.
   return RowsOf(segment) + RowsOf(sibling) <= SegmentRowsMax(kSegmentSizeSplit) * 3 / 4;
 }
 

@@ -54,7 +54,8 @@ bool HashSegment::InsertAll(const HashSegment& from, const HashMix& mix) {
 
 void SegmentRef::EraseAt(Bucket* bucket, uint32_t slot, uint64_t marker, const HashMix& mix) const {
   Bucket* hole = bucket;
-  // While the hole's bucket is full, rows may have gone past it: the first that did moves in.
+  // While the hole's bucket is full, rows may have been placed behind it: the first such row moves
+  // in.
   while (hole->Full(marker)) {
     Bucket* from = hole;
     uint32_t from_slot = kBucketRows;

@@ -5,19 +5,19 @@
 //   block    HashSegment (64 B) | buckets at which hashes begin: `homes` | their overflow
 //   Bucket   key key key key value value value value
 //
-// A row stands in the bucket of its hash or, when that one is full, up to kProbeBuckets - 1 behind
-// it. Buckets are filled from slot 0; a free slot has the segment's marker for a key. The marker is
-// a key that belongs to the other half of the table, so that every key, 0 and ~0 too, is an
-// ordinary one and a slot needs no byte beside its 16. The last bucket never fills up: a search
-// needs no other end than a bucket with a free slot.
+// A row is stored in the bucket of its hash or, if that is full, up to kProbeBuckets - 1 behind it.
+// Buckets are filled from slot 0; a free slot has the segment's marker as its key. The marker is a
+// key of the other half of the table. So every key, also 0 and ~0, is an ordinary one, and a slot
+// needs only 16 bytes. The last bucket never fills up: every search ends at a bucket with a free
+// slot.
 //
-// Layouts compared at 16 M keys, groups of 256, fill 0.70 / 0.78 / 0.85, look-ups of keys that are
-// there in M/s: this one 90 / 85 / 73; three rows and 16 bytes of tags in a line 80 / 69 / 57; a
-// line of 8 keys before a line of 8 values 73 / 64 / 57; seven rows and tags in two lines 89 / 79
-// / 65. Keys that are not there, this one and three rows with tags: 66, 72 / 51, 51 / 32, 30.
+// Layouts compared at 16 M keys, groups of 256, fill 0.70 / 0.78 / 0.85. Lookups of present keys in
+// M/s: this one 90 / 85 / 73; three rows and 16 bytes of tags in a line 80 / 69 / 57; a line of 8
+// keys before a line of 8 values 73 / 64 / 57; seven rows and tags in two lines 89 / 79 / 65.
+// Absent keys, this one and three rows with tags: 66, 72 / 51, 51 / 32, 30.
 //
-// The bucket grows with the hash, so the rows of a range of hashes stand in a range of buckets.
-// That makes rebuilding sequential in both blocks and lets a scan go on by hash.
+// The bucket index grows with the hash, so the rows of a range of hashes are in a range of buckets.
+// So rebuilding is sequential in both blocks, and a scan can continue by hash.
 #ifndef ERIS_STORAGE_HASH_HASH_TABLE_SEGMENT_H_
 #define ERIS_STORAGE_HASH_HASH_TABLE_SEGMENT_H_
 
@@ -33,7 +33,7 @@
 
 namespace eris::storage {
 
-__extension__ using Uint128 = unsigned __int128;  // the whole of a product
+__extension__ using Uint128 = unsigned __int128;  // a full-width product
 
 inline constexpr uint32_t kBucketRows = 4;
 
@@ -41,8 +41,8 @@ struct alignas(base::kCacheLineBytes) Bucket {
   uint64_t keys[kBucketRows];
   uint64_t values[kBucketRows];
 
-  // The slot of `key`; kBucketRows: not here. All four are compared without a branch: which one it
-  // is cannot be predicted.
+  // The slot of `key`; kBucketRows: not here. All four are compared without a branch: the position
+  // cannot be predicted.
   uint32_t Find(uint64_t key) const {
     const uint32_t found = uint32_t{keys[0] == key} | uint32_t{keys[1] == key} << 1 |
                            uint32_t{keys[2] == key} << 2 | uint32_t{keys[3] == key} << 3 |
@@ -53,24 +53,25 @@ struct alignas(base::kCacheLineBytes) Bucket {
 };
 static_assert(sizeof(Bucket) == base::kCacheLineBytes);
 
-// What a row may stand behind the bucket of its hash; a segment in which one would need more grows
-// early. At the fill below every second segment of the largest ordinary size does: a new row goes
-// behind all that stand in the way. Of 20,000 such segments 56 % grew early, at 96 % of the rows
-// that the fill allows, the first at 80 %; the others' largest distances were 8 to 31.
+// The largest distance between a row's bucket and that of its hash. A segment in which a row would
+// need more grows early. At the fill below this happens to every second segment of the largest
+// ordinary size, because a new row goes behind all rows in its way. Of 20,000 such segments 56 %
+// grew early, at 96 % of the rows that the fill allows, the first at 80 %; the others' largest
+// distances were 8 to 31.
 inline constexpr uint32_t kProbeBuckets = 32;
 inline constexpr uint32_t kTailBucketsMax = 15;
 // The share of the slots at `homes` that is used before a segment grows.
 inline constexpr uint32_t kFillPercent = 85;
 
-// The bytes of segments: size classes, so that nothing is lost in a block. From 10 KiB up those of
-// which one or two spans hold a whole number with at most 6 % left over: when all segments of a
-// table grow at the same time, as they do, longer runs of spans leave gaps between superblocks that
-// cost more than the larger steps.
+// The bytes of segments: size classes, so that no block wastes memory. From 10 KiB up only those
+// that fit a whole number of times into one or two spans with at most 6 % left over. All segments
+// of a table grow at about the same time; longer runs of spans would then leave gaps between
+// superblocks that cost more than the larger steps.
 inline constexpr std::array<uint32_t, 17> kSegmentBytes = {512,   1024,  2048,  4096,  6144,  8192,
                                                            10560, 12864, 15744, 20544, 25088, 32768,
                                                            42752, 63936, 78144, 95616, 125120};
-// The largest one that grows by a size; then it is split. The larger ones are for rows that a split
-// does not divide, which takes keys chosen by somebody who knows the seed.
+// The largest size that grows; beyond it a segment is split. Larger sizes are for rows that a split
+// does not divide, which needs keys chosen by a client that knows the seed.
 inline constexpr uint32_t kSegmentSizeSplit = 13;
 inline constexpr uint32_t kSegmentSizeLast = kSegmentBytes.size() - 1;
 static_assert(kSegmentBytes[kSegmentSizeSplit] <= memory::kSpanBytes);
@@ -86,7 +87,8 @@ constexpr uint32_t SegmentHomes(uint32_t size) {
   const uint32_t buckets = SegmentBuckets(size);
   return buckets - std::clamp(buckets / 4, 1u, kTailBucketsMax);
 }
-// Rows at which a segment of that many homes grows, and below which it shrinks or is merged.
+// The number of rows at which a segment with that many homes grows, and below which it shrinks or
+// is merged.
 constexpr uint32_t RowsMaxOfHomes(uint32_t homes) {
   return homes * kBucketRows * kFillPercent / 100;
 }
@@ -94,7 +96,7 @@ constexpr uint32_t RowsMinOfHomes(uint32_t homes) {
   return std::max(RowsMaxOfHomes(homes) * 2 / 5, 1u);
 }
 constexpr uint32_t SegmentRowsMax(uint32_t size) { return RowsMaxOfHomes(SegmentHomes(size)); }
-// The smallest size in which `rows` leave room for an eighth more; beyond the last one, the last.
+// The smallest size in which `rows` leave room for an eighth more; the last size if none does.
 constexpr uint32_t SegmentSizeFor(uint32_t rows) {
   uint32_t size = 0;
   while (size < kSegmentSizeLast && SegmentRowsMax(size) < rows + rows / 8) ++size;
@@ -107,11 +109,11 @@ struct alignas(base::kCacheLineBytes) HashSegment {
   uint32_t depth;  // bits of the hash that all rows share, >= 1
   uint32_t size;   // index into kSegmentBytes
   uint32_t homes;
-  // As it was built. From then on the table counts, beside its directory: headers lie at the same
-  // place of 64 KiB each, so that a core's cache holds but a few of them.
+  // At its construction. After that the table keeps the count, next to its directory: headers are
+  // at the same offset of 64 KiB each, so a core's cache holds only a few of them.
   uint32_t rows;
-  // Shrinking is not tried with as many rows or more, since it has failed: rows that leave in the
-  // order of their hashes leave others that are too close for less room.
+  // Shrinking is not tried with this many rows or more, because it has failed: if rows leave in
+  // hash order, the remaining ones are too close together for a smaller segment.
   uint32_t shrink_below = ~uint32_t{0};
 
   // Writes an empty segment into `block`, of kSegmentBytes[size].
@@ -124,8 +126,8 @@ struct alignas(base::kCacheLineBytes) HashSegment {
   uint64_t last_hash() const { return first_hash | ~uint64_t{0} >> depth; }
   bool Owns(uint64_t hash) const { return ((hash ^ first_hash) >> (64 - depth)) == 0; }
 
-  // The bucket at which `hash`, one of this segment, begins; and the lowest hash that begins at
-  // `home`, below homes.
+  // HomeOf: the bucket at which `hash`, one of this segment, begins. FirstHashAt: the lowest
+  // hash that begins at `home`, below homes.
   static uint32_t HomeOf(uint64_t hash, uint32_t depth, uint32_t homes) {
     const uint64_t rest = hash << depth;
     return static_cast<uint32_t>((Uint128{rest} * homes) >> 64);
@@ -133,9 +135,10 @@ struct alignas(base::kCacheLineBytes) HashSegment {
   uint32_t HomeOf(uint64_t hash) const { return HomeOf(hash, depth, homes); }
   uint64_t FirstHashAt(uint32_t home) const;
 
-  // Adds a row whose key is not here, without regard to the fill. False: no free slot near enough.
+  // Adds a row whose key is absent, whatever the fill. False: no free slot near enough.
   bool Insert(uint64_t hash, uint64_t key, uint64_t value);
-  // Adds the rows of `from` that belong here. False: as Insert; this segment is then of no use.
+  // Adds the rows of `from` that belong here. False: as Insert; this segment must then be
+  // discarded.
   bool InsertAll(const HashSegment& from, const HashMix& mix);
 };
 static_assert(sizeof(HashSegment) == base::kCacheLineBytes);
@@ -161,8 +164,9 @@ class SegmentRef {
   }
   // Whether rows may overflow to `bucket`, but none begins there.
   bool InTail(const Bucket* bucket) const { return bucket >= buckets() + homes(); }
-  // Takes the row at `slot` of `bucket` out. Rows behind it move up, so that no search ends before
-  // its row: at most a few buckets are read. `marker` is the segment's, which is not read.
+  // Removes the row at `slot` of `bucket`. Rows behind it move up, so that no search ends before
+  // its row: at most a few buckets are read. `marker` is the segment's marker, so that the segment
+  // itself is not read.
   void EraseAt(Bucket* bucket, uint32_t slot, uint64_t marker, const HashMix& mix) const;
   friend bool operator==(SegmentRef, SegmentRef) = default;
 

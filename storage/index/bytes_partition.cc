@@ -8,7 +8,7 @@
 #include "storage/reply_room.h"
 
 namespace eris::storage {
-// Keys that run together, gathered from one or several parts, and where they were found.
+// Keys that are executed together, gathered from one or several parts, and where they were found.
 struct BytesPartition::Group {
   uint32_t count = 0;
   uint64_t keys[kFindGroupMax];
@@ -25,7 +25,7 @@ struct BytesPartition::Group {
   uint64_t& answer(uint32_t i) const {
     return parts[i]->values_out[parts[i]->positions[indices[i]]];
   }
-  // The first key behind `i` that is another part's.
+  // The first key after `i` that belongs to another part.
   uint32_t EndOfPart(uint32_t i) const {
     uint32_t end = i + 1;
     while (end < count && parts[end] == parts[i]) ++end;
@@ -37,7 +37,7 @@ struct BytesPartition::Group {
       if (found[i] != nullptr) PrefetchRecord(*found[i]);
     }
   }
-  // What the answers of keys [i, end) take as they are now.
+  // The bytes that the current answers of keys [i, end) need.
   size_t RoomFor(uint32_t i, uint32_t end) const {
     size_t bytes = 0;
     for (; i < end; ++i) {
@@ -56,11 +56,11 @@ void FreeRecord(memory::LocalCache& cache, uint64_t stored) {
   if (!IsShort(stored)) cache.Free(RecordOf(stored), BlockBytes(BytesOf(stored).size()));
 }
 
-// A long record is a piece of memory by itself, whose end is dearer than that of a row.
+// A long record is a separate allocation, and freeing it costs more than freeing a row.
 uint64_t FreeRecords(memory::LocalCache& cache, const uint64_t* words, uint32_t count) {
   constexpr uint64_t kBytesPerRow = 1024;
   uint64_t rows = count;
-  // A record's length stands in it.
+  // A record's length is stored in the record.
   for (uint32_t i = 0; i < count; ++i) PrefetchRecord(words[i]);
   for (uint32_t i = 0; i < count; ++i) {
     if (!IsShort(words[i])) rows += BytesOf(words[i]).size() / kBytesPerRow;
@@ -111,7 +111,7 @@ void BytesPartition::Execute(const Batch& batch) {
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
-      // The request's columns lie in another core's cache: they come while the tree is searched.
+      // The request's columns are in another core's cache: fetch them while the tree is searched.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       if (part.values_in != nullptr) PrefetchRecord(part.values_in[i]);
       group.keys[group.count] = part.keys[i];
@@ -175,8 +175,8 @@ void BytesPartition::LookupGroup(Group& group) {
 }
 
 void BytesPartition::UpsertGroup(Group& group) {
-  // Keys that were found first: until the first insert what was found stays where it is. A key that
-  // stands in the group twice is found twice or not at all, so its order is kept.
+  // Found keys first: until the first insert their locations stay valid. A key that occurs twice in
+  // the group is found twice or not at all, so its order is kept.
   for (uint32_t i = 0; i < group.count; ++i) {
     if (group.found[i] == nullptr) continue;
     group.state(i) =
@@ -195,7 +195,7 @@ void BytesPartition::UpsertGroup(Group& group) {
       case UpsertResult::kInserted:
         group.state(i) = KeyState::kAbsent;
         break;
-      case UpsertResult::kReplaced:  // what a key of this group has just inserted
+      case UpsertResult::kReplaced:  // inserted by a key of this group just now
         group.state(i) = KeyState::kPresent;
         for (uint32_t before = i; before-- > 0;) {
           if (group.keys[before] != group.keys[i] || stored[before] == 0) continue;
@@ -214,13 +214,13 @@ void BytesPartition::UpsertGroup(Group& group) {
 }
 
 void BytesPartition::EraseGroup(Group& group) {
-  // Words first: the first erase may move what was found.
+  // Read the words first: the first erase may move the others.
   uint64_t words[kFindGroupMax];
   for (uint32_t i = 0; i < group.count; ++i) {
     words[i] = group.found[i] == nullptr ? 0 : *group.found[i];
   }
   for (uint32_t i = 0; i < group.count; ++i) {
-    // Nothing in the group adds keys, so one that was not found cannot have come since.
+    // No operation in the group adds keys, so an absent key is still absent.
     const bool present = words[i] != 0 && rows_->tree().Erase(group.keys[i]);
     if (present) Free(words[i]);
     group.state(i) = present ? KeyState::kPresent : KeyState::kAbsent;
@@ -231,7 +231,7 @@ void BytesPartition::ConditionalGroup(Operation operation, Group& group) {
   ReplyRoom room;
   for (uint32_t begin = 0; begin < group.count;) {
     const uint32_t end = group.EndOfPart(begin);
-    // Once something was inserted, what was found does not tell the sizes any more.
+    // After an insert, the locations no longer tell the sizes.
     room.Open(group.parts[begin]->bytes_out, group.found_valid ? group.RoomFor(begin, end) : 0);
     for (uint32_t i = begin; i < end; ++i) {
       if (!group.found_valid) rows_->tree().FindGroup(&group.keys[i], 1, &group.found[i]);
@@ -257,7 +257,7 @@ KeyState BytesPartition::WriteOne(Operation operation, Group& group, uint32_t i,
     group.copied += BytesOf(word).size();
     return KeyState::kAbsent;
   }
-  // The answer before the write: a key that cannot be answered is not written.
+  // The answer before the write: a key whose answer has no room is not written.
   uint64_t answer = 0;
   if (!room.PutChanged(*stored, answer)) return KeyState::kNoRoom;
   KeyState state = KeyState::kPresent;

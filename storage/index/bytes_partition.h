@@ -1,7 +1,7 @@
-// A partition of an index of byte strings: one key range of u64 -> bytes. An index partition holds
-// a word per key (byte_value.h), and the longer strings are blocks of the same cache, so that rows
-// lie in the memory of the AEU's NumaNode like the tree. Runs on the thread of the AEU that owns
-// it. Paper: ERIS 3.1, 3.3.2.
+// A partition of an index of byte strings: one key range of u64 -> bytes. It wraps an index
+// partition that holds a word per key (byte_value.h); longer strings are blocks of the same cache,
+// so rows are in the memory of the AEU's NumaNode like the tree. Runs on the thread of the AEU that
+// owns it. Paper: ERIS 3.1, 3.3.2.
 #ifndef ERIS_STORAGE_INDEX_BYTES_PARTITION_H_
 #define ERIS_STORAGE_INDEX_BYTES_PARTITION_H_
 
@@ -29,19 +29,18 @@ class BytesPartition final : public OrderedPartition {
   const Range& range() const override { return rows_->range(); }
   uint64_t size() const override { return rows_->size(); }
 
-  // values_in and expected are words whose records outlive the call; values_out get words whose
+  // values_in and expected are words whose records outlive the call. values_out get words whose
   // records are in the part's bytes_out: one piece of it per part and group of keys. A key whose
-  // answer finds no room there answers kNoRoom and changes nothing. No kAdd: byte strings are no
-  // numbers.
+  // answer has no room there gets kNoRoom and changes nothing. There is no kAdd: byte strings are
+  // not numbers.
   void Execute(const Batch& batch) override;
-  // Copies strings to out.bytes, a piece of it for each run of rows; a row whose string finds no
-  // room there ends the chunk. Without out.bytes the values are 0. No filter on values.
+  // Copies strings to out.bytes, one piece for each run of rows; a row whose string has no room
+  // there ends the chunk. Without out.bytes the values are 0. No filter on values.
   void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
-  // REQUIRES: nothing but the count is asked for.
+  // REQUIRES: count_only.
   void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
 
-  // The records stay where they are: both sides have the same cache.
-  // (bytes_partition_exchange.cc)
+  // The records need not move: both sides have the same cache. (bytes_partition_exchange.cc)
   absl::StatusOr<std::unique_ptr<OrderedPartition>> SplitAt(const Key& key) override;
   absl::Status Absorb(OrderedPartition& other) override;
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
@@ -68,7 +67,7 @@ class BytesPartition final : public OrderedPartition {
   memory::LocalCache& cache() { return rows_->tree().cache(); }
 
   void RunGroup(const Batch& batch, Group& group);
-  // One run of a scan; false when its strings find no more room.
+  // One run of a scan; false if its strings have no more room.
   bool ScanRun(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out);
   void LookupGroup(Group& group);
   void UpsertGroup(Group& group);
@@ -76,15 +75,14 @@ class BytesPartition final : public OrderedPartition {
   void ConditionalGroup(Operation operation, Group& group);
   KeyState WriteOne(Operation operation, Group& group, uint32_t i, ReplyRoom& room);
 
-  // The word to store for what `given` says, with a block of its own where it is long. 0: no
-  // memory.
+  // A word to store for the string of `given`, with its own block if it is long. 0: no memory.
   uint64_t Keep(uint64_t given);
-  // Makes *stored what `given` says, over the old bytes where they have the room. False: no memory,
-  // nothing has changed.
+  // Replaces *stored by the string of `given`, in place if the old record has room. False: no
+  // memory, nothing has changed.
   bool Replace(uint64_t* stored, uint64_t given);
   void Free(uint64_t stored);
 
-  std::unique_ptr<IndexPartition> rows_;  // never nullptr, but in the making
+  std::unique_ptr<IndexPartition> rows_;  // nullptr only during construction
 };
 
 }  // namespace eris::storage

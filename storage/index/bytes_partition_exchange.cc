@@ -1,4 +1,4 @@
-// How ranges of a BytesPartition change hands.
+// Moving ranges of a BytesPartition.
 #include <new>
 #include <utility>
 #include <vector>
@@ -35,7 +35,7 @@ absl::Status CheckOffsets(const ExchangeChunk& chunk) {
                                                  chunk.bytes.size(), " bytes"));
 }
 
-// How many of the rows at that end a chunk holds, and their bytes.
+// How many rows at that end fit in a chunk, and their bytes.
 uint32_t RowsThatFit(const std::vector<uint64_t>& words, Partition::End from, uint64_t bytes_max,
                      uint64_t& total) {
   const auto count = static_cast<uint32_t>(words.size());
@@ -78,7 +78,7 @@ absl::Status BytesPartition::Lend(const Range& leaving, End from, const ChunkLim
     rows_->TakeBack();
     ERIS_RETURN_IF_ERROR(rows_->Lend(leaving, from, rows, out));
   }
-  try {  // the copy stands on the general heap, whose only word for "no" is an exception
+  try {  // the copy is on the general heap, which reports "no memory" by an exception
     out.bytes.reserve(total);
     out.offsets.reserve(out.keys.size() + 1);
     out.offsets.push_back(0);

@@ -10,10 +10,10 @@
 namespace eris::storage {
 namespace {
 
-// Rows between two looks at the clock, and in one piece of reply memory.
+// Rows between two reads of the clock, and in one piece of reply memory.
 constexpr uint32_t kBytesRun = 64;
 
-// Room for the strings of all words, or what there is.
+// Room for the strings of all words, or for as many as fit.
 void OpenFor(const uint64_t* words, uint32_t rows, BytesSink* sink, ReplyRoom& room) {
   for (uint32_t i = 0; i < rows; ++i) PrefetchRecord(words[i]);
   size_t bytes = 0;
@@ -28,7 +28,7 @@ void BytesPartition::Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows
   if (cursor.query.keys_only || out.bytes == nullptr) {
     const uint32_t before = out.rows;
     rows_->Scan(cursor, budget, out);
-    // A word is nobody else's: its record may be freed by the next erase.
+    // Do not hand out words: the next erase may free their records.
     if (!cursor.query.keys_only) std::fill(out.values + before, out.values + out.rows, 0);
     return;
   }
@@ -48,7 +48,7 @@ bool BytesPartition::ScanRun(ScanCursor& cursor, const ScanBudget& budget, ScanR
   for (uint32_t i = 0; i < run.rows; ++i, ++out.rows) {
     uint64_t answer = 0;
     if (!room.Put(run.values[i], answer)) {
-      // The words of this row and those behind it are not given: the scan goes on with this row.
+      // The words from this row on are not returned: the scan continues with this row.
       std::fill(run.values + i, run.values + run.rows, 0);
       cursor = before;
       cursor.rows_left -= i;

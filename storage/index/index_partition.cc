@@ -22,7 +22,7 @@ KeyState StateOf(UpsertResult result) {
 
 }  // namespace
 
-// Keys that run together, gathered from one or several parts.
+// Keys that are executed together, gathered from one or several parts.
 struct IndexPartition::Group {
   uint32_t count = 0;
   uint64_t keys[kFindGroupMax];
@@ -40,8 +40,8 @@ absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(
   return partition;
 }
 
-// A group of one would pay for the group's bookkeeping, which is as long as a cache miss. The fewer
-// instructions, the more of the next key's misses overlap with this one's.
+// A group of one would pay for the group's bookkeeping, which takes as long as a cache miss. With
+// fewer instructions, more of the next key's misses overlap with this one's.
 inline void IndexPartition::ExecuteOne(Operation operation, const BatchPart& part) {
   const uint64_t key = part.keys[0];
   KeyState& state = part.states_out[part.positions[0]];
@@ -75,7 +75,7 @@ void IndexPartition::ExecuteGroups(const Batch& batch) {
       const uint32_t position = part.positions[i];
       group.keys[at] = part.keys[i];
       group.states_out[at] = part.states_out + position;
-      // The request's columns lie in another core's cache: they come while the tree is searched.
+      // The request's columns are in another core's cache: fetch them while the tree is searched.
       __builtin_prefetch(group.states_out[at], 1);
       if (batch.operation == Operation::kLookup) {
         group.values_out[at] = part.values_out + position;
@@ -89,7 +89,7 @@ void IndexPartition::ExecuteGroups(const Batch& batch) {
 }
 
 void IndexPartition::RunGroup(Operation operation, Group& group) {
-  // For writes, too: it brings the paths into the cache side by side.
+  // For writes too: it brings the paths into the cache in parallel.
   uint64_t* found[kFindGroupMax];
   rows_.tree().FindGroup(
       group.keys, group.count, found,
@@ -106,7 +106,7 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
       break;
     case Operation::kErase:
       for (uint32_t i = 0; i < group.count; ++i) {
-        // Nothing in the group adds keys, so one that was not found cannot have come since.
+        // No operation in the group adds keys, so an absent key is still absent.
         const bool present = found[i] != nullptr && rows_.tree().Erase(group.keys[i]);
         *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
       }
@@ -117,14 +117,14 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
     case Operation::kAdd:
     case Operation::kPutRows:
     case Operation::kLookupRows:
-      ERIS_CHECK(false);  // Execute has sent them elsewhere, or no session sends them
+      ERIS_CHECK(false);  // Execute handles them elsewhere, or no session sends them
       break;
   }
   group.count = 0;
 }
 
 void IndexPartition::UpsertGroup(Group& group, uint64_t** found) {
-  // What was found stays where it is until the first insert.
+  // Locations stay valid until the first insert.
   bool found_valid = true;
   for (uint32_t i = 0; i < group.count; ++i) {
     if (found_valid && found[i] != nullptr) {

@@ -18,10 +18,10 @@ namespace eris::storage {
 
 class IndexPartition final : public OrderedPartition {
  public:
-  // An empty partition of `range` (an empty range is fine: a target of transfers begins so).
-  // `cache` outlives the partition and everything split off it. `free_values`: of values that refer
-  // to more than the word (bytes_partition.h); it goes with rows that are forgotten, or that are
-  // there at the partition's end.
+  // An empty partition of `range` (an empty range is allowed: a transfer's target begins with one).
+  // `cache` outlives the partition and everything split off it. `free_values` is for values that
+  // refer to memory outside the word (bytes_partition.h): it is called for rows that are forgotten,
+  // and for those left when the partition is destroyed.
   // Errors: InvalidArgument (a boundary longer than 8 bytes), ResourceExhausted.
   static absl::StatusOr<std::unique_ptr<IndexPartition>> Create(
       const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values = nullptr);
@@ -29,42 +29,43 @@ class IndexPartition final : public OrderedPartition {
   const Range& range() const override { return rows_.range(); }
   uint64_t size() const override { return rows_.size(); }
 
-  // Keys are gathered over the parts into groups, so that many small commands run as fast as a
-  // large.
+  // Gathers the keys of all parts into groups, so that many small commands run as fast as a large
+  // one.
   void Execute(const Batch& batch) override;
-  // Reads the clock after each run of rows looked at, so a slice answers at least one run, however
-  // late it is. At the end cursor.rest is empty; when rows_left ends the scan, rest is what was not
-  // asked for. (index_partition_scan.cc)
+  // Reads the clock after each run of rows, so a slice answers at least one run, however late it
+  // is. At the end cursor.rest is empty; if rows_left ended the scan, rest is what was not read.
+  // (index_partition_scan.cc)
   void Scan(ScanCursor& cursor, const ScanBudget& budget, ScanRows& out) override;
-  // The same; a count without a filter takes one slice, O(depth).
+  // The same. A count without a filter takes one slice, O(depth).
   void Aggregate(ScanCursor& cursor, const ScanBudget& budget, RangeAggregate& out) override;
 
-  // How ranges change hands (index_partition_exchange.cc). The result has the same cache.
+  // Moving ranges (index_partition_exchange.cc). The result has the same cache.
   absl::StatusOr<std::unique_ptr<OrderedPartition>> SplitAt(const Key& key) override;
   // `other` must have the same cache (Rehome). An empty range is adjacent to any.
   absl::Status Absorb(OrderedPartition& other) override;
-  // Needs memory for the copies alone: rows leave also where the tree has none to split itself.
+  // Needs memory only for the copies: rows can leave even if the tree has no memory to split
+  // itself.
   absl::Status Lend(const Range& leaving, End from, const ChunkLimit& limit,
                     ExchangeChunk& out) override;
   bool Forget(const SnapshotView&, uint32_t rows_max) override { return rows_.Forget(rows_max); }
   void TakeBack() override { rows_.TakeBack(); }
   absl::Status Ingest(const ExchangeChunk& chunk) override;
-  // Of `count` rows that stand elsewhere than in a chunk; ascending keys of `covers`, which the
-  // caller has checked.
+  // Ingests `count` rows that are not in a chunk; ascending keys of `covers`, which the caller has
+  // checked.
   absl::Status IngestRows(const Range& covers, const uint64_t* keys, const uint64_t* values,
                           size_t count);
   absl::Status Rehome(memory::LocalCache& cache) override { return rows_.Rehome(cache); }
-  // Frees what Forget has left.
+  // Frees rows that Forget has not freed.
   bool Maintain(const SnapshotView&, uint32_t rows_max) override {
     return rows_.Maintain(rows_max);
   }
 
   void Abandon() override { rows_.Abandon(); }
 
-  // For checks and counts. It may hold more rows than the partition: those that are lent.
+  // For checks and statistics. The tree may hold more rows than the partition: the lent ones.
   const PrefixTree& tree() const { return rows_.tree(); }
   const TreeLoan& loan() const { return rows_.loan(); }
-  // For a partition that keeps more than the words in it (bytes_partition.h).
+  // For a partition whose words refer to other memory (bytes_partition.h).
   PrefixTree& tree() { return rows_.tree(); }
 
  private:
@@ -73,7 +74,7 @@ class IndexPartition final : public OrderedPartition {
   IndexPartition(const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values)
       : rows_(range, cache, nullptr, free_values), free_values_(free_values) {}
 
-  // Of conditional writes (index_partition_conditional.cc).
+  // Conditional writes (index_partition_conditional.cc).
   struct ConditionalGroup;
   void ExecuteConditional(const Batch& batch);
   void RunConditional(Operation operation, ConditionalGroup& group);

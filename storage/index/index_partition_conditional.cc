@@ -1,6 +1,6 @@
-// IndexPartition's conditional writes. The keys of a group are looked for side by side, as for
-// every operation; a key is looked for again by itself once an insert may have moved what was
-// found. Each key sees what the keys before it in the batch have made of it.
+// IndexPartition's conditional writes. The keys of a group are searched in parallel, as for every
+// operation. A key is searched again, by itself, once an insert may have invalidated its location.
+// Each key sees the effect of the keys before it in the batch.
 #include <cstdint>
 
 #include "base/check.h"
@@ -9,7 +9,7 @@
 
 namespace eris::storage {
 
-// Keys that run together, gathered from one or several parts.
+// Keys that are executed together, gathered from one or several parts.
 struct IndexPartition::ConditionalGroup {
   struct From {
     const BatchPart* part;
@@ -25,7 +25,7 @@ void IndexPartition::ExecuteConditional(const Batch& batch) {
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
-      // The request's columns lie in another core's cache: they come while the tree is searched.
+      // The request's columns are in another core's cache: fetch them while the tree is searched.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       __builtin_prefetch(part.values_out + part.positions[i], 1);
       group.keys[group.count] = part.keys[i];

@@ -1,4 +1,4 @@
-// How ranges of an IndexPartition change hands.
+// Moving ranges of an IndexPartition.
 #include <utility>
 
 #include "base/status_macros.h"

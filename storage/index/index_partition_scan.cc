@@ -12,11 +12,11 @@
 namespace eris::storage {
 namespace {
 
-// Rows between two looks at the clock: about 2 us of scanning, against 20 ns for a look.
+// Rows between two reads of the clock: about 2 us of scanning, compared with 20 ns for a read.
 constexpr uint32_t kIndexRun = 256;
 
-// What a slice does with the rows. Run looks at up to `rows_max` rows from where the scanner stands
-// and answers how many it has looked at, and the last key of them in the scan's direction.
+// What a slice does with the rows. Run reads up to `rows_max` rows from the scanner's position on.
+// It returns how many it has read, and the last key of them in the scan's direction.
 struct Looked {
   uint32_t rows = 0;
   bool ended = false;  // there are no more
@@ -46,7 +46,7 @@ class PlainSink {
   ScanRows& out_;
 };
 
-// Rows with a filter, or without their values.
+// Rows with a filter, or without values.
 class ChosenSink {
  public:
   ChosenSink(const ScanCursor& cursor, ScanRows& out)
@@ -61,20 +61,20 @@ class ChosenSink {
   Looked Run(Scanner& scanner, uint64_t to, uint32_t rows_max) {
     Looked looked;
     while (looked.rows < rows_max) {
-      // Without a filter each row looked at is given.
+      // Without a filter every row read is returned.
       const uint32_t left = rows_max - looked.rows;
       const ScanPiece piece = scanner.Next(to, filters_ ? left : std::min(left, room_));
       if (piece.rows == 0) return {.rows = looked.rows, .ended = true};
       looked.rows += piece.rows;
       looked.key = query_.Backward() ? piece.FirstKey() : piece.LastKey();
       uint64_t* const keys = out_.keys + out_.rows;
-      // The columns of keys only may have no values at all.
+      // A chunk of keys only may have no value column.
       uint64_t* const values = query_.keys_only ? nullptr : out_.values + out_.rows;
       const uint32_t kept = take_(piece, query_, keys, values, room_);
       out_.rows += kept;
       room_ -= kept;
       if (room_ > 0) continue;
-      // What follows in the piece has perhaps not been looked at.
+      // Rows after this one in the piece may not have been read.
       looked.key = keys[kept - 1];
       break;
     }
@@ -111,7 +111,7 @@ class AggregateSink {
   RangeAggregate& out_;
 };
 
-// Moves the cursor behind `key`, the last one looked at; `to` is the last one there is.
+// Moves the cursor behind `key`, the last one read; `to` is the last one that exists.
 template <ScanDirection kDirection>
 void MoveBehind(uint64_t key, uint64_t to, ScanCursor& cursor) {
   if (key == to) {
@@ -123,7 +123,7 @@ void MoveBehind(uint64_t key, uint64_t to, ScanCursor& cursor) {
   }
 }
 
-// One slice. It looks at one run of rows at least, however late it is.
+// One slice. It reads at least one run of rows, however late it is.
 template <ScanDirection kDirection, class Sink>
 void RunSlice(const PrefixTree& tree, const ScanBudget& budget, Sink& sink, ScanCursor& cursor) {
   constexpr bool kForward = kDirection == ScanDirection::kForward;

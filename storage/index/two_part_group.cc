@@ -21,7 +21,7 @@ constexpr bool BlocksFillTheirClass() {
 }
 static_assert(BlocksFillTheirClass());
 
-// A block that has room for `rows`, exactly; none (0) for want of memory.
+// A block with room for exactly `rows`; none (0) if there is no memory.
 TwoPartGroup NewBlock(memory::LocalCache& cache, unsigned rows) {
   void* const block = cache.Allocate(TwoPartGroup::BytesFor(rows));
   return block == nullptr ? TwoPartGroup(0) : TwoPartGroup::OfBlock(block, rows, rows);
@@ -31,8 +31,8 @@ void FreeBlock(memory::LocalCache& cache, TwoPartGroup group) {
   cache.Free(group.seconds(), group.Bytes());
 }
 
-// Both columns, with a new row at `at`; a loop, since most blocks are shorter than calls of memmove
-// take.
+// Copies both columns, with a new row at `at`. A loop, because for most blocks a call of memmove
+// would take longer.
 void CopyWith(TwoPartGroup from, unsigned at, uint64_t second, uint64_t value, uint64_t* seconds,
               uint64_t* values) {
   const unsigned rows = from.rows();
@@ -49,7 +49,7 @@ bool AddToBlock(memory::LocalCache& cache, uint64_t& word, uint64_t second, uint
   const TwoPartGroup group(word);
   const unsigned rows = group.rows();
   const unsigned at = group.LowerBound(second);
-  if (rows < group.capacity()) {  // it could not be shrunk
+  if (rows < group.capacity()) {  // an earlier shrink had failed
     uint64_t* const seconds = group.seconds();
     uint64_t* const values = group.values();
     std::copy_backward(seconds + at, seconds + rows, seconds + rows + 1);
@@ -99,7 +99,7 @@ bool EraseFromBlock(memory::LocalCache& cache, uint64_t& word, uint64_t second) 
   return true;
 }
 
-// Where there is memory for it.
+// If there is memory for it.
 void MakeBlock(memory::LocalCache& cache, uint64_t& word) {
   const auto rows = static_cast<unsigned>(TwoPartGroup(word).Rows());
   const TwoPartGroup block = NewBlock(cache, rows);

@@ -1,19 +1,20 @@
 // A group: the rows of a two-part index that share the first part of their keys. A partition keeps
-// one word for each (two_part_partition.h); what the word says, and what is done with one group, is
-// here. Blocks and trees are of the partition's own cache. Single-threaded. Paper: ERIS 3.1.
+// one word for each (two_part_partition.h). This file has the format of the word and the operations
+// on one group. Blocks and trees are allocated from the partition's own cache. Single-threaded.
+// Paper: ERIS 3.1.
 //
-// Up to 32 rows are a block without a header, since the word has the numbers:
+// Up to 32 rows are a block. It has no header, because the word has the numbers:
 //   word    63      59 58         54 53                     4 3 2   0
 //           | rows - 1 | capacity - 1 | address, 16-aligned |1|  0  |
 //   block   |seconds[capacity], the first `rows` ascend |values[capacity]|
-// A block has exactly the rows it needs, each size being a size class of its own: an insert copies
-// up to 512 bytes, which takes less than the cache misses that led there. Columns, not pairs: a
-// search reads seconds alone, and a scan copies both as they stand.
+// A block has exactly the rows it needs; each size is a size class of its own. An insert copies up
+// to 512 bytes, which takes less time than the cache misses on the way to the block. It has columns
+// instead of pairs: a search reads only the seconds, and a scan copies both columns as they are.
 //
 // More rows are a prefix tree by second part; the word is the TreeRef of its root, whose kind has
-// no bit 3. It becomes a block again when half of what a block holds is left.
+// no bit 3. It becomes a block again when the rows fill only half a block.
 //
-// 0 is the word of no rows: of a group whose last one has just been erased.
+// 0 is the word of a group without rows: its last one has just been erased.
 #ifndef ERIS_STORAGE_INDEX_TWO_PART_GROUP_H_
 #define ERIS_STORAGE_INDEX_TWO_PART_GROUP_H_
 
@@ -51,7 +52,7 @@ class TwoPartGroup {
 
   TreeRef root() const { return TreeRef(word_); }  // REQUIRES: !IsBlock()
 
-  // REQUIRES: IsBlock(), all below.
+  // REQUIRES, for everything below: IsBlock().
   unsigned rows() const { return static_cast<unsigned>(word_ >> kRowsShift) + 1; }
   unsigned capacity() const {
     return static_cast<unsigned>(word_ >> kCapacityShift) % kGroupBlockRowsMax + 1;
@@ -60,7 +61,7 @@ class TwoPartGroup {
   uint64_t* values() const { return seconds() + capacity(); }
   size_t Bytes() const { return BytesFor(capacity()); }
   static constexpr size_t BytesFor(unsigned capacity) { return capacity * 2 * sizeof(uint64_t); }
-  // Rows below `second`. Without a branch on what is compared.
+  // The number of rows below `second`. Branch-free comparisons.
   unsigned LowerBound(uint64_t second) const {
     const uint64_t* const all = seconds();
     const unsigned count = rows();
@@ -68,16 +69,17 @@ class TwoPartGroup {
     for (unsigned i = 0; i < count; ++i) below += all[i] < second;
     return below;
   }
-  // Where the row's value stands, or nullptr.
+  // The location of the row's value, or nullptr.
   uint64_t* FindInBlock(uint64_t second) const {
     const unsigned at = LowerBound(second);
     return at < rows() && seconds()[at] == second ? values() + at : nullptr;
   }
-  // Fetches what a look-up (a write: what a copy) will read, but for the values of a larger block.
+  // Fetches what a lookup (with `to_copy`: a write's copy) will read, except the values of a larger
+  // block.
   void PrefetchBlock(bool to_copy) const {
     const auto* const begin = reinterpret_cast<const char*>(seconds());
     const size_t bytes = to_copy || capacity() <= kSmallRows ? Bytes() : Bytes() / 2;
-    // Of a block that is no multiple of a line the last byte may lie one line further.
+    // If a block is not a multiple of a line, its last byte may be one line further.
     for (size_t at = 0; at < bytes; at += base::kCacheLineBytes) base::Prefetch(begin + at);
     base::Prefetch(begin + bytes - 1);
   }
@@ -95,10 +97,10 @@ class TwoPartGroup {
   uint64_t word_;
 };
 
-// What a group counts as in the partition's tree: 1 row or more.
+// The weight of a group in the partition's tree: 1 row or more.
 inline uint64_t GroupRows(uint64_t word) { return TwoPartGroup(word).Rows(); }
 
-// The tree of a group, borrowed from its word for as long as this lives. REQUIRES: the word is a
+// The tree of a group, borrowed from its word for this object's lifetime. REQUIRES: the word is a
 // tree's, or 0.
 class GroupTree {
  public:
@@ -114,18 +116,18 @@ class GroupTree {
   PrefixTree tree_;
 };
 
-// A group of ascending seconds; 0 for want of memory. REQUIRES: count >= 1.
+// A group of ascending seconds; 0 if there is no memory. REQUIRES: count >= 1.
 [[nodiscard]] uint64_t NewGroup(memory::LocalCache& cache, const uint64_t* seconds,
                                 const uint64_t* values, size_t count);
 void FreeGroup(memory::LocalCache& cache, uint64_t word);
-// Of several words, and how many rows they were.
+// Frees the groups of several words; returns how many rows they had.
 uint64_t FreeGroups(memory::LocalCache& cache, const uint64_t* words, uint32_t count);
-// Where the row's value stands, for reading and replacing until the group changes, or nullptr.
+// The location of the row's value, for reading and replacing until the group changes, or nullptr.
 uint64_t* FindRow(memory::LocalCache& cache, uint64_t word, uint64_t second);
-// False for want of memory: nothing has changed. REQUIRES: the row is not there.
+// False: no memory, and nothing has changed. REQUIRES: the row is absent.
 [[nodiscard]] bool AddRow(memory::LocalCache& cache, uint64_t& word, uint64_t second,
                           uint64_t value);
-// Never needs memory: where a smaller block cannot be had, the larger one stays. True when the row
+// Never needs memory: if a smaller block cannot be allocated, the larger one stays. True if the row
 // was there; the word is 0 after the last one.
 bool EraseRow(memory::LocalCache& cache, uint64_t& word, uint64_t second);
 // Rows from `first` to `last`, both included. O(depth). REQUIRES: first <= last.

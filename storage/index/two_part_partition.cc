@@ -24,29 +24,30 @@ ConditionalWrite DecideWrite(Operation operation, const uint64_t* value, const B
 
 }  // namespace
 
-// Keys that run together, gathered from one or several parts, and the words of their groups.
+// Keys that are executed together, gathered from one or several parts, and the words of their
+// groups.
 struct TwoPartPartition::Gathered {
   uint32_t count = 0;
   uint64_t firsts[kFindGroupMax];
   uint64_t seconds[kFindGroupMax];
   const BatchPart* parts[kFindGroupMax];
   uint32_t indices[kFindGroupMax];
-  uint64_t* words[kFindGroupMax];   // nullptr: the first part is not there
-  uint64_t* values[kFindGroupMax];  // of the rows, where they are there
+  uint64_t* words[kFindGroupMax];   // nullptr: the first part is absent
+  uint64_t* values[kFindGroupMax];  // of present rows
 
   KeyState& state(uint32_t i) const {
     return parts[i]->states_out[parts[i]->positions[indices[i]]];
   }
 
-  // Behind the keys from `i` on that have the same first part and ascend: as they come when rows
-  // are loaded in order.
+  // The end of the keys from `i` on that have the same first part and ascend: the usual case when
+  // rows are loaded in order.
   uint32_t EndOfRun(uint32_t i) const {
     uint32_t end = i + 1;
     while (end < count && firsts[end] == firsts[i] && seconds[end] > seconds[end - 1]) ++end;
     return end;
   }
-  // Second stage of prefetching: groups, behind their words. Those that are trees are searched side
-  // by side, whichever trees they are.
+  // Second stage of prefetching: the groups, after their words. Groups that are trees are searched
+  // in parallel, even if they are different trees.
   void FindGroups(bool to_write);
   void FindInBlocks();
 };
@@ -94,7 +95,7 @@ void TwoPartPartition::Execute(const Batch& batch) {
     ERIS_DCHECK(part.count == 0 || part.seconds != nullptr);
     for (uint32_t i = 0; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
-      // The request's columns lie in another core's cache: they come while the tree is searched.
+      // The request's columns are in another core's cache: fetch them while the tree is searched.
       __builtin_prefetch(part.states_out + part.positions[i], 1);
       if (part.values_out != nullptr) __builtin_prefetch(part.values_out + part.positions[i], 1);
       keys.firsts[keys.count] = part.keys[i];
@@ -107,7 +108,7 @@ void TwoPartPartition::Execute(const Batch& batch) {
   if (keys.count > 0) RunGathered(batch.operation, keys);
 }
 
-// Without the bookkeeping of many, which is as long as a cache miss.
+// Without the bookkeeping of a group, which takes as long as a cache miss.
 void TwoPartPartition::LookupOne(const BatchPart& part) {
   ERIS_DCHECK(range().ContainsU64(part.keys[0]));
   const uint64_t* const word = firsts_.tree().Find(part.keys[0]);
@@ -153,8 +154,8 @@ void TwoPartPartition::Lookup(Gathered& keys) {
 }
 
 void TwoPartPartition::Erase(Gathered& keys) {
-  // Words stay where they are while groups shrink, also those that become 0: their first parts are
-  // taken out when all keys have been looked at.
+  // Words stay in place while groups shrink, even those that become 0. Their first parts are
+  // removed after all keys have been processed.
   bool emptied[kFindGroupMax];
   for (uint32_t i = 0; i < keys.count; ++i) {
     uint64_t* const word = keys.words[i];
@@ -169,10 +170,10 @@ void TwoPartPartition::Erase(Gathered& keys) {
 }
 
 void TwoPartPartition::Write(Operation operation, Gathered& keys) {
-  // Those whose first part is there come first: until a new one is inserted the words stay where
-  // they are. All keys of one first part were found or none, so each row's order is kept.
+  // Keys with an existing first part come first: until a new one is inserted the words stay in
+  // place. All keys of one first part were found or none, so each row's order is kept.
   keys.FindInBlocks();
-  bool found_valid = true;  // rows stay where they are until one is added
+  bool found_valid = true;  // locations stay valid until a row is added
   for (uint32_t i = 0; i < keys.count; ++i) {
     uint64_t* const word = keys.words[i];
     if (word == nullptr) continue;
@@ -204,11 +205,11 @@ bool TwoPartPartition::WriteRow(Operation operation, Gathered& keys, uint32_t i,
 }
 
 uint32_t TwoPartPartition::WriteNewFirst(Operation operation, Gathered& keys, uint32_t i) {
-  uint64_t* there = nullptr;  // an earlier key of the batch may have brought it
+  uint64_t* there = nullptr;  // an earlier key of the batch may have inserted it
   if (MayInsert(operation)) {
     const uint32_t rows = keys.EndOfRun(i) - i;
     if (InsertGroup(operation, keys, i, rows, there)) return rows;
-    // What a group of several was refused may be there for one.
+    // If a group of several rows was refused, there may be memory for one.
     if (there == nullptr && rows > 1 && InsertGroup(operation, keys, i, 1, there)) return 1;
   }
   uint64_t* const value = there == nullptr ? nullptr : FindRow(cache(), *there, keys.seconds[i]);

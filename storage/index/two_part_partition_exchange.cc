@@ -1,4 +1,4 @@
-// How ranges of a TwoPartPartition change hands: by first parts, groups whole.
+// Moving ranges of a TwoPartPartition: by first parts, whole groups.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -21,15 +21,15 @@ namespace {
 constexpr uint64_t kSecondsEnd = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kWordsPerRun = 256;
 
-// The groups at an end of a partition, and their rows.
+// The groups at one end of a partition, and their rows.
 struct EndGroups {
   std::vector<uint64_t> firsts;  // ascending
   std::vector<uint64_t> words;
   uint64_t rows = 0;
 };
 
-// As many as have no more than rows_max rows together, or one (with rows_max 0 none), from the
-// first part `from` on to `to`. In the order that they are met.
+// The groups from the first part `from` on to `to`, in the order of the scan: as many as have at
+// most rows_max rows together, but at least one (none if rows_max is 0).
 template <ScanDirection kDirection>
 void TakeGroups(const PrefixTree& firsts, uint64_t from, uint64_t to, uint64_t rows_max,
                 EndGroups& out) {
@@ -64,7 +64,7 @@ EndGroups TakeEnd(const PrefixTree& firsts, const Range& leaving, Partition::End
   return groups;
 }
 
-// To the columns from `at` on.
+// Copies to the columns, from `at` on.
 void CopyRows(memory::LocalCache& cache, uint64_t word, uint64_t* seconds, uint64_t* values) {
   const TwoPartGroup group(word);
   uint64_t left = group.Rows();
@@ -105,7 +105,7 @@ absl::Status TwoPartPartition::Lend(const Range& leaving, End from, const ChunkL
   ERIS_RETURN_IF_ERROR(firsts_.CanLend(leaving, from));
   out.ClearExtras();
   EndGroups groups;
-  try {  // the copy stands on the general heap, whose only word for "no" is an exception
+  try {  // the copy is on the general heap, which reports "no memory" by an exception
     if (!leaving.Empty()) groups = TakeEnd(tree(), leaving, from, limit.rows);
     out.keys.resize(groups.rows);
     out.seconds.resize(groups.rows);
@@ -113,7 +113,7 @@ absl::Status TwoPartPartition::Lend(const Range& leaving, End from, const ChunkL
   } catch (const std::bad_alloc&) {
     return NoMemory(absl::StrCat("lend ", limit.rows, " rows"));
   }
-  firsts_.Settle();  // when nothing can be refused any more
+  firsts_.Settle();  // now that nothing can be refused any more
   size_t at = 0;
   for (size_t i = 0; i < groups.words.size(); ++i) {
     const uint64_t rows = GroupRows(groups.words[i]);
@@ -139,7 +139,7 @@ absl::Status TwoPartPartition::Ingest(const ExchangeChunk& chunk) {
         size_t end = at + 1;
         while (end < count && chunk.keys[end] == chunk.keys[at]) ++end;
         firsts.push_back(chunk.keys[at]);
-        words.push_back(0);  // before the group, so that none is lost
+        words.push_back(0);  // before the group is made, so that none is lost
         words.back() = NewGroup(cache(), &chunk.seconds[at], &chunk.values[at], end - at);
         if (words.back() == 0) return false;
         at = end;

@@ -1,5 +1,5 @@
-// The slices of scans and aggregates over a TwoPartPartition. First parts come in runs, so that the
-// groups behind their words are fetched side by side; then rows come group by group.
+// The slices of scans and aggregates over a TwoPartPartition. First parts are read in runs, so that
+// the groups of their words are fetched in parallel; then rows are read group by group.
 #include <algorithm>
 #include <limits>
 
@@ -13,13 +13,13 @@ namespace eris::storage {
 namespace {
 
 constexpr uint64_t kLastSecond = std::numeric_limits<uint64_t>::max();
-// Rows between two looks at the clock (index_partition_scan.cc), and the most read from a tree at
+// Rows between two reads of the clock (index_partition_scan.cc), and the most read from a tree at
 // once.
 constexpr uint32_t kRowsPerRun = 256;
 constexpr uint32_t kGroupsPerRun = 64;
 constexpr uint32_t kFewRows = 12;
 
-// The last second part that rows of `first` have in the range, and the first one.
+// The last and the first second part that rows of `first` have in the range.
 uint64_t LastSecondOf(const Range& range, uint64_t first) {
   return range.hi && range.hi->head == first ? range.hi->tail - 1 : kLastSecond;
 }
@@ -27,7 +27,7 @@ uint64_t FirstSecondOf(const Range& range, uint64_t first) {
   return range.lo.head == first ? range.lo.tail : 0;
 }
 
-// Rows of one first part that lie together, in the scan's direction.
+// Contiguous rows of one first part, in the scan's direction.
 struct GroupPiece {
   uint64_t first;
   const uint64_t* seconds;
@@ -35,8 +35,8 @@ struct GroupPiece {
   uint32_t rows;
 };
 
-// What a slice does with the rows: Take answers how many it has looked at, all unless it is full
-// then; RowsWanted, how many rows it can use at least one of.
+// What a slice does with the rows. Take returns how many rows it has processed: all, unless it is
+// full then. RowsWanted: the number of rows of which it can use at least one.
 class RowsSink {
  public:
   RowsSink(const ScanCursor& cursor, ScanRows& out)
@@ -54,7 +54,7 @@ class RowsSink {
     const uint32_t rows = std::min(piece.rows, room_);
     uint64_t* const keys = out_.keys + out_.rows;
     uint64_t* const seconds = out_.seconds + out_.rows;
-    if (rows <= kFewRows) {  // a call of memmove takes longer than they do
+    if (rows <= kFewRows) {  // for few rows a call of memmove takes longer
       for (uint32_t i = 0; i < rows; ++i) {
         keys[i] = piece.first;
         seconds[i] = piece.seconds[i];
@@ -125,7 +125,7 @@ class Slice {
   Slice(const PrefixTree& firsts, const ScanBudget& budget, Sink& sink, ScanCursor& cursor)
       : firsts_(firsts), budget_(budget), sink_(sink), cursor_(cursor), range_(cursor.rest) {}
 
-  // It looks at one run of rows at least, however late it is.
+  // Reads at least one run of rows, however late it is.
   void Run() {
     if (RunToEnd()) {
       cursor_.End();
@@ -146,7 +146,7 @@ class Slice {
     uint64_t firsts[kGroupsPerRun];
     uint64_t words[kGroupsPerRun];
     while (!sink_.Full()) {
-      // Each group has a row, but at the ends of the range.
+      // Each group has at least one row, except at the ends of the range.
       const uint32_t wanted = std::min(sink_.RowsWanted(), kGroupsPerRun);
       const uint32_t groups = scanner.Read(kForward ? to : from, firsts, words, wanted);
       for (uint32_t i = 0; i < groups; ++i) {
@@ -230,10 +230,10 @@ class Slice {
   Sink& sink_;
   ScanCursor& cursor_;
   const Range range_;  // the cursor's, as the slice found it
-  Key last_;           // looked at
+  Key last_;           // the last key read
   uint64_t looked_ = 0;
   uint32_t run_rows_ = 0;
-  // Of rows that do not lie in the scan's direction.
+  // For rows that are not stored in the scan's direction.
   uint64_t seconds_[kRowsPerRun];
   uint64_t values_[kRowsPerRun];
   static_assert(kRowsPerRun >= kGroupBlockRowsMax);
@@ -289,7 +289,7 @@ uint64_t TwoPartPartition::CountBetween(const Range& rows) const {
   uint64_t from = rows.lo.head;
   uint64_t to = LastFirstPartOf(rows);
   if (from == to) return count_in(from);
-  // Groups that a bound cuts, then whole ones.
+  // First the groups that a bound cuts, then whole ones.
   uint64_t count = 0;
   if (rows.lo.tail > 0) count += count_in(from++);
   if (LastSecondOf(rows, to) != kLastSecond) count += count_in(to--);

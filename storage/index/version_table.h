@@ -1,9 +1,10 @@
-// The old values that snapshots still need, of one partition: beside its rows, not in them. Each
-// key that was written while a snapshot was held has a chain of records (old value or ABSENT, end),
-// the newest first: the value stood until the writes stamped `end`. So a key's value at snapshot S
-// is that of the record with the smallest end above S; without one, the row's. At most one record
-// per key and snapshot. Keys stand in a partition of their own, of the same kind of keys; records
-// are blocks of the same cache. Runs on the thread of the AEU that owns it. Paper: ERIS 3.1 (MVCC).
+// The old values of one partition that snapshots still need, stored apart from its rows. Each key
+// that was written while a snapshot was held has a chain of records (old value or ABSENT, end),
+// newest first: the value was valid until the writes stamped `end`. So a key's value at snapshot S
+// is that of the record with the smallest end above S; without such a record it is the row's. At
+// most one record per key and snapshot. The keys are in a separate partition for the same kind of
+// keys; records are blocks of the same cache. Runs on the thread of the AEU that owns it. Paper:
+// ERIS 3.1 (MVCC).
 #ifndef ERIS_STORAGE_INDEX_VERSION_TABLE_H_
 #define ERIS_STORAGE_INDEX_VERSION_TABLE_H_
 
@@ -22,7 +23,7 @@ namespace eris::storage {
 struct VersionRecord {
   VersionRecord* older = nullptr;
   uint64_t end_and_presence = 0;  // end << 1 | whether there was a value
-  uint64_t value = 0;             // of byte strings a word, whose record is this one's own
+  uint64_t value = 0;             // for byte strings a word, whose record belongs to this one
 
   uint64_t end() const { return end_and_presence >> 1; }
   bool present() const { return (end_and_presence & 1) != 0; }
@@ -30,17 +31,17 @@ struct VersionRecord {
 
 class VersionTable {
  public:
-  // Keys that are worked on together, at most.
+  // Most keys processed together.
   static constexpr uint32_t kGroupMax = 64;
-  // `seconds` of two-part keys, else nullptr.
+  // `seconds` for two-part keys, else nullptr.
   struct KeyGroup {
     uint32_t count = 0;
     const uint64_t* keys = nullptr;
     const uint64_t* seconds = nullptr;
   };
-  // What a key had before a write.
+  // The value of a key before a write.
   struct OldValue {
-    bool keep = false;  // else the key is left out
+    bool keep = false;  // false: the key is skipped
     bool present = false;
     uint64_t value = 0;  // the table makes a copy of a byte string
   };
@@ -54,64 +55,64 @@ class VersionTable {
   ~VersionTable() { FreeAll(); }
 
   bool Empty() const { return heads_->size() == 0; }
-  // What the records take, about.
+  // Approximate bytes of the records.
   uint64_t bytes() const { return bytes_; }
-  // The largest `end` there has ever been.
+  // The largest `end` of all records so far.
   uint64_t newest_end() const { return newest_end_; }
 
-  // The newest record of each key, nullptr without one.
+  // The newest record of each key, or nullptr.
   void Find(const KeyGroup& group, VersionRecord** newest) const;
-  // Adds records that end at snapshots.epoch for those to keep; `newest` is what Find has said of
-  // the group just now. kept[i] is false for want of memory. A key that stands in the group twice
-  // gets one. A newest record that no held snapshot needs any more goes, so that chains do not grow
-  // with snapshots that have ended.
+  // Adds records that end at snapshots.epoch for the values to keep; `newest` is the result of Find
+  // for this group. kept[i] is false if there is no memory. A key that occurs twice in the group
+  // gets one record. A newest record that no held snapshot needs is freed, so that chains do not
+  // grow with snapshots that have ended.
   void Add(const KeyGroup& group, VersionRecord** newest, const OldValue* old_values,
            const SnapshotView& snapshots, bool* kept);
-  // Adds the records of a range that arrives, whose keys have none here. False: no memory, and some
-  // have been added. REQUIRES: the columns are equal, of this table's form.
+  // Adds the records of a range that arrives, whose keys have no records here. False: no memory,
+  // and some have been added. REQUIRES: columns of equal length, in this table's form.
   [[nodiscard]] bool AddChains(const VersionColumns& versions);
 
   // Up to `keys_max` (<= kGroupMax) keys of the range, from its beginning or its end.
   uint32_t Keys(const Range& range, ScanDirection direction, uint32_t keys_max, KeptKey* out) const;
-  // The record that says the value at a snapshot; nullptr: the row does.
+  // The record with the value at a snapshot; nullptr: use the row.
   static const VersionRecord* At(const VersionRecord* newest, uint64_t snapshot);
 
-  // Bounds below count records, and a string that a record keeps as one more for each
-  // kBytesPerRecord: a call may stop inside the chain of a key, and the next one goes on there.
+  // Limits below count records; a record with a string counts one more for each kBytesPerRecord. A
+  // call may stop inside the chain of a key, and the next one continues there.
   static constexpr uint64_t kBytesPerRecord = 16u << 10;
 
-  // Looks at `records_max` records, those of one key after another, and frees the ones that no held
-  // snapshot needs; what was detached first. True: there may be more. A pass goes through all keys
-  // when the oldest snapshot has changed, or many records have come.
+  // Checks `records_max` records, key by key, and frees those that no held snapshot needs; detached
+  // ones first. True: there may be more. A pass over all keys begins when the oldest snapshot has
+  // changed, or when many records have been added.
   bool Free(const SnapshotView& snapshots, uint32_t records_max);
-  // Takes the keys of the range out and frees their records, `records_max` of them. True: there may
+  // Removes the keys of the range and frees up to `records_max` of their records. True: there may
   // be more.
   bool FreeRange(const Range& range, uint32_t records_max = kAllRecords);
-  // Takes the keys of `end` out at once, in O(depth), without looking at a record: nobody finds
-  // them any more, and FreeDetached frees their records. bytes() counts them until then. REQUIRES:
-  // there are no keys below `end`, or none above it. False: no memory; nothing has changed.
+  // Removes the keys of `end` in O(depth), without reading a record: they can no longer be found,
+  // and FreeDetached frees their records. bytes() counts them until then. REQUIRES: there are no
+  // keys below `end`, or none above it. False: no memory; nothing has changed.
   [[nodiscard]] bool Detach(const Range& end);
-  // Frees `records_max` records of what was detached. True: there may be more.
+  // Frees up to `records_max` detached records. True: there may be more.
   bool FreeDetached(uint32_t records_max);
-  // Takes all keys out: O(1), or for want of memory as long as freeing them takes.
+  // Removes all keys: O(1), or without memory as long as freeing them takes.
   void DetachAll();
   void FreeAll();
   // Partition::Rehome.
   absl::Status Rehome(memory::LocalCache& cache);
-  // Forgets all, whose memory goes with the cache.
+  // Forgets everything; its memory is freed with the cache.
   void Abandon();
 
-  // Everything from first part `key` on goes to `upper`, which is empty; O(depth). Or takes all of
-  // `upper` over, whose first parts are `key` and above, the own ones below; it is empty then. What
-  // was detached stays where it is in a split, and comes along when a table is absorbed. False: no
-  // memory, which cannot be where one of the two is empty; nothing has changed.
+  // SplitAt: moves everything from first part `key` on to `upper`, which is empty; O(depth).
+  // Absorb: takes over all of `upper`, whose first parts are `key` and above, while the own ones
+  // are below; `upper` is empty then. In a split, detached records stay here; in an absorb they
+  // move along. False: no memory (impossible if one of the two is empty); nothing has changed.
   [[nodiscard]] bool SplitAt(uint64_t key, VersionTable& upper);
   [[nodiscard]] bool Absorb(uint64_t key, VersionTable& upper);
 
  private:
   static constexpr uint32_t kAllRecords = std::numeric_limits<uint32_t>::max();
 
-  // Keys that were taken out at once, and whose records are still to be freed.
+  // Keys that were removed at once, and whose records must still be freed.
   struct Detached {
     std::unique_ptr<OrderedPartition> heads;
     std::unique_ptr<Detached> next;
@@ -125,22 +126,22 @@ class VersionTable {
   VersionRecord* NewRecord(uint64_t end, const OldValue& old_value);
   VersionRecord* NewRecord(uint64_t end, bool present, absl::string_view bytes);
   VersionRecord* CountRecord(VersionRecord* record);
-  // Adds keys with their newest records. there[i]: the one that was there before, nullptr: none.
+  // Adds keys with their newest records. there[i]: the record that existed before, or nullptr.
   void InsertHeads(const KeyGroup& group, const uint64_t* words, VersionRecord** there,
                    KeyState* states);
   void FreeRecord(VersionRecord* record);
   uint64_t CostOf(const VersionRecord& record) const;
-  // What the work on a record counts as.
+  // What a record counts towards the limits.
   uint64_t WeightOf(const VersionRecord& record) const;
 
-  // Leaves the records of a chain that are needed; takes those looked at off `left`. False: `left`
-  // was used up before its end, and the next call goes on there. `none`: no record is needed, and
-  // the chain is gone.
+  // Frees the records of a chain that are not needed; subtracts those checked from `left`. False:
+  // `left` reached 0 before the chain's end, and the next call continues there. `none`: no record
+  // is needed, and the chain has been freed.
   bool Trim(VersionRecord* newest, const SnapshotView& snapshots, uint64_t& left, bool& none);
-  // Frees a chain, from behind its newest record on, and that one last. False: as Trim; what is
-  // left is a chain with the same newest record.
+  // Frees a chain: first the records behind the newest one, then that one. False: as Trim; the rest
+  // is a chain with the same newest record.
   bool FreeChain(VersionRecord* newest, uint64_t& left);
-  // Takes keys of the range out of `heads` and frees their records. True: there may be more.
+  // Removes keys of the range from `heads` and frees their records. True: there may be more.
   bool FreeKeys(OrderedPartition& heads, const Range& range, uint64_t& left);
   bool FreeDetachedPiece(uint64_t& left);
 
@@ -160,16 +161,17 @@ class VersionTable {
   memory::LocalCache* cache_;
   const bool two_parts_;
   const bool byte_strings_;
-  std::unique_ptr<OrderedPartition> heads_;  // key -> address of its newest record; of all keys
+  std::unique_ptr<OrderedPartition> heads_;  // key -> address of its newest record; for all keys
   std::unique_ptr<Detached> detached_;       // oldest first
-  uint64_t bytes_ = 0;                       // also of what was detached, as records_
+  uint64_t bytes_ = 0;                       // including detached ones, like records_
   uint64_t newest_end_ = 0;
-  uint64_t records_ = 0;  // about: a split shares them out by keys
+  uint64_t records_ = 0;  // approximate: a split divides it by keys
 
-  // Of Free: where the pass under way goes on, and what the last one found.
+  // For Free: where the current pass continues, and what the last one found.
   std::optional<Key> pass_from_;
-  // Inside the chain of that key: the last record that was needed. nullptr: at its newest one. Only
-  // Free, FreeRange and Detach take records away, and a split or an absorb ends the pass.
+  // Position inside the chain of that key: the last record that was needed. nullptr: at its newest
+  // one. It stays valid because only Free, FreeRange and Detach remove records, and a split or an
+  // absorb ends the pass.
   VersionRecord* pass_at_ = nullptr;
   uint64_t pass_oldest_ = 0;
   uint64_t added_since_pass_ = 0;

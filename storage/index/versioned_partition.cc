@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kGroupMax = VersionTable::kGroupMax;
 
-// Where byte strings are looked up to, until their records are made.
+// Receives the old byte strings until their records are made.
 class ScratchSink final : public BytesSink {
  public:
   ScratchSink() = default;
@@ -42,8 +42,8 @@ class ScratchSink final : public BytesSink {
   Piece* pieces_ = nullptr;
 };
 
-// Whether an operation on a key does anything, given what the key has before the batch. Where no
-// occurrence of a key in the batch would do anything by this, none does.
+// Whether an operation on a key has an effect, given the key's value before the batch. If no
+// occurrence of a key in the batch has one by this test, none does.
 bool Writes(Operation operation, const VersionTable::OldValue& old_value, const uint64_t* expected,
             bool byte_strings) {
   switch (operation) {
@@ -53,7 +53,7 @@ bool Writes(Operation operation, const VersionTable::OldValue& old_value, const 
     case Operation::kInsertIfAbsent:
       return !old_value.present;
     case Operation::kCompareAndSet:
-      // Unequal byte strings cost a record that nobody would need.
+      // An unequal byte string costs a record that no snapshot needs.
       return old_value.present && (byte_strings || *expected == old_value.value);
     default:
       return true;
@@ -83,7 +83,7 @@ void VersionedPartition::Execute(const Batch& batch) {
 }
 
 void VersionedPartition::ExecuteKeeping(const Batch& batch) {
-  // All of it first: what a key has had before the batch is what counts, wherever it comes.
+  // Do this for all keys first: only the value before the batch counts, wherever the key occurs.
   bool refused = false;
   for (const BatchPart& part : batch.parts) {
     for (uint32_t from = 0; from < part.count; from += kGroupMax) {
@@ -91,7 +91,7 @@ void VersionedPartition::ExecuteKeeping(const Batch& batch) {
     }
   }
   if (!refused) return rows_->Execute(batch);
-  // The runs of keys between those that have been answered.
+  // The runs of keys between those already answered.
   for (const BatchPart& part : batch.parts) {
     const auto answered = [&part](uint32_t i) {
       return part.states_out[part.positions[i]] == KeyState::kNoMemory;
@@ -164,7 +164,7 @@ bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint
   bool kept[kGroupMax];
   for (uint32_t i = 0; i < needed.count; ++i) {
     VersionTable::OldValue& old_value = old_values[i];
-    if (states[i] == KeyState::kNoRoom) continue;  // a string that there was no memory to look at
+    if (states[i] == KeyState::kNoRoom) continue;  // a string that there was no memory to read
     old_value.present = states[i] == KeyState::kPresent;
     old_value.value = old_value.present ? values[i] : 0;
     const uint64_t* expected = part.expected == nullptr ? nullptr : part.expected + needed.index[i];
@@ -219,7 +219,7 @@ absl::Status VersionedPartition::Absorb(OrderedPartition& other) {
     versioned->LoseVersions();
     lost_before_ = std::max(lost_before_, versioned->lost_before_);
     LoseVersions();
-    // What they were is freed here by and by: the other one may end now.
+    // Forgotten versions of `other` are freed here over time: `other` may end now.
     ERIS_CHECK(versions_->Absorb(boundary, *versioned->versions_));
   }
   return absl::OkStatus();

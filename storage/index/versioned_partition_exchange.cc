@@ -1,4 +1,4 @@
-// How ranges of a VersionedPartition change hands by copy: versions travel beside the rows.
+// Moving ranges of a VersionedPartition by copy: versions travel with the rows.
 #include <algorithm>
 #include <cstddef>
 #include <new>
@@ -114,9 +114,9 @@ Range VersionedPartition::LimitEnd(const Range& leaving, End from, const ChunkLi
   if (rows.size() > 0) outermost = rows[0];
   std::optional<uint64_t> current;  // first part at hand
   uint64_t done = 0;                // weight of the versions of the first parts before it
-  uint64_t weight = 0;              // of all versions so far
+  uint64_t weight = 0;              // of all versions up to here
   uint64_t bytes = 0;
-  uint64_t keys_kept = 0;  // without the rows: each key may have one
+  uint64_t keys_kept = 0;  // not counting rows: each key may have one
   bool full = false;
   Range rest = leaving;
   while (!full) {
@@ -156,7 +156,7 @@ Range VersionedPartition::LimitEnd(const Range& leaving, End from, const ChunkLi
   if (cut != *outermost) {
     return low ? Range{leaving.lo, Key::FromU64(cut)} : Range{Key::FromU64(cut + 1), leaving.hi};
   }
-  // One first part at least.
+  // At least one first part.
   if (!low) return {std::max(leaving.lo, Key::FromU64(cut)), leaving.hi};
   const std::optional<Key> behind = KeyAfter({cut, 0}, /*two_parts=*/false);
   return !behind || !leaving.Contains(*behind) ? leaving : Range{leaving.lo, *behind};
@@ -166,9 +166,10 @@ absl::Status VersionedPartition::Lend(const Range& leaving, End from, const Chun
                                       ExchangeChunk& out) {
   const bool any = !lent_ && !versions_->Empty();
   if (any) ERIS_RETURN_IF_ERROR(CheckEnd(leaving, range()));
-  VersionColumns versions = std::exchange(out.versions, {});  // its memory has pages
+  VersionColumns versions = std::exchange(out.versions, {});  // reuse its memory
   versions.Clear();
-  // No more than has room for its versions alone, and then as much of that as has room for both.
+  // First the range that has room for its versions alone; then the part of it that has room for
+  // both.
   const Range first = any ? LimitEnd(leaving, from, limit, nullptr) : leaving;
   ERIS_RETURN_IF_ERROR(rows_->Lend(first, from, limit, out));
   if (any) {
@@ -194,7 +195,7 @@ bool VersionedPartition::Forget(const SnapshotView& snapshots, uint32_t rows_max
     if (!versions_->Detach(*lent_)) forgotten_ = lent_;
     lent_.reset();
   }
-  // One kind of work after the other: a call is for one of them.
+  // One kind of work per call.
   return rows_->Forget(snapshots, rows_max) || FreeForgotten(rows_max);
 }
 
@@ -234,7 +235,7 @@ absl::Status VersionedPartition::Ingest(const ExchangeChunk& chunk) {
   lost_before_ = std::max(lost_before_, chunk.versions.lost_before);
   if (versions_->AddChains(chunk.versions)) return absl::OkStatus();
   for (const uint64_t end : chunk.versions.ends) lost_before_ = std::max(lost_before_, end >> 1);
-  // The chunk's, of which there are no more than in any: at once.
+  // The versions of one chunk: few enough to free at once.
   versions_->FreeRange(chunk.covers);
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// The slices of scans at a snapshot: between the keys that have a record for it the rows are what
-// they were.
+// The slices of scans at a snapshot: between the keys that have a record for it, the rows have not
+// changed since.
 #include <algorithm>
 #include <optional>
 
@@ -11,10 +11,10 @@
 namespace eris::storage {
 namespace {
 
-// Keys with records between two looks at the clock.
+// Keys with records between two reads of the clock.
 constexpr uint32_t kKeysPerRun = 16;
 
-// Moves the near end of `rest` to where the scan has still to look at, behind or at `key`.
+// Moves the near end of `rest` to the next unread position, at or behind `key`.
 void BeginAt(const Key& key, ScanCursor& cursor, bool two_parts) {
   if (!cursor.query.Backward()) {
     cursor.rest.lo = key;
@@ -32,7 +32,7 @@ void GoBehind(const Key& key, ScanCursor& cursor, bool two_parts) {
   }
   if (cursor.rest.Empty()) cursor.End();
 }
-// What of the rest comes before `key`, or ends with it.
+// The part of the rest that comes before `key`, or ends with it.
 Range GapThrough(const Key& key, const ScanCursor& cursor, bool two_parts) {
   Range gap = cursor.rest;
   if (cursor.query.Backward()) {
@@ -56,8 +56,8 @@ Range GapBefore(const Key& key, const ScanCursor& cursor, bool two_parts) {
 
 }  // namespace
 
-// What a slice does with the rows: Gap takes those of a piece without records as far as it gets,
-// Take one that stands in a record. False: the slice is full, and the row has not been taken.
+// What a slice does with the rows. Gap takes the rows of a piece without records, as far as it
+// gets. Take takes one from a record. False: the slice is full, and the row has not been taken.
 struct VersionedPartition::RowsSink {
   OrderedPartition& plain;
   ScanRows& out;
@@ -118,7 +118,7 @@ bool VersionedPartition::Plain(ScanCursor& cursor) const {
     cursor.snapshot_lost = true;
     return false;
   }
-  // The newest record has the largest end, or a larger one that has gone.
+  // The newest record has the largest end, or one with a larger end has been removed.
   return versions_->Empty() || versions_->newest_end() <= cursor.snapshot;
 }
 
@@ -128,8 +128,8 @@ void VersionedPartition::Walk(ScanCursor& cursor, const ScanBudget& budget, Sink
   while (!cursor.done && !sink.Full(cursor)) {
     VersionTable::KeptKey keys[kKeysPerRun];
     const uint32_t count = versions_->Keys(cursor.rest, cursor.query.direction, kKeysPerRun, keys);
-    // Without a record for the snapshot a key's row is as good as those around it; the last one
-    // ends the gap all the same, where there may be more keys behind it.
+    // A key without a record for the snapshot is part of the gap around it. The last key still ends
+    // the gap, because there may be more keys behind it.
     for (uint32_t i = 0; i < count && !cursor.done; ++i) {
       const VersionRecord* const record = VersionTable::At(keys[i].newest, cursor.snapshot);
       if (record == nullptr && i + 1 < kKeysPerRun) continue;
@@ -158,7 +158,7 @@ void VersionedPartition::Walk(ScanCursor& cursor, const ScanBudget& budget, Sink
       if (sink.Full(cursor)) return;
     }
     if (cursor.done || sink.Full(cursor)) return;
-    // No record behind these: the rows do for all of the rest.
+    // No record after these: the current rows are right for the whole rest.
     if (count < kKeysPerRun) return sink.Gap(cursor, budget);
     if (Spent(budget)) return;
   }

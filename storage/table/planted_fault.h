@@ -1,5 +1,5 @@
-// Faults that a test build of this folder (ERIS_TABLE_FAULTS) can be given, to show that the tests
-// find them. No other build has a word of them.
+// Faults that can be planted in a test build of this folder (ERIS_TABLE_FAULTS), to show that the
+// tests find them. Other builds do not contain them.
 #ifndef ERIS_STORAGE_TABLE_PLANTED_FAULT_H_
 #define ERIS_STORAGE_TABLE_PLANTED_FAULT_H_
 
@@ -9,8 +9,8 @@ namespace eris::storage {
 
 enum class TableFault : uint8_t {
   kNone,
-  kNarrowBounds,  // a segment's bounds forget rows that have died, though a snapshot sees them
-  kReusePlace,    // compaction puts living rows where dead ones stand
+  kNarrowBounds,  // a segment's bounds forget dead rows that a snapshot still sees
+  kReusePlace,    // compaction overwrites dead rows with live ones
 };
 inline TableFault planted_table_fault = TableFault::kNone;
 

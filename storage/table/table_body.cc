@@ -11,12 +11,12 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint32_t kFirstRows = 1024;  // that a partition's first segment has room for
+constexpr uint32_t kFirstRows = 1024;  // capacity of a partition's first segment
 constexpr SnapshotView kNoSnapshots;
 
 }  // namespace
 
-// Keys of one piece of a batch, and where their rows and answers stand.
+// The keys of one piece of a batch, and the positions of their rows and answers.
 struct TablePartition::Body::Piece {
   uint32_t count = 0;
   const uint64_t* heads = nullptr;
@@ -68,8 +68,8 @@ uint64_t TablePartition::Body::ExpectedRows(uint32_t rows) const {
 }
 
 Segment* TablePartition::Body::NewSegment(uint32_t rows) {
-  // The first one grows as rows come, so that small tables stay small; the next one is as large as
-  // the table has been, and mostly never copied.
+  // The first segment grows with its rows, so that small tables stay small. The next one is as
+  // large as the table so far, and is rarely copied.
   const uint64_t capacity = ExpectedRows(rows);
   Segment* const segment = CreateSegment(capacity);
   if (segment == nullptr || segments_.size() == 0 || capacity < kSegmentRows) return segment;
@@ -131,7 +131,7 @@ bool TablePartition::Body::Append(const RowBatch& rows, uint64_t first, uint32_t
         segments_[segments_.size() - 1]->Destroy(cache_, records_pool_);
         segments_.RemoveAt(segments_.size() - 1);
       }
-      // Numbers are not used twice, though nobody has seen these.
+      // Numbers are not reused, although no reader has seen these.
       if (open != nullptr) open->TakeBack(open_rows);
       open_ = open;
       return false;
@@ -213,7 +213,7 @@ void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSou
     if (refused < count) {
       Commit(*segment, count, snapshots);
       for (uint32_t i = 0; i < count; ++i) {
-        // Nobody will ever see it.
+        // No reader will ever see it.
         if (states[i] == KeyState::kNoMemory) {
           segment->versions().Die(first + i, snapshots.epoch, nullptr);
         }
@@ -224,7 +224,7 @@ void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSou
   }
 }
 
-// Of keys that were there before: their rows die, in the order in which they were written.
+// For keys that existed before: their old rows die, in the order in which they were written.
 void TablePartition::Body::PointToNew(const KeyPick& keys, const uint64_t* words,
                                       const uint64_t* there, const KeyState* states,
                                       const SnapshotView& snapshots) {
@@ -239,7 +239,7 @@ void TablePartition::Body::PointToNew(const KeyPick& keys, const uint64_t* words
     if (states[i] != KeyState::kPresent) continue;
     uint64_t old = there[i];
     if (Segment::Of(old)->versions().Dead(Segment::RowOf(old))) {
-      // The key comes more than twice: the row before this one is what it points to by now.
+      // If the key occurs more than twice, it now points to the previous of these rows.
       keys_->Point({count, heads, tails}, rows);
       count = 0;
       KeyState state;
@@ -277,7 +277,7 @@ void TablePartition::Body::Kill(uint64_t word, const SnapshotView& snapshots, ui
 uint32_t TablePartition::Body::KeptBytes(const Segment& segment, uint32_t row) const {
   size_t bytes = sizeof(DeathRecord) + row_bytes_;
   for (const SegmentColumn& column : segment.views()) {
-    // Those of a dictionary are kept by others as well.
+    // Strings of a dictionary are used by other rows too.
     if (column.offsets != nullptr) bytes += column.offsets[row + 1] - column.offsets[row];
   }
   return static_cast<uint32_t>(bytes);
@@ -291,10 +291,10 @@ void TablePartition::Body::EraseRows(const BatchPart& part, const SnapshotView& 
     uint64_t words[kPieceRows];
     KeyState states[kPieceRows];
     keys_->Find(keys, words, states);
-    // An erase always works, as it does on an index: without memory for its records it is the
-    // snapshots that are given up here.
+    // An erase always works, as on an index: without memory for its records the snapshots are given
+    // up here.
     (void)ReserveDeaths(count, snapshots);
-    keys_->Erase(keys, states);  // of a key that comes twice the first one finds it
+    keys_->Erase(keys, states);  // if a key occurs twice, the first occurrence finds it
     for (uint32_t i = 0; i < count; ++i) {
       if (states[i] == KeyState::kPresent) Kill(words[i], snapshots);
     }

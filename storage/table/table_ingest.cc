@@ -1,5 +1,5 @@
-// Rows that come to a table from another AEU: appended as those of a turn's writes are, and born
-// with them. Paper: ERIS 3.3.2.
+// Adds rows that come to a table from another AEU: they are appended like those of a turn's writes,
+// and born with them. Paper: ERIS 3.3.2.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,18 +16,18 @@
 namespace eris::storage {
 namespace {
 
-// Rows that come from another AEU, or that compaction appends anew, are part of what a turn may
-// spend in the background: they are written, and nothing else is moved for them. So segments that
-// they begin have all of their arrays from the first row on, and another one begins where those are
-// full: each has as many rows as there are by then, up to so many bytes, which memory that was made
-// ready before has room for.
+// Rows that come from another AEU, or that compaction moves, are background work with a limit per
+// turn: they are written, and no other data is moved for them. A segment begun by Ingest allocates
+// all its arrays at once and never grows. When they are full, the next segment begins. Each has
+// room for as many rows as the partition has at that time, up to this many bytes, for which
+// prepared memory has room.
 constexpr uint64_t kFixedSegmentBytes = 3u << 19;
-// Strings of one column that are put at once. What is longer is a row by itself.
+// Strings of one column that are put at once. A longer row is put by itself.
 constexpr uint32_t kFixedPieceBytes = 1u << 20;
-// No array is an extent, whose pages would have to come first.
+// No array is an extent, whose pages would have to be allocated first.
 static_assert(kFixedSegmentBytes / 16 * 17 <= memory::kClassedBytesMax);
 
-// Whether the buffers are as long as they say.
+// Checks the lengths of the buffers.
 absl::Status CheckBuffers(const TableLayout& layout, const ExchangeRows& rows) {
   const uint64_t count = rows.count;
   if (rows.columns.size() != layout.columns() || count > std::numeric_limits<uint32_t>::max()) {
@@ -55,7 +55,7 @@ absl::Status CheckBuffers(const TableLayout& layout, const ExchangeRows& rows) {
   return absl::OkStatus();
 }
 
-// Of a column of strings: what the picked rows have.
+// For a column of strings: the bytes of the picked rows.
 uint64_t StringBytes(const ColumnSource& source, const RowPick& pick) {
   if (source.dictionary == nullptr && pick.positions == nullptr) {
     return source.offsets[pick.first + pick.count] - source.offsets[pick.first];
@@ -78,8 +78,7 @@ ColumnView ViewOf(const ColumnBuffers& buffers, ColumnType type) {
   return view;
 }
 
-// Whether the keys are those of the rows, ascend and lie in what the chunk covers. Throws
-// std::bad_alloc.
+// Whether the keys match the rows, ascend and lie in the chunk's range. Throws std::bad_alloc.
 absl::Status CheckKeys(const TableLayout& layout, const ExchangeChunk& chunk,
                        const RowBatch& batch) {
   const bool two_words = layout.two_words();
@@ -116,7 +115,7 @@ absl::Status TablePartition::Body::Ingest(const ExchangeChunk& chunk) {
   }
   if (absl::Status status = CheckBuffers(*layout_, chunk.rows); !status.ok()) return status;
   const uint64_t count = chunk.rows.count;
-  try {  // columns' views and copies of keys stand on the general heap, as in Lend
+  try {  // column views and copies of keys are on the general heap, as in Lend
     std::vector<ColumnView> views;
     std::vector<ColumnSource> sources;
     for (uint32_t i = 0; i < layout_->columns(); ++i) {
@@ -170,7 +169,7 @@ Segment* TablePartition::Body::NewFixedSegment(std::span<const ColumnSource> sou
   const Segment* const last = segments_.size() == 0 ? nullptr : segments_[segments_.size() - 1];
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
     if (layout_->column(i).type != ColumnType::kString) continue;
-    // As long as these, or somewhat longer; the next ones begin another segment.
+    // As long as these, or somewhat longer; longer strings begin another segment.
     const uint64_t expected = bytes[i] * capacity / pick.count;
     segment->column(i).ExpectStrings(
         static_cast<uint32_t>(expected + expected / 16),
@@ -196,10 +195,10 @@ absl::Status TablePartition::Body::IngestKeys(const ExchangeChunk& chunk,
       KeyState states[kPieceRows];
       for (uint32_t i = 0; i < some; ++i) words[i] = segment->WordOf(segment->rows() + i);
       keys_->InsertIfAbsent(keys, words, there, states);
-      // What lies outside the range is not in the index.
+      // Keys outside the range are not in the index.
       ERIS_CHECK(std::find(states, states + some, KeyState::kPresent) == states + some);
       refused = std::find(states, states + some, KeyState::kNoMemory) != states + some;
-      // Its rows have not been counted, and are nobody's.
+      // Its rows have not been counted, and stay ignored.
       if (refused) keys_->Erase(keys, states);
     }
     if (refused) {
@@ -221,7 +220,7 @@ void TablePartition::Body::Undo(const ExchangeChunk& chunk, uint32_t count) {
     KeyState states[kPieceRows];
     keys_->Find(keys, words, states);
     keys_->Erase(keys, states);
-    // They die at the epoch that they were born at: no snapshot has seen them.
+    // They die at the epoch at which they were born: no snapshot has seen them.
     for (uint32_t i = 0; i < some; ++i) Kill(words[i], snapshots());
     begin += some;
   }

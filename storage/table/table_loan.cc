@@ -1,8 +1,8 @@
-// Rows of a table that another AEU takes over: lent as a copy from an end of the range, then
-// forgotten, or taken back. A loan is a range of keys (of a heap table rows of segments) and
-// nothing else: the rows stay where they are, and no row is compacted meanwhile. Forgetting them is
-// an erase at the epoch at which they were born at the other AEU, which may lie behind: a snapshot
-// that was taken since finds them there. Paper: ERIS 3.3.2.
+// Rows of a table that another AEU takes over: they are lent as a copy from an end of the range,
+// then forgotten or taken back. A loan is only a range of keys (for a heap table rows of segments):
+// the rows stay in place, and no row is compacted meanwhile. Forgetting them is an erase at the
+// epoch at which they were born at the other AEU. That epoch may be in the past: a snapshot taken
+// since then finds them there. Paper: ERIS 3.3.2.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -19,7 +19,7 @@
 namespace eris::storage {
 namespace {
 
-// Strings of one chunk; more only where the rows of one first part have more.
+// Strings of one chunk; exceeded only if the rows of one first part have more.
 constexpr uint64_t kChunkStringBytes = 16u << 20;
 
 struct RowAt {
@@ -43,7 +43,7 @@ uint64_t StringBytesOf(const TableLayout& layout, const RowAt& at) {
   return bytes;
 }
 
-// Behind rows[i] and those that stand beside it in their segment.
+// The end of the run of rows that are adjacent to rows[i] in their segment.
 size_t RunEnd(const std::vector<RowAt>& rows, size_t i) {
   size_t end = i + 1;
   while (end < rows.size() && rows[end].segment == rows[i].segment &&
@@ -53,8 +53,8 @@ size_t RunEnd(const std::vector<RowAt>& rows, size_t i) {
   return end;
 }
 
-// Rows that were written in another order than that of their keys lie all over the segments: what
-// is read next is fetched ahead. In two steps, as RowPick does for strings.
+// Rows that were not written in key order are scattered over the segments: they are fetched ahead,
+// in two steps, as RowPick does for strings.
 constexpr size_t kRowsAhead = 12;
 void PrefetchFrom(const std::vector<RowAt>& rows, size_t i, uint32_t column, uint32_t width) {
   if (i + 2 * kRowsAhead >= rows.size()) return;
@@ -80,7 +80,8 @@ void PrefetchOffsets(const TableLayout& layout, uint64_t word) {
   }
 }
 
-// One column of the rows. Throws std::bad_alloc. False: more bytes than offsets can tell.
+// Copies one column of the rows. Throws std::bad_alloc. False: more bytes than offsets can
+// represent.
 bool CopyColumn(ColumnType type, uint32_t column, const std::vector<RowAt>& rows,
                 ColumnBuffers& out) {
   const uint32_t width = ColumnValueBytes(type);
@@ -135,14 +136,14 @@ absl::Status CopyRows(const TableLayout& layout, const std::vector<RowAt>& rows,
 
 }  // namespace
 
-// Rows at an end, as the index gives them: from that end on, whole first parts.
+// Rows at one end, in the order of the index: from that end on, whole first parts.
 struct TablePartition::Body::EndRows {
   std::vector<uint64_t> heads{};
   std::vector<uint64_t> tails{};
   std::vector<uint64_t> words{};
-  bool all = false;  // that there are
+  bool all = false;  // there are no more rows
 
-  // Leaves those before the first part of row `i`, but the rows of one.
+  // Keeps the rows before the first part of row `i`, but at least those of one first part.
   void CutBefore(size_t i) {
     size_t end = i;
     while (end > 0 && heads[end - 1] == heads[i]) --end;
@@ -170,7 +171,8 @@ void TablePartition::Body::ReadEnd(const Range& leaving, End from, uint32_t rows
   if (from == End::kHigh) cursor.query.direction = ScanDirection::kBackward;
   const bool two_words = layout_->two_words();
   size_t rows = 0;
-  // One row more, to see where a first part ends; all of the first one, however many it has.
+  // Read one more row to see where a first part ends; the first one is read completely, whatever
+  // its size.
   do {
     const size_t wanted = std::max<size_t>(rows_max + size_t{1}, 2 * rows) - rows;
     out.tails.resize(two_words ? rows + wanted : 0);
@@ -209,13 +211,13 @@ absl::Status TablePartition::Body::Lend(const Range& leaving, End from, const Ch
     return absl::InvalidArgumentError(
         absl::StrCat(Text(leaving), " is the other end of ", Text(range_)));
   }
-  // A caller that wants all says so with any number.
+  // A caller that wants all rows may pass any number.
   const auto rows_max =
       static_cast<uint32_t>(std::clamp<uint64_t>(limit.rows, 1, std::max<uint64_t>(size(), 1)));
   const uint64_t bytes_max = std::min(limit.bytes, kChunkStringBytes);
   ExchangeChunk chunk;
-  chunk.rows = std::exchange(out.rows, {});  // its memory has pages
-  try {  // the copy stands on the general heap, whose only word for "no" is an exception
+  chunk.rows = std::exchange(out.rows, {});  // reuse its memory
+  try {  // the copy is on the general heap, which reports "no memory" by an exception
     if (!keys_) return LendLast({rows_max, bytes_max}, std::move(chunk), out);
     EndRows end{.heads = std::exchange(out.keys, {}),
                 .tails = std::exchange(out.seconds, {}),
@@ -264,14 +266,14 @@ absl::Status TablePartition::Body::LendLast(const ChunkLimit& limit, ExchangeChu
   for (uint32_t i = segments_.size(); i-- > 0 && rows.size() < rows_max;) {
     Segment& segment = *segments_[i];
     if (segment.live() == 0) continue;
-    // Else Forget might find no memory for it.
+    // Otherwise Forget might find no memory for it.
     if (!segment.MayDie(cache_)) return NoMemory(absl::StrCat("lend ", rows_max, " rows"));
     uint32_t row = segment.rows();
     for (; row > 0 && rows.size() < rows_max; --row) {
       const RowAt at{&segment, row - 1};
       if (segment.versions().Dead(at.row)) continue;
       if (strings) bytes += StringBytesOf(*layout_, at);
-      if (bytes > limit.bytes && !rows.empty()) rows_max = 0;  // it ends before this one
+      if (bytes > limit.bytes && !rows.empty()) rows_max = 0;  // stop before this row
       if (rows_max == 0) break;
       rows.push_back(at);
     }
@@ -297,7 +299,7 @@ void TablePartition::Body::Forget(const SnapshotView& snapshots) {
   const Loan loan = *std::exchange(loan_, std::nullopt);
   const uint64_t died = loan.died.value_or(snapshots.epoch);
   uint64_t words[kPieceRows];
-  // In the order of the index, which Kill does not change; the scan stands behind what is erased.
+  // In the order of the index, which Kill does not change; the scan is behind the erased keys.
   ScanCursor cursor{.rest = loan.lent, .done = !keys_ || loan.rows == 0};
   while (!cursor.done) {
     uint64_t heads[kPieceRows];
@@ -314,7 +316,7 @@ void TablePartition::Body::Forget(const SnapshotView& snapshots) {
   }
   for (const HeapRows& lent : loan.heap) {
     Segment& segment = *segments_[segments_.LowerBound(lent.number)];
-    ERIS_DCHECK(segment.number() == lent.number);  // rows of it live
+    ERIS_DCHECK(segment.number() == lent.number);  // it has live rows
     for (uint32_t row = lent.first; row < lent.end;) {
       const uint32_t end = std::min(row + kPieceRows, lent.end);
       (void)ReserveDeaths(end - row, snapshots);

@@ -9,13 +9,13 @@
 namespace eris::storage {
 namespace {
 
-// Strings on their way into the reply memory of one request: one piece of it.
+// The strings of one group of answers, in one piece of the request's reply memory.
 class StringRoom {
  public:
   StringRoom(BytesSink* sink, size_t wanted) {
     if (sink != nullptr && wanted > 0) at_ = sink->Take(1, wanted, left_);
   }
-  // False: there is no room for it.
+  // False: there is no room.
   bool Put(absl::string_view text, uint64_t& word) {
     if (text.size() <= kShortBytesMax) {
       word = ShortWord(text);
@@ -71,7 +71,7 @@ void Answer(const Found& found, const OutputColumn& out) {
   }
 }
 
-// A row whose strings find no room answers kNoRoom.
+// Answers kNoRoom for a row whose strings have no room.
 uint64_t AnswerStrings(const Found& found, std::span<const OutputColumn> columns,
                        const TableLayout& layout, BytesSink* sink) {
   size_t wanted = 0;
@@ -121,7 +121,7 @@ void TablePartition::Body::LookupRows(const BatchPart& part, uint64_t& copied) {
         {count, part.keys + begin, part.seconds == nullptr ? nullptr : part.seconds + begin}, words,
         states);
     const Found found{count, words, states, part.positions + begin};
-    // Strings first: a row that they refuse has no other columns.
+    // Strings first: a row whose strings are refused gets no other columns.
     copied += AnswerStrings(found, columns, *layout_, part.bytes_out);
     for (const OutputColumn& out : columns) {
       switch (ColumnValueBytes(layout_->column(out.column).type)) {
@@ -147,7 +147,7 @@ bool TablePartition::Body::FindSegment(uint64_t snapshot, uint64_t& number, Segm
     const Segment& segment = *segments_[i];
     const RowVersions& versions = segment.versions();
     const uint32_t rows = versions.RowsAt(snapshot, segment.rows());
-    // Dead rows are seen as long as they have records.
+    // Dead rows are visible as long as they have records.
     if (rows == 0 || (segment.live() == 0 && versions.records() == 0)) continue;
     number = segment.number();
     view = {.rows = rows, .columns = segment.views(), .ever = segment.rows(), .id = segment.id()};

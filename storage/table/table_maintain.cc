@@ -1,5 +1,5 @@
-// A table's background work: what snapshots do not need any more is freed, and segments with many
-// dead rows are compacted.
+// A table's background work: frees versions that snapshots no longer need, and compacts segments
+// with many dead rows.
 #include <algorithm>
 
 #include "base/check.h"
@@ -12,12 +12,13 @@
 namespace eris::storage {
 namespace {
 
-// Segments that are looked at in one call, to find one that is worth work.
+// Segments checked in one call to find one worth compacting.
 constexpr uint32_t kSegmentsLookedAt = 64;
-// An open segment is compacted only once it has as many rows: as many as a first one has room for.
+// An open segment is compacted only if it has at least this many rows: the capacity of a first
+// segment.
 constexpr uint32_t kOpenRowsMin = 1024;
 
-// Tells one set of held snapshots from another: they only go, or come at the end.
+// Distinguishes sets of held snapshots: snapshots are only removed, or added at the end.
 uint64_t Fingerprint(const SnapshotView& snapshots) {
   uint64_t sum = snapshots.active.size();
   for (const uint64_t epoch : snapshots.active) sum = sum * 31 + epoch;
@@ -55,14 +56,14 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
     const uint32_t freed = before - segment.versions().records();
     records_ -= freed;
     changes_ += freed;
-    // In each call: memory comes back piece by piece, not in one turn at the end.
+    // In each call: memory is freed piece by piece, not in one turn at the end.
     records_pool_.Trim(cache_, 2 * kPieceRows);
     if (!complete) {
       free_at_ = segment.number();
       return true;
     }
     free_at_ = segment.number() + 1;
-    // Also a segment without records is work, and one that goes has a block for each column.
+    // A segment without records is work too, and freeing one means a block for each column.
     const uint32_t work = Reap(i) ? 1 + layout_->columns() : 1;
     if (work == 1) ++i;
     budget -= std::min(budget, work);
@@ -73,14 +74,14 @@ bool TablePartition::Body::FreeVersions(const SnapshotView& snapshots, uint32_t 
   for (uint32_t j = 0; j < segments_.size() && !marked_; ++j) {
     marked_ = segments_[j]->versions().marks() > 0;
   }
-  // What this pass has gone by may have come or become free since.
+  // Records that this pass has passed may be new or unneeded since.
   return records_ > 0 && (freed_for_ != Fingerprint(snapshots) || recorded_before_ != recorded_);
 }
 
 bool TablePartition::Body::WantsCompaction(const Segment& segment) const {
-  // Of a heap table rows leave from the end, most segments whole.
+  // Rows of a heap table leave from the end, mostly as whole segments.
   if (!keys_ || segment.live() == 0) return false;
-  // Those that a snapshot needs stay anyway.
+  // Rows that a snapshot needs stay in any case.
   const uint32_t dead = segment.versions().dead() - segment.versions().records();
   if (&segment == open_) {
     return segment.rows() >= kOpenRowsMin && uint64_t{dead} * 2 > segment.rows();
@@ -89,7 +90,7 @@ bool TablePartition::Body::WantsCompaction(const Segment& segment) const {
 }
 
 bool TablePartition::Body::Maintain(const SnapshotView& snapshots, uint32_t rows_max) {
-  // What is lent may die at an epoch that lies behind: its place may not be younger than that.
+  // Lent rows may die at an epoch in the past: they must not be moved to a place that is younger.
   if (loan_) return false;
   uint32_t budget = rows_max;
   if (!compacting_) {
@@ -165,7 +166,7 @@ bool TablePartition::Body::PlantFault(Segment& segment, const uint32_t* rows, ui
 
 bool TablePartition::Body::Compact(Segment& segment, uint32_t& budget,
                                    const SnapshotView& snapshots) {
-  // A row of many columns counts as several.
+  // A row with many columns counts as several.
   const uint32_t row_work = 1 + layout_->columns() / 8;
   uint32_t rows[kPieceRows];
   while (compacted_to_ < segment.rows() && budget > 0) {

@@ -1,4 +1,4 @@
-// Build: a tree out of ascending keys, from the bottom up, with full runs and no block twice.
+// Build: makes a tree of ascending keys, bottom up, with full runs, and writes each block once.
 #include <cstddef>
 #include <cstdint>
 
@@ -8,9 +8,9 @@
 namespace eris::storage {
 namespace {
 
-// The next insert does not split a run.
+// Leaves room, so that the next insert does not split a run.
 constexpr size_t kBuiltPairs = RunCapacity(SmallerRunLines(kRunLinesMax));
-// A last-level TreeNode's worth of keys from which on a page takes no more than runs.
+// From this number of keys in a last-level TreeNode on, a page takes no more memory than runs.
 constexpr size_t kBuiltPageKeys = 120;
 
 }  // namespace
@@ -29,16 +29,16 @@ uint64_t PrefixTree::WeightOf(const uint64_t* values, size_t count) const {
   return sum;
 }
 
-// None for want of memory: nothing is left of it then.
+// None if there is no memory; then everything has been freed.
 TreeRef PrefixTree::BuildPart(const uint64_t* keys, const uint64_t* values, size_t count) {
   if (count <= kBuiltPairs) return BuildRun(keys, values, count);
   const unsigned shift = ShiftOf(keys[0] ^ keys[count - 1]);
   if (shift == kShiftLast && count >= kBuiltPageKeys) return BuildPage(keys, values, count);
 
-  // The keys of one byte stay together: in a run with their neighbours, or, when they are too many,
+  // The keys of one byte stay together: in a run with their neighbours or, if there are too many,
   // in a part of their own.
   ChildList list;
-  uint64_t in_run = 0;  // keys before `at` that wait for their run
+  uint64_t in_run = 0;  // keys before `at` that are not in a run
   size_t at = 0;
   bool enough = true;
   const auto end_run = [&] {

@@ -1,5 +1,5 @@
-// SplitAt: goes down one path, takes the memory that it will need on the way, and only then changes
-// the tree, from the bottom up.
+// SplitAt: descends one path, allocates the memory that it will need on the way, and only then
+// changes the tree, bottom up.
 #include <cstdint>
 
 #include "base/check.h"
@@ -7,22 +7,22 @@
 
 namespace eris::storage {
 
-// One TreeNode on the path of the cut. Children before the middle one, whose interval has the cut,
-// stay; those behind it move.
+// One TreeNode on the path of the cut. The middle child's interval contains the cut. Children
+// before it stay; those after it move.
 struct PrefixTree::Cut {
   TreeRef ref;
   unsigned middle = 0;                      // where its interval starts
-  TreeNodeKind kind = TreeNodeKind::kNone;  // of the block
-  void* block = nullptr;  // room for what moves; nullptr where the TreeNode is never shared out
+  TreeNodeKind kind = TreeNodeKind::kNone;  // kind of `block`
+  void* block = nullptr;  // for the children that move; nullptr if the TreeNode is never divided
 };
 
 struct PrefixTree::CutPath {
   Cut cuts[kLevelsMax];
   unsigned depth = 0;
-  // The sides of what the path ends in; where it is cut itself, its blocks.
+  // The two sides of the path's end; if the end itself is cut, its blocks.
   TreeRef lower_end;
   TreeRef upper_end;
-  // A run's pairs that stay, a page's byte from which on values move.
+  // For a run: the pairs that stay. For a page: the byte from which on values move.
   unsigned at = 0;
   bool cut_end = false;
 };
@@ -66,7 +66,7 @@ bool PrefixTree::ReserveCuts(uint64_t key, CutPath& path) {
     cut.middle = child.start;
     ref = child.ref();
   }
-  // What it ends in.
+  // Cut the end of the path.
   if (ref.IsRun()) {
     ref.run()->Sort();
     path.at = ref.run()->LowerBound(key);
@@ -95,7 +95,7 @@ bool PrefixTree::ReserveCuts(uint64_t key, CutPath& path) {
       path.upper_end = FormatPage(block, key);
     }
   }
-  // Where children go to both sides, the upper ones need a TreeNode.
+  // If children go to both sides, the upper ones need a TreeNode.
   bool lower = !path.lower_end.IsNone();
   bool upper = !path.upper_end.IsNone();
   for (unsigned i = path.depth; i-- > 0;) {
@@ -118,7 +118,7 @@ bool PrefixTree::ReserveCuts(uint64_t key, CutPath& path) {
   return true;
 }
 
-// `lower` and `upper` are the two sides of the middle child, and become those of cut.ref.
+// `lower` and `upper` are the two sides of the middle child; on return they are those of cut.ref.
 void PrefixTree::CutAt(const Cut& cut, TreeRef& lower, TreeRef& upper) {
   const TreeRef ref = cut.ref;
   ChildList low, high;
@@ -127,14 +127,14 @@ void PrefixTree::CutAt(const Cut& cut, TreeRef& lower, TreeRef& upper) {
   if (!lower.IsNone()) low.Add(cut.middle, lower);
   if (!upper.IsNone()) high.Add(cut.middle, upper);
   high.AddFrom(ref, cut.middle + 1, 256);
-  if (low.count == 0 || high.count == 0) {  // stays or moves whole, with what the middle became
+  if (low.count == 0 || high.count == 0) {  // stays or moves completely, with the new middle child
     WriteChildren(ref, low.count == 0 ? high : low);
     const TreeRef settled = Settle(ref);
     lower = low.count == 0 ? TreeRef() : settled;
     upper = low.count == 0 ? settled : TreeRef();
     return;
   }
-  // Counted on the side with fewer children: their headers may have to be fetched.
+  // Count on the side with fewer children: their headers may have to be fetched.
   const uint64_t keys = ref.header()->keys;
   const bool count_low = below <= high.count;
   const ChildList& fewer = count_low ? low : high;

@@ -13,7 +13,7 @@
 namespace eris::storage {
 namespace {
 
-// A group this small does not fill the time of a cache miss with work: whole runs come at once.
+// So few probes cannot fill the time of a cache miss with work: fetch whole runs at once.
 constexpr uint32_t kFewProbes = 4;
 
 void PrefetchLines(TreeRef run) {
@@ -21,7 +21,7 @@ void PrefetchLines(TreeRef run) {
   for (unsigned i = 0; i < run.lines(); ++i) base::Prefetch(block + i * base::kCacheLineBytes);
 }
 
-// What the next step with this reference and key will read first.
+// Prefetches what the next step with this reference and key reads first.
 void PrefetchStep(TreeRef ref, uint64_t key) {
   base::Prefetch(ref.kind() == TreeNodeKind::k256
                      ? static_cast<void*>(&ref.node256()->slots[ref.Byte(key)])
@@ -65,7 +65,7 @@ template <class RootOf>
   TreeRef refs[kFindGroupMax];
   uint64_t* slots[kFindGroupMax];
   uint64_t candidates[kFindGroupMax];
-  // Probes at a TreeNode, and those that have come to a run or a page, by index in the group.
+  // Probes at a TreeNode, and those that have reached a run or a page, by index in the group.
   uint8_t active[kFindGroupMax];
   uint8_t at_run[kFindGroupMax];
   uint8_t at_page[kFindGroupMax];

@@ -1,4 +1,4 @@
-// FreeRows: takes a tree apart from its low end, without a key looked for and without memory.
+// FreeRows: frees a tree from its low end, without searching a key and without memory.
 #include <algorithm>
 #include <cstdint>
 
@@ -7,11 +7,11 @@
 namespace eris::storage {
 namespace {
 
-// What a value refers to may be long: so many are freed before it is asked whether that is enough.
+// Values may refer to long memory: this many are freed before the limit is checked again.
 constexpr uint32_t kValuesAtOnce = 4;
 
-// Rows of a run or a page, about: without their values to look at, a run that is freed need not be
-// read.
+// About the number of rows of a run or a page: without values to read, a run that is freed need not
+// be read.
 int64_t RowsAbout(TreeRef ref) {
   return ref.IsRun() ? RunCapacity(ref.lines()) : static_cast<int64_t>(ref.Keys());
 }
@@ -35,7 +35,7 @@ TreeRef PrefixTree::FreePart(TreeRef ref, int64_t& rows_left, FreeValues free_va
   }
   Child child = NextChild(ref, 0);
   while (child.start < 256 && rows_left > 0) {
-    // What is left of a child is itself.
+    // The rest of a child is the child itself.
     if (!FreePart(child.ref(), rows_left, free_values).IsNone()) break;
     child = NextChild(ref, child.start + 1);
   }
@@ -51,7 +51,7 @@ TreeRef PrefixTree::FreePart(TreeRef ref, int64_t& rows_left, FreeValues free_va
 
 bool PrefixTree::FreeValuesOf(TreeRef ref, int64_t& rows_left, FreeValues free_values) {
   uint64_t values[256];
-  uint8_t bytes[256];  // of a page's values
+  uint8_t bytes[256];  // of the page's values
   uint32_t count = 0;
   if (ref.IsRun()) {
     for (; count < ref.run()->count; ++count) values[count] = ref.run()->pairs()[count].value;
@@ -62,7 +62,7 @@ bool PrefixTree::FreeValuesOf(TreeRef ref, int64_t& rows_left, FreeValues free_v
       values[count++] = ref.page()->slots[byte];
     }
   }
-  // From the end on, so that the values that stay need not be moved.
+  // From the end, so that the remaining values need not move.
   while (count > 0 && rows_left > 0) {
     const uint32_t some = std::min(count, kValuesAtOnce);
     count -= some;

@@ -1,5 +1,5 @@
-// Absorb: two trees of adjacent ranges share at most a path. It is found from the top, all memory
-// is taken on the way, and only then the trees are changed, from the bottom up.
+// Absorb: two trees of adjacent ranges share at most a path. It is followed from the top, and all
+// memory is allocated on the way. Only then the trees are changed, bottom up.
 #include <algorithm>
 #include <cstdint>
 
@@ -23,7 +23,7 @@ uint64_t MaxKey(TreeRef ref) {
   return ref.run()->pairs()[ref.run()->count - 1].key;
 }
 
-// Adds what a run, a page, or a last-level TreeNode has to a page of the same prefix.
+// Adds the keys of a run, a page, or a last-level TreeNode to a page of the same prefix.
 void AddToPage(TreeRef page, TreeRef ref) {
   const auto put = [&](unsigned byte, uint64_t value) {
     internal::SetBit(page.page()->bitmap, byte);
@@ -49,22 +49,22 @@ void AddToPage(TreeRef page, TreeRef ref) {
 
 }  // namespace
 
-// A TreeNode on the shared path: what the two sides have there stands side by side in it. Where the
-// last child of the lower side and the first one of the upper side have keys of the same byte, the
-// next joint is of those two, or, of a run, of its keys of that byte.
+// A TreeNode on the shared path: it gets the children of both sides next to each other. The last
+// child of the lower side and the first one of the upper side may have keys of the same byte. Then
+// the next joint is of those two; of a run only its keys of that byte take part.
 struct PrefixTree::Joint {
   unsigned shift = 0;
   uint64_t prefix = 0;
   uint64_t keys = 0;  // when done
-  TreeRef lower;      // TreeNodes of that shift, or what is to become a child
+  TreeRef lower;      // TreeNodes of that shift, or a future child
   TreeRef upper;
   unsigned upper_start = 0;  // of its first child
   bool shares = false;       // there is a next joint
-  // Pairs of the run at the border that do not go down to the next joint; 0: all do, or it is no
+  // Pairs of the border run that do not take part in the next joint; 0: all take part, or it is no
   // run.
   unsigned lower_stays = 0;
   unsigned upper_stays = 0;
-  TreeRef room;  // for the result, where neither side has enough: a block
+  TreeRef room;  // a block for the result, if neither side has enough room
 
   bool lower_is_node() const { return lower.IsTreeNode() && lower.shift() == shift; }
   bool upper_is_node() const { return upper.IsTreeNode() && upper.shift() == shift; }
@@ -79,11 +79,11 @@ struct PrefixTree::Joint {
 struct PrefixTree::JointPath {
   Joint joints[kLevelsMax];
   unsigned depth = 0;
-  // What the lowest joint receives, where it shares: one of the two, or both in a new run, or in
-  // the page that one of them is.
+  // The result of the lowest joint, if it shares: one of the two, or both in a new run, or in the
+  // page that one of them is.
   TreeRef end;
   TreeRef merged[2];
-  // Runs that were made on the way, to hold a part of one of the trees' own.
+  // Runs made on the way, for a part of one of the trees' runs.
   TreeRef made[2 * kLevelsMax];
   unsigned made_count = 0;
 
@@ -201,7 +201,7 @@ void PrefixTree::Unreserve(JointPath& path) {
   for (unsigned i = 0; i < path.made_count; ++i) Free(path.made[i]);
 }
 
-// `shared` is what the next joint has become.
+// `shared` is the result of the next joint.
 TreeRef PrefixTree::Join(Joint& joint, TreeRef shared) {
   const unsigned shift = joint.shift;
   ChildList list;

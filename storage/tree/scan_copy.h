@@ -1,5 +1,5 @@
-// Copying rows into columns: what most scans do and nothing else, inline for the scanner's sake
-// (a call per run of some twenty rows shows). Pure functions over plain memory.
+// Copies rows into columns: the work of most scans, inline for the scanner (a call per run of about
+// twenty rows would be measurable). Pure functions over plain memory.
 #ifndef ERIS_STORAGE_TREE_SCAN_COPY_H_
 #define ERIS_STORAGE_TREE_SCAN_COPY_H_
 
@@ -15,7 +15,7 @@
 
 namespace eris::storage::internal {
 
-// The bits of a page's 64 rows that the piece has.
+// The bits of those of a page's 64 rows that are in the piece.
 inline uint64_t BitsOf(const ScanPiece& piece, unsigned word) {
   uint64_t bits = piece.page->bitmap[word];
   if (word == piece.first >> 6) bits &= ~uint64_t{0} << (piece.first & 63);
@@ -23,7 +23,7 @@ inline uint64_t BitsOf(const ScanPiece& piece, unsigned word) {
   return bits;
 }
 
-// Calls each(first byte, rows) for the stretches of rows without a gap. A word's border is one.
+// Calls each(first byte, rows) for stretches of rows without a gap, within one word.
 template <class Each>
 void ForStretches(const ScanPiece& piece, Each each) {
   for (unsigned word = piece.first >> 6; word <= piece.last >> 6; ++word) {
@@ -52,7 +52,7 @@ void ForBytes(const ScanPiece& piece, Each each) {
   }
 }
 
-// Rows to columns, as many as are asked for.
+// Copies rows to columns, as many as are asked for.
 template <bool kKeysOnly>
 void CopyForward(const Pair* pairs, uint32_t count, uint64_t* keys, uint64_t* values) {
   uint32_t i = 0;
@@ -72,8 +72,8 @@ void CopyForward(const Pair* pairs, uint32_t count, uint64_t* keys, uint64_t* va
   }
 }
 
-// The last `count` of the pairs before `end`, the last one first. Reads upwards, since that is how
-// blocks are prefetched and what the processor's own prefetching expects, and writes downwards.
+// Copies the last `count` of the pairs before `end`, the last one first. Reads upwards, because
+// blocks are prefetched so and the processor's own prefetching expects it; writes downwards.
 template <bool kKeysOnly>
 void CopyBackward(const Pair* end, uint32_t count, uint64_t* keys, uint64_t* values) {
   const Pair* const from = end - count;

@@ -12,7 +12,7 @@ using internal::ForBytes;
 using internal::ForStretches;
 using internal::TakeAll;
 
-// Writes each row and keeps its place or not, so that no branch depends on the values.
+// Writes each row, and then keeps its place or not: no branch depends on the values.
 template <bool kBackward, bool kKeysOnly>
 uint32_t TakeSome(const ScanPiece& piece, const ScanQuery& query, uint64_t* keys, uint64_t* values,
                   uint32_t room) {
@@ -25,7 +25,7 @@ uint32_t TakeSome(const ScanPiece& piece, const ScanQuery& query, uint64_t* keys
     kept += value - lo <= width;
   };
   if (kBackward && piece.rows <= room) {
-    // Upwards, as in a copy; what is kept is turned round in the cache.
+    // Upwards, as in a copy; the result is reversed in the cache.
     const uint32_t rows = TakeSome<false, kKeysOnly>(piece, query, keys, values, room);
     std::reverse(keys, keys + rows);
     if constexpr (!kKeysOnly) std::reverse(values, values + rows);
@@ -54,7 +54,7 @@ TakeFunction TakeFunctionTowards(const ScanQuery& query) {
   return query.keys_only ? &TakeAll<kBackward, true> : &TakeAll<kBackward, false>;
 }
 
-// Sums in halves of 32 bits: no carry, so that the compiler makes vectors of it.
+// Sums in halves of 32 bits: without carries, so that the compiler vectorizes it.
 struct HalfSums {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -70,10 +70,10 @@ struct HalfSums {
 
 struct Added {
   uint32_t rows = 0;
-  uint32_t last = 0;  // index of the last one added; rows > 0
+  uint32_t last = 0;  // index of the last one added; valid if rows > 0
 };
 
-// `value_of(i)` for i below `rows`, which is below 2^32.
+// `value_of(i)` for all i below `rows`, which is below 2^32.
 template <bool kFilter, class ValueOf>
 Added AddValues(uint32_t rows, const ValueRange& range, ValueOf value_of, RangeAggregate& out) {
   HalfSums sums;

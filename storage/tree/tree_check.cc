@@ -11,7 +11,7 @@
 namespace eris::storage {
 namespace {
 
-// Keys that may stand in a place of the tree.
+// The keys that are allowed at a place of the tree.
 struct Interval {
   uint64_t first = 0;
   uint64_t last = ~uint64_t{0};

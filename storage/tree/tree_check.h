@@ -1,5 +1,5 @@
-// A walk over a whole prefix tree that verifies what its operations rely on. For tests and for
-// hunting faults: it costs a visit per key. Single-threaded.
+// Walks over a whole prefix tree and verifies the invariants of its operations. For tests and
+// debugging: it visits every key. Single-threaded.
 #ifndef ERIS_STORAGE_TREE_TREE_CHECK_H_
 #define ERIS_STORAGE_TREE_TREE_CHECK_H_
 
@@ -8,11 +8,11 @@
 
 namespace eris::storage {
 
-// Verifies: children within each kind's capacity, 2 at least, whose starts ascend from 0; shifts
-// that fall from level to level; prefixes and keys that lie in the interval of the path; TreeNodes
-// and pages below one byte; runs that are not empty, whose tags are their keys' and whose first
-// pairs are as sorted as they say; no key twice; exact key counts. Errors: Internal, naming the
-// first fault and the prefix of the TreeNode.
+// Verifies: children within each kind's capacity, at least 2, with starts that ascend from 0;
+// shifts that fall from level to level; prefixes and keys inside the interval of the path;
+// TreeNodes and pages only below one byte; no empty runs, tags that match their keys, first pairs
+// as sorted as stated; no duplicate keys; exact key counts. Errors: Internal, with the first fault
+// and the prefix of the TreeNode.
 absl::Status CheckTree(const PrefixTree& tree);
 
 }  // namespace eris::storage

@@ -10,7 +10,7 @@
 namespace eris::storage {
 namespace {
 
-// Unsorted ones, too: a count shall not write.
+// Unsorted runs too: a count must not write.
 uint64_t RunKeysBelow(const PrefixTree& tree, TreeRun* run, uint64_t key) {
   const Pair* const pairs = run->pairs();
   uint64_t below = 0;
@@ -58,7 +58,7 @@ uint64_t KeysBelow(const PrefixTree& tree, uint64_t key) {
   return ref.header()->prefix < key ? below + ref.Keys() : below;
 }
 
-// The pair that `rank` others of an ordered run precede.
+// The pair with this rank in an ordered run.
 uint64_t KeyInRun(TreeRun* run, uint64_t rank) {
   run->Sort();
   return run->pairs()[rank].key;

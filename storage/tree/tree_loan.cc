@@ -41,15 +41,15 @@ absl::Status TreeLoan::Lend(PrefixTree& tree, const Range& leaving, End from, ui
   const uint64_t all = leaving.Empty() ? 0 : CountKeys(tree, leaving.lo.head, last);
   const uint64_t rows = std::min<uint64_t>(rows_max, all);
   out.ClearExtras();
-  try {  // the copy stands on the general heap, whose only word for "no" is an exception
+  try {  // the copy is on the general heap, which reports "no memory" by an exception
     out.keys.resize(rows);
     out.values.resize(rows);
   } catch (const std::bad_alloc&) {
     return NoMemory(absl::StrCat("lend ", rows, " rows"));
   }
-  Settle(tree);  // when nothing can be refused any more
+  Settle(tree);  // now that nothing can be refused any more
   if (rows > 0) {
-    // From the high end upwards: what lies below is counted, not read.
+    // From the high end: the rows below are counted, not read.
     const uint64_t first =
         from == End::kLow || rows == all ? leaving.lo.head : KeyAtRank(tree, tree.size() - rows);
     TreeScanner scanner(tree, first);

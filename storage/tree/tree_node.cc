@@ -9,7 +9,7 @@
 namespace eris::storage {
 namespace {
 
-// Loops, since memmove and memset are calls, and their code reads tables of their own.
+// Loops, because memmove and memset are calls whose code reads tables.
 void FillSlots(TreeNode256* node, unsigned from, unsigned to, uint64_t word) {
   for (unsigned byte = from; byte < to; ++byte) node->slots[byte] = word;
 }
@@ -69,7 +69,7 @@ TreeNodeKind KindFor(unsigned children) {
 }
 
 TreeNodeKind ShrunkKind(TreeNodeKind kind, unsigned children) {
-  // One in eight fewer than the smaller kind holds.
+  // An eighth fewer than the smaller kind holds.
   const TreeNodeKind smaller = KindFor(std::min(children + children / 7 + 1, 256u));
   return std::min(kind, smaller);
 }

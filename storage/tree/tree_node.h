@@ -1,15 +1,16 @@
 // The building blocks of the adaptive prefix tree above its runs: TreeNodes that branch on one key
 // byte, pages of values for dense keys, and the tagged word that refers to any of them or to a run
-// (tree_run.h). Plain memory and pure functions: who allocates is PrefixTree. Single-threaded.
+// (tree_run.h). Plain memory and pure functions: PrefixTree allocates. Single-threaded.
 // Paper: ERIS 3.1 (prefix trees as partition structure).
 //
 // A child of a TreeNode covers an interval of bytes: from its own start to the start of the next
-// one. So a run serves as many bytes as fill it, sparse keys or dense ones, and a TreeNode needs no
-// child for every byte. A child that is a TreeNode or a page has keys of one byte of its interval.
+// one. So a run covers as many bytes as are needed to fill it, with sparse or dense keys, and a
+// TreeNode does not need a child for every byte. A child that is a TreeNode or a page has keys of
+// one byte of its interval.
 //
 // Every TreeNode holds its whole prefix (the key bytes above its own), not only the skipped part.
-// So a lookup need not compare on its way down - the last stop, a run or a page, tells whether the
-// key is there - and split, absorb and collapse never rewrite a prefix.
+// So a lookup compares nothing on its way down: the run or page at the end decides whether the key
+// exists. And split, absorb and collapse never rewrite a prefix.
 #ifndef ERIS_STORAGE_TREE_TREE_NODE_H_
 #define ERIS_STORAGE_TREE_TREE_NODE_H_
 
@@ -37,12 +38,13 @@ enum class TreeNodeKind : uint8_t {
   k256 = 7
 };
 
-// Which byte a TreeNode branches on, as a right shift of the key: 56 (first byte) .. 0 (last byte).
+// The byte on which a TreeNode branches, as a right shift of the key: 56 (first byte) .. 0 (last
+// byte).
 inline constexpr unsigned kShiftFirst = 56;
 inline constexpr unsigned kShiftLast = 0;
 inline constexpr unsigned kLevelsMax = 8;
 
-// The bits of a key that lie above the byte at `shift`.
+// The bits of a key above the byte at `shift`.
 constexpr uint64_t PrefixMask(unsigned shift) { return (~uint64_t{0} << shift) << 8; }
 // The shift of the first byte in which the two differ. REQUIRES: difference = a ^ b is not 0.
 constexpr unsigned ShiftOf(uint64_t difference) {
@@ -52,29 +54,29 @@ constexpr unsigned ByteAt(uint64_t key, unsigned shift) { return (key >> shift) 
 
 struct TreeRun;  // tree_run.h
 
-// What every TreeNode and page begins with. 16 bytes:
+// The header of every TreeNode and page. 16 bytes:
 //   0        8                14    16
 //   |prefix  |keys below it   |children|
 // `prefix` has zeros at and below the TreeNode's own byte. `keys` makes size, split and absorb
-// exact without a walk, at one increment per level and inserted key.
+// exact without a walk; it costs one increment per level and inserted key.
 struct TreeNodeHeader {
   uint64_t prefix;
   uint64_t keys : 48;
-  uint64_t children : 16;  // of a page: none
+  uint64_t children : 16;  // for a page: unused
 };
 static_assert(sizeof(TreeNodeHeader) == 16);
 
-// TreeNodes of up to 48 children are alike, but for their sizes:
+// TreeNodes of up to 48 children differ only in size:
 //   0        16                 then, 8-aligned
 //   |header  |starts[capacity]  |slots[capacity]  |    64, 128, 256, 448 bytes
 // starts ascend, the first is 0; slots[i] is the word of the child that covers starts[i] up to
 // starts[i + 1]. All starts lie in the block's first cache line.
 //
-// With 256 children, and a page of the values of one last byte each:
+// A TreeNode with 256 children, and a page, which has one value per last byte:
 //   0        16           48      64                              2112
 //   |header  |bitmap[4]   |  -    |slots[256]                     |
-// In a TreeNode256 every slot of an interval has its child's word, so that a descent reads the slot
-// alone; the bitmap has the starts. In a page it has the bytes that are there.
+// In a TreeNode256 every slot of an interval has its child's word, so a descent reads only the
+// slot; the bitmap has the starts. In a page the bitmap has the bytes of existing keys.
 struct alignas(base::kCacheLineBytes) TreeNode256 {
   TreeNodeHeader header;
   uint64_t bitmap[4];
@@ -83,8 +85,9 @@ struct alignas(base::kCacheLineBytes) TreeNode256 {
 static_assert(sizeof(TreeNode256) == 2112);
 using TreePage = TreeNode256;
 
-// Children a kind holds, its bytes, and where its slots begin. Packed in words, since the compiler
-// makes a table of a switch: that would lie on one NumaNode, and be read by every descent.
+// The number of children of a kind, its bytes, and the offset of its slots. Packed in words because
+// the compiler would make a table of a switch: that would be on one NumaNode, and every descent
+// would read it.
 constexpr unsigned CapacityOf(TreeNodeKind kind) {
   constexpr uint64_t kCapacities = uint64_t{5} << 24 | uint64_t{12} << 32 | uint64_t{26} << 40 |
                                    uint64_t{48} << 48 | uint64_t{0} << 56;
@@ -112,8 +115,8 @@ static_assert(BytesOf(TreeNodeKind::k256) == sizeof(TreeNode256));
 static_assert(BytesOf(TreeNodeKind::kPage) == sizeof(TreePage));
 static_assert(SlotsAt(TreeNodeKind::k256) == offsetof(TreeNode256, slots));
 
-// Refers to a TreeNode, a page or a run, or to nothing. It carries kind and shift (of a run: its
-// cache lines), so that a descent can touch what it needs without touching the header first.
+// Refers to a TreeNode, a page or a run, or to nothing. It has the kind and the shift (for a run:
+// its cache lines), so a descent can access what it needs without reading the header first.
 //   63      56 55                                4 3    0
 //   | shift   | address, 16-aligned               | kind |
 class TreeRef {
@@ -147,14 +150,14 @@ class TreeRef {
     return reinterpret_cast<uint64_t*>(static_cast<char*>(block()) + SlotsAt(kind()));
   }
 
-  size_t Bytes() const {  // of its block
+  size_t Bytes() const {  // of the block
     return IsRun() ? lines() * base::kCacheLineBytes : BytesOf(kind());
   }
   // Whether the key can be below this TreeNode or page.
   bool PrefixMatches(uint64_t key) const {
     return ((key ^ header()->prefix) & PrefixMask(shift())) == 0;
   }
-  // Keys at or below.
+  // The keys at or below it.
   uint64_t Keys() const;
   unsigned Children() const { return static_cast<unsigned>(header()->children); }
 
@@ -196,8 +199,8 @@ inline unsigned LastBit(const uint64_t* bitmap, unsigned from) {
   }
 }
 
-// How many of the first `count` (1 .. 48) ascending starts are not above `byte`. Reads 16 bytes at
-// a time.
+// How many of the first `count` (1 .. 48) ascending starts are at most `byte`. Reads 16 bytes at a
+// time.
 inline unsigned StartsUpTo(const uint8_t* starts, unsigned count, unsigned byte) {
 #ifdef __SSE2__
   const __m128i all = _mm_set1_epi8(static_cast<char>(byte));
@@ -217,7 +220,7 @@ inline unsigned StartsUpTo(const uint8_t* starts, unsigned count, unsigned byte)
 
 }  // namespace internal
 
-// The word of the child whose interval has the byte. REQUIRES: a TreeNode with a child.
+// The word of the child whose interval contains the byte. REQUIRES: a TreeNode with a child.
 inline uint64_t* SlotOf(TreeRef ref, unsigned byte) {
   if (ref.kind() == TreeNodeKind::k256) return &ref.node256()->slots[byte];
   return ref.slots() + internal::StartsUpTo(ref.starts(), ref.Children(), byte) - 1;
@@ -225,17 +228,17 @@ inline uint64_t* SlotOf(TreeRef ref, unsigned byte) {
 
 struct Child {
   unsigned start = 256;      // 256: there is none
-  uint64_t* slot = nullptr;  // its word; in a TreeNode256 the one at its start
+  uint64_t* slot = nullptr;  // its word; in a TreeNode256 the slot at its start
   TreeRef ref() const { return TreeRef(*slot); }
 };
 
-// The child whose interval has the byte; the first one that starts at `from` (0 .. 256) or later;
-// the last one that starts before `before`.
+// ChildAt: the child whose interval contains the byte. NextChild: the first one that starts at
+// `from` (0 .. 256) or later. PreviousChild: the last one that starts before `before`.
 Child ChildAt(TreeRef ref, unsigned byte);
 Child NextChild(TreeRef ref, unsigned from);
 Child PreviousChild(TreeRef ref, unsigned before);
 
-// A TreeNode's children in order: what the rarer changes are made with.
+// A TreeNode's children in order, for the rarer changes.
 struct ChildList {
   unsigned count = 0;
   uint16_t starts[257];
@@ -250,27 +253,27 @@ struct ChildList {
 
 // The smallest kind of TreeNode that holds `children` (1 .. 256).
 TreeNodeKind KindFor(unsigned children);
-// The kind to shrink to, or `kind` itself. Some children below the smaller kind's capacity, so that
-// a run that comes and goes does not make a TreeNode grow and shrink each time.
+// The kind to shrink to, or `kind` itself. Shrinks only some children below the smaller kind's
+// capacity, so that a run that comes and goes does not make a TreeNode grow and shrink each time.
 TreeNodeKind ShrunkKind(TreeNodeKind kind, unsigned children);
 
-// Makes a TreeNode of `block` (BytesOf(kind) bytes) with the prefix of `key`, or a page (shift 0)
-// without values. header.keys is 0.
+// Formats `block` (BytesOf(kind) bytes) as a TreeNode with the prefix of `key`, or as a page (shift
+// 0) without values. header.keys is 0.
 TreeRef FormatTreeNode(void* block, TreeNodeKind kind, unsigned shift, uint64_t key);
 TreeRef FormatPage(void* block, uint64_t key);
-// Gives a TreeNode these children instead of its own; the first one then starts at 0. Does not
-// touch header.keys. REQUIRES: 1 <= list.count <= capacity.
+// Replaces a TreeNode's children; the first one then starts at 0. Does not touch header.keys.
+// REQUIRES: 1 <= list.count <= capacity.
 void WriteChildren(TreeRef ref, const ChildList& list);
-// Puts `word` in the place of the child whose interval has the byte.
+// Replaces the child whose interval contains the byte.
 void ReplaceChild(TreeRef ref, unsigned byte, TreeRef child);
-// Cuts the interval that has `start`: from there on it is the new child's. Does not touch
-// header.keys. REQUIRES: room for it, no child starts there.
+// Cuts the interval that contains `start`: from there on it belongs to the new child. Does not
+// touch header.keys. REQUIRES: room for it, no child starts there.
 void InsertChild(TreeRef ref, unsigned start, TreeRef child);
-// Its interval goes to the child before it, or, of the first one, to the next. REQUIRES: a child
-// starts there, and it is not the only one.
+// Removes a child. Its interval goes to the child before it; that of the first one to the next.
+// REQUIRES: a child starts there, and it is not the only one.
 void RemoveChild(TreeRef ref, unsigned start);
-// Moves the border between two children. REQUIRES: one starts at `start`, and still does so behind
-// the one before and before the one behind it.
+// Moves the border between two children. REQUIRES: one starts at `start`; its new start is still
+// between those of its neighbours.
 void MoveStart(TreeRef ref, unsigned start, unsigned to);
 // Copies prefix, keys and children into the block, as a TreeNode of another kind.
 TreeRef CopyTreeNode(TreeRef from, TreeNodeKind kind, void* block);

@@ -1,4 +1,4 @@
-// The TreeNodes from a prefix tree's root to where a key is or belongs. For PrefixTree's own files.
+// The TreeNodes from a prefix tree's root to the place of a key. For PrefixTree's own files.
 #ifndef ERIS_STORAGE_TREE_TREE_PATH_H_
 #define ERIS_STORAGE_TREE_TREE_PATH_H_
 
@@ -12,7 +12,7 @@ struct PrefixTree::Path {
   TreeRef nodes[kLevelsMax];
   unsigned depth = 0;
 
-  // The lowest one, none without any.
+  // The lowest TreeNode; none if the path is empty.
   TreeRef Last() const { return depth == 0 ? TreeRef() : nodes[depth - 1]; }
   void AddKeys(int64_t keys) const {
     for (unsigned i = 0; i < depth; ++i) {

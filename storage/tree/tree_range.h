@@ -1,6 +1,6 @@
-// A range of keys, its rows in a prefix tree, and those of them that are lent: what partitions of
-// ordered rows have in common, whatever the words of their trees mean. Cuts, joins and changes of
-// home take O(depth). Single-threaded. Paper: ERIS 3.3.2.
+// A range of keys, its rows in a prefix tree, and the lent ones: the common part of partitions with
+// ordered rows, whatever the words of their trees mean. Cuts, joins and Rehome take O(depth).
+// Single-threaded. Paper: ERIS 3.3.2.
 #ifndef ERIS_STORAGE_TREE_TREE_RANGE_H_
 #define ERIS_STORAGE_TREE_TREE_RANGE_H_
 
@@ -18,7 +18,7 @@ namespace eris::storage {
 
 class TreeRange {
  public:
-  // No rows. `cache` outlives it. `weight` and `free_values` are the tree's.
+  // Without rows. `cache` outlives it. `weight` and `free_values` are the tree's.
   TreeRange(const Range& range, memory::LocalCache& cache, PrefixTree::Weight weight,
             PrefixTree::FreeValues free_values)
       : range_(range), tree_(cache, weight), loan_(free_values) {}
@@ -27,14 +27,14 @@ class TreeRange {
   TreeRange& operator=(const TreeRange&) = delete;
 
   const Range& range() const { return range_; }
-  // What the keys count as, without those that are lent or forgotten.
+  // The weight of the keys, without lent or forgotten ones.
   uint64_t size() const { return tree_.size() - loan_.hidden_rows(); }
   memory::LocalCache& cache() const { return tree_.cache(); }
   PrefixTree& tree() { return tree_; }
   const PrefixTree& tree() const { return tree_; }
   const TreeLoan& loan() const { return loan_; }
 
-  // The calls of Partition of the same names, with their errors. `upper` becomes [key, hi).
+  // The calls of Partition with the same names, and their errors. `upper` becomes [key, hi).
   // REQUIRES: it has no rows, and the same cache.
   absl::Status SplitAt(const Key& key, TreeRange& upper);
   absl::Status Absorb(TreeRange& other);
@@ -47,18 +47,19 @@ class TreeRange {
     loan_.Abandon();
   }
 
-  // Partition::Ingest of `count` rows that `build` puts into an empty tree; false: no memory.
+  // Partition::Ingest of `count` rows that `build` puts into an empty tree; `build` returns false:
+  // no memory.
   absl::Status Ingest(const Range& covers, size_t count,
                       absl::FunctionRef<bool(PrefixTree& rows)> build);
 
-  // Partition::Lend where each key is a row.
+  // Partition::Lend if each key is a row.
   absl::Status Lend(const Range& leaving, Partition::End from, uint32_t rows_max,
                     ExchangeChunk& out) {
     return loan_.Lend(tree_, leaving, from, rows_max, range_, out);
   }
-  // The same in three steps, for rows that the caller copies: whether it may be, before anything
-  // changes; then, when nothing can be refused any more, that hidden rows leave the tree; then that
-  // the rows of `covers`, which count `rows`, are lent.
+  // The same in three steps, for rows that the caller copies. CanLend: whether it is possible,
+  // before anything changes. Settle: removes forgotten rows from the tree, when nothing can be
+  // refused any more. Hide: lends the rows of `covers`, whose weight is `rows`.
   absl::Status CanLend(const Range& leaving, Partition::End from) const {
     return loan_.CanLend(leaving, from, range_);
   }

@@ -14,10 +14,10 @@ TreeRun* NewRun(void* block, unsigned lines, unsigned count, unsigned sorted) {
                              {}};
 }
 
-// Unsorted pairs that are put in their places one by one.
+// So few unsorted pairs are inserted one by one.
 constexpr unsigned kFewPairs = 8;
 
-// Orders the pairs by the first six bits in which any two differ.
+// Distributes the pairs by the first six bits in which any two differ.
 void SpreadByFirstBits(Pair* pairs, unsigned count) {
   uint64_t differences = 0;
   for (unsigned i = 1; i < count; ++i) differences |= pairs[0].key ^ pairs[i].key;
@@ -45,7 +45,8 @@ void TreeRun::Remove(Pair* pair) {
   --count;
   *pair = all[count];
   tags()[at] = tags()[count];
-  // The last one of a sorted run may go, or one of its others leaves the pairs before it sorted.
+  // Removing the last pair of a sorted run keeps it sorted; removing another one keeps only the
+  // pairs before it sorted.
   sorted = std::min(sorted, static_cast<uint8_t>(at));
 }
 
@@ -53,7 +54,7 @@ void TreeRun::Sort() {
   if (sorted == count) return;
   Pair* const all = pairs();
   if (count > sorted + kFewPairs) SpreadByFirstBits(all, count);
-  // What is left to do is little, but for keys that are made to crowd: then 56 take a microsecond.
+  // Little is left to sort, except for keys chosen to collide: then 56 pairs take a microsecond.
   for (unsigned i = 1; i < count; ++i) {
     const Pair pair = all[i];
     unsigned j = i;

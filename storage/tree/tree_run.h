@@ -1,14 +1,14 @@
-// The lowest level of the prefix tree: a run of up to 56 pairs of key and value, in one block of
-// 1 to 15 cache lines that holds as many as there is room for: ten sizes, since each takes spans of
-// its own, and a run that grows by a line at a time is copied twice as often. Plain memory and pure
-// functions; who allocates is PrefixTree. Single-threaded.
+// The lowest level of the prefix tree: a run of up to 56 pairs of key and value, in one block of 1
+// to 15 cache lines. There are ten sizes: each size needs its own spans, and a run that grew line
+// by line would be copied twice as often. Plain memory and pure functions; PrefixTree allocates.
+// Single-threaded.
 //
 //   0        8                    16-aligned
 //   |header  |tags[capacity]      |pairs[capacity]
 //
-// A tag is a byte of the key's hash: all tags stand in the run's first cache line, and tell which
-// pair to look at. So a lookup costs two cache misses, whatever the keys are, and a new pair goes
-// to the end. Reading in order first sorts the pairs, if they are unsorted.
+// A tag is a byte of the key's hash. All tags are in the run's first cache line, and select the
+// pair to read. So a lookup costs two cache misses, whatever the keys are, and a new pair is
+// appended. Reading in order sorts the pairs first, if they are unsorted.
 #ifndef ERIS_STORAGE_TREE_TREE_RUN_H_
 #define ERIS_STORAGE_TREE_TREE_RUN_H_
 
@@ -36,8 +36,9 @@ static_assert(sizeof(Pair) == 16);
 inline constexpr unsigned kRunLinesMax = 15;
 inline constexpr unsigned kRunPairsMax = 56;
 
-// Pairs, each with its tag, that the lines hold beside the header; where the pairs begin; the
-// fewest lines of a run for so many pairs (at least 1).
+// RunCapacity: the pairs, each with its tag, that fit in the lines next to the header. RunPairsAt:
+// the offset of the pairs. RunLinesFor: the fewest lines of a run for this number of pairs (at
+// least 1).
 constexpr unsigned RunCapacity(unsigned lines) {
   return (lines * base::kCacheLineBytes - 8) / (sizeof(Pair) + 1);
 }
@@ -64,14 +65,15 @@ inline constexpr unsigned kRunSizes = [] {
   return sizes;
 }();
 
-// A byte that differs where keys differ anywhere: the top one of a product has a part of each bit.
+// A byte that differs when any bit of the key differs: every bit influences the top byte of the
+// product.
 inline uint8_t TagOf(uint64_t key) {
   return static_cast<uint8_t>(((key ^ key >> 32) * 0x9e3779b97f4a7c15) >> 56);
 }
 
 struct TreeRun {
   uint8_t count;
-  uint8_t sorted;  // so many of the first pairs ascend, and all others are behind them or unsorted
+  uint8_t sorted;  // this many of the first pairs ascend; all others are above them or unsorted
   uint8_t lines;
   uint8_t pairs_at;  // where the pairs begin, in units of 16 bytes
   uint8_t unused[4];
@@ -82,11 +84,12 @@ struct TreeRun {
   }
   unsigned capacity() const { return RunCapacity(lines); }
 
-  // A bit for each pair whose tag is the key's.
+  // A bit for each pair with the key's tag.
   uint64_t Candidates(uint64_t key) {
     const uint8_t tag = TagOf(key);
 #ifdef __SSE2__
-    // The whole line at once, the header with it: no branch depends on the number of tags.
+    // Compares the whole line at once, including the header: no branch depends on the number of
+    // tags.
     const auto* line = reinterpret_cast<const __m128i*>(this);
     const __m128i all = _mm_set1_epi8(static_cast<char>(tag));
     const auto equal = [&](unsigned i) {
@@ -101,7 +104,7 @@ struct TreeRun {
     return equal;
 #endif
   }
-  // Of the key among the candidates, or nullptr.
+  // The pair of the key among the candidates, or nullptr.
   Pair* FindAmong(uint64_t candidates, uint64_t key) {
     for (; candidates != 0; candidates &= candidates - 1) {
       Pair* pair = pairs() + std::countr_zero(candidates);
@@ -111,7 +114,7 @@ struct TreeRun {
   }
   Pair* Find(uint64_t key) { return FindAmong(Candidates(key), key); }
 
-  // REQUIRES: room for it; the key is not there.
+  // REQUIRES: room for it; the key is absent.
   void Append(uint64_t key, uint64_t value) {
     ERIS_DCHECK(count < capacity());
     Pair* all = pairs();
@@ -122,12 +125,12 @@ struct TreeRun {
   // The last pair takes its place.
   void Remove(Pair* pair);
   void Sort();
-  // Of the pairs, sorted: the first with a key >= `key`, or count.
+  // For sorted pairs: the first with a key >= `key`, or count.
   unsigned LowerBound(uint64_t key);
-  // Keeps the first `pairs`; takes the first `pairs` out. REQUIRES: sorted.
+  // Truncate keeps the first `pairs`, DropFirst removes them. REQUIRES: sorted.
   void Truncate(unsigned pairs);
   void DropFirst(unsigned pairs);
-  // Keeps the first `pairs` as they stand, in whatever order.
+  // Keeps the first `pairs` in their current order.
   void DropLast(unsigned pairs) {
     count = static_cast<uint8_t>(pairs);
     sorted = std::min(sorted, count);
@@ -135,7 +138,7 @@ struct TreeRun {
 };
 static_assert(sizeof(TreeRun) == 8);
 
-// Makes a run of `block` (lines x 64 bytes) of ascending pairs.
+// Makes a run of ascending pairs in `block` (lines x 64 bytes).
 TreeRef WriteRun(void* block, unsigned lines, const Pair* pairs, unsigned count);
 // The same pairs, in a block of another size. REQUIRES: room for them.
 TreeRef CopyRun(TreeRun* from, unsigned lines, void* block);

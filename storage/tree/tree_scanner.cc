@@ -10,20 +10,20 @@
 namespace eris::storage {
 namespace {
 
-// Runs and pages that are fetched before they are read: at the begin, so that a short scan fetches
-// little in vain, and later.
+// Runs and pages fetched before they are read: a few at the beginning, so that a short scan fetches
+// little in vain, and more later.
 constexpr unsigned kAheadFirst = 3;
-constexpr unsigned kShortScan = 4;  // of them passed: it is no short scan
+constexpr unsigned kShortScan = 4;  // after this many the scan is not short
 constexpr unsigned kAheadMax = 6;
 
-// Of a page and a TreeNode the first lines: the rest comes with the processor's own prefetching.
+// For a page and a TreeNode only the first lines: the processor's own prefetching gets the rest.
 void PrefetchBlock(TreeRef ref) {
   const auto* block = static_cast<const char*>(ref.block());
   const unsigned lines = ref.IsRun() ? ref.lines() : 4;
   for (unsigned i = 0; i < lines; ++i) base::Prefetch(block + i * base::kCacheLineBytes);
 }
 
-// The bits of the bytes from `first` to `last`, of the word that is asked for.
+// The bits of the bytes from `first` to `last` that are in the given word.
 uint64_t BitsBetween(const uint64_t* bitmap, unsigned word, unsigned first, unsigned last) {
   uint64_t bits = bitmap[word];
   if (word == first >> 6) bits &= ~uint64_t{0} << (first & 63);
@@ -39,7 +39,7 @@ unsigned CountBits(const uint64_t* bitmap, unsigned first, unsigned last) {
   return count;
 }
 
-// The n-th set bit (from 0) of those from `first` on. REQUIRES: there are more than n.
+// The n-th set bit (from 0) at or after `first`. REQUIRES: there are more than n.
 unsigned NthBit(const uint64_t* bitmap, unsigned first, unsigned n) {
   unsigned word = first >> 6;
   uint64_t bits = bitmap[word] & ~uint64_t{0} << (first & 63);
@@ -48,7 +48,7 @@ unsigned NthBit(const uint64_t* bitmap, unsigned first, unsigned n) {
     if (n < count) break;
     n -= count;
   }
-  // Halves, for as long as there is more than one bit.
+  // Binary search, for as long as there is more than one bit.
   unsigned at = 0;
   for (unsigned half = 32; half > 0; half /= 2) {
     const uint64_t lower = bits >> at & ((uint64_t{1} << half) - 1);
@@ -110,7 +110,7 @@ template <ScanDirection kDirection>
 BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t from) {
   TreeRef ref = path_.Descend(tree.root(), from);
   if (ref.IsNone()) return;
-  // A page or a subtree of other keys lies before the first row, or has it.
+  // A page or a subtree of other keys is before the first row, or contains it.
   const bool own_place = ref.IsRun() || ref.PrefixMatches(from);
   const bool first_there =
       !own_place && (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from);
@@ -143,7 +143,7 @@ void BasicTreeScanner<kDirection>::FetchNext() {
   if (ref.IsNone()) return;
   ++ahead_;
   PrefetchBlock(ref);
-  // The TreeNode that comes next, too: its children are to be fetched without waiting for it.
+  // Also fetch the TreeNode that comes next: its children must be fetched without waiting for it.
   for (unsigned depth = fetched_.depth; depth-- > 0;) {
     const Frame& frame = fetched_.frames[depth];
     const Child child = ChildFrom(frame.ref, frame.next);
@@ -206,7 +206,7 @@ inline ScanPiece BasicTreeScanner<kDirection>::PagePiece(uint64_t to, uint32_t r
   const TreePage* const page = at_.page();
   const uint64_t prefix = page->header.prefix;
   ScanPiece piece{.page = page};
-  // As far as `to` reaches into the page.
+  // As far as `to` goes into the page.
   if constexpr (kBackward) {
     piece.last = next_ == 0 ? 256 : PreviousBit(page->bitmap, next_ - 1);
     if (piece.last == 256) {
@@ -248,7 +248,7 @@ template <ScanDirection kDirection>
   for (;;) {
     if (at_.IsNone() && !Advance()) return {};
     const ScanPiece piece = at_.IsRun() ? RunPiece(to, rows_max) : PagePiece(to, rows_max);
-    // What still stands there without a row to give lies behind `to`.
+    // The rest of it, without a row to return, is behind `to`.
     if (piece.rows > 0 || !at_.IsNone()) return piece;
   }
 }
@@ -281,7 +281,7 @@ uint32_t BasicTreeScanner<kDirection>::Read(uint64_t to, uint64_t* keys, uint64_
       }
     }
     rows += piece.rows;
-    // What still stands there without a row to give lies behind `to`.
+    // The rest of it, without a row to return, is behind `to`.
     if (piece.rows == 0 && !at_.IsNone()) break;
   }
   return rows;

@@ -1,7 +1,7 @@
 // Reads a prefix tree in key order, upwards or downwards. It holds pointers into the tree, so it is
-// good only while the tree does not change: a scan that lasts longer keeps a key (ScanCursor) and
-// seeks again at each slice. Runs are sorted when it comes to them. Iterative: a frame per level,
-// at most 8. Single-threaded. Paper: ERIS 3.1 (scans).
+// valid only while the tree does not change: a longer scan keeps a key (ScanCursor) and seeks again
+// at each slice. Sorts the runs that it reads. Iterative: a frame per level, at most 8.
+// Single-threaded. Paper: ERIS 3.1 (scans).
 #ifndef ERIS_STORAGE_TREE_TREE_SCANNER_H_
 #define ERIS_STORAGE_TREE_TREE_SCANNER_H_
 
@@ -17,23 +17,23 @@ namespace eris::storage {
 template <ScanDirection kDirection>
 class BasicTreeScanner {
  public:
-  // Stands before the first key >= `from`; backward: behind the last key <= `from`. `tree` outlives
-  // the scanner.
+  // Positions before the first key >= `from`; backward: after the last key <= `from`. `tree`
+  // outlives the scanner.
   BasicTreeScanner(const PrefixTree& tree, uint64_t from);
 
-  // The next rows that lie together, at most `rows_max` (1 or more), no key of them behind `to`
-  // (above it; backward: below it), and moves behind them. No rows: there are no more.
+  // The next adjacent rows, at most `rows_max` (1 or more), with no key beyond `to` (above it;
+  // backward: below it). Moves behind them. No rows: there are no more.
   ScanPiece Next(uint64_t to, uint32_t rows_max);
 
-  // Copies the next rows into keys and values, at most `rows_max`, none behind `to`, and moves
+  // Copies the next rows into keys and values, at most `rows_max`, none beyond `to`, and moves
   // behind them. Fewer than that: there are no more.
   uint32_t Read(uint64_t to, uint64_t* keys, uint64_t* values, uint32_t rows_max);
 
  private:
   static constexpr bool kBackward = kDirection == ScanDirection::kBackward;
 
-  // The path to a run or page, and what lies behind it: at each TreeNode the start of the child to
-  // go on at; backward, the end of those that are left.
+  // The path to a run or page, with the next position at each TreeNode: the start of the next
+  // child; backward, the end of the remaining ones.
   struct Frame {
     TreeRef ref;
     unsigned next = 0;
@@ -42,37 +42,37 @@ class BasicTreeScanner {
     Frame frames[kLevelsMax];
     unsigned depth = 0;
 
-    // Down to where `key` belongs: a run, a page, a TreeNode of other keys, or nothing.
+    // Descends to where `key` belongs: a run, a page, a TreeNode of other keys, or nothing.
     TreeRef Descend(TreeRef ref, uint64_t key);
-    // Down to the first run or page of a subtree; on to the next one, or none.
+    // First: the first run or page of a subtree. Next: the following one, or none.
     TreeRef First(TreeRef ref);
     TreeRef Next();
   };
 
-  // The child to go on with; without one start is 256.
+  // The next child; if there is none its start is 256.
   static Child ChildFrom(TreeRef ref, unsigned next) {
     if constexpr (kBackward) return PreviousChild(ref, next);
     return next < 256 ? NextChild(ref, next) : Child{};
   }
   static unsigned Behind(const Child& child) { return kBackward ? child.start : child.start + 1; }
 
-  // To the end of a run or page where reading begins.
+  // Starts reading at the near end of a run or page.
   void Enter(TreeRef ref);
-  // On to the next run or page. False: there is none.
+  // Moves to the next run or page. False: there is none.
   bool Advance();
-  // Fetches the run or page that comes next, ahead of those that have been fetched.
+  // Prefetches the next run or page after those fetched already.
   void FetchNext();
   ScanPiece NextPiece(uint64_t to, uint32_t rows_max);  // Next, inline
-  // Of the run or page at hand, which is left when its last row is given.
+  // Pieces of the current run or page, which is left when its last row has been returned.
   ScanPiece RunPiece(uint64_t to, uint32_t rows_max);
   ScanPiece PagePiece(uint64_t to, uint32_t rows_max);
 
-  LeafPath path_;        // to the one at hand
-  LeafPath fetched_;     // to the last one that was fetched
-  unsigned ahead_ = 0;   // how many lie between them
+  LeafPath path_;        // to the current one
+  LeafPath fetched_;     // to the last one that was prefetched
+  unsigned ahead_ = 0;   // how many are between them
   unsigned passed_ = 0;  // up to kShortScan
   TreeRef at_;           // a run or a page
-  unsigned next_ = 0;    // its pair or byte to go on at; backward: the end of those that are left
+  unsigned next_ = 0;    // its next pair or byte; backward: the end of the remaining ones
 };
 
 extern template class BasicTreeScanner<ScanDirection::kForward>;

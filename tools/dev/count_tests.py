@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts test cases over the stages of ./dev test and prints one closing line.
+"""Counts test cases over the stages of ./dev test and prints one final line.
 
 Each stage left a folder: ctest.xml (ctest's JUnit report) and gtest/<test>.xml, one per GoogleTest
 program that ended. A program's cases count one by one; a program that died before it could write
@@ -34,7 +34,7 @@ FAILURE = re.compile(r"\b(?:FAILED|failed|[Ee]rror|ERROR|FAIL)\b")
 
 
 def told(output):
-    """What says most of why a program failed: its lines that speak of failure, else its end."""
+    """The most informative output of a failed program: its lines about failure, else its end."""
     lines = [line.strip() for line in output.splitlines() if FAILURE.search(line)]
     return " ".join(lines) if lines else output[-300:]
 
@@ -57,7 +57,7 @@ def read_stage(folder):
             try:
                 cases = list(read_gtest(cases_file))
             except ET.ParseError:
-                pass  # died while writing it: one failure below
+                pass  # the program died while writing it: counted as one failure below
         if status == "fail" and not any(outcome == "failed" for _, outcome, _ in cases):
             # A sanitizer report at exit, a time-out, a crash: no single case shows it.
             cases.append((name, "failed", told(output)))
@@ -68,14 +68,14 @@ def read_stage(folder):
             yield f"{folder.name}: {name}: {case}" if case != name else f"{folder.name}: {name}", outcome, text
 
 
-# What a skipped test prints: "SKIPPED: tpchgen-cli==4.0.0 (PyPI) cannot be installed: ...", or in a
-# GTEST_SKIP() "package: clang-14". A name with slashes is a Go program's, "(Go module)" behind it a
-# library's, which `go install` refuses.
+# The output of a skipped test: "SKIPPED: tpchgen-cli==4.0.0 (PyPI) cannot be installed: ...", or in a GTEST_SKIP()
+# "package: clang-14". A name with slashes is a Go program's; "(Go module)" after it means a library, which `go install`
+# refuses.
 NEEDS = re.compile(r"SKIPPED: (\S+)(?: \((PyPI|Go module)\))? cannot be installed|package: *([\w.+-]+)")
 
 
 def cannot_install(reason):
-    """True if the reason names a package of Debian, PyPI or the Go proxy, and this machine cannot get it."""
+    """True if the reason names a package of Debian, PyPI or the Go proxy that this machine cannot get."""
     match = NEEDS.search(reason)
     if not match:
         return False

@@ -3,11 +3,10 @@
 
     tools/dev/fetch_qemu_plugin_header.py [--folder FOLDER]
 
-No package of Debian installs the header: it is only in qemu's source package. That is taken from the
-package sources of this machine, read as source packages, with package lists of its own; nothing of the
-system is changed and no rights are needed. Does nothing where the header is. The header is under
-GPL-2.0-or-later, so it is not part of this project. Exit code 77 and a line SKIPPED where it cannot
-be had.
+No package of Debian installs the header: it is only in qemu's source package. It is taken from this machine's package
+sources, read as source packages, with separate package lists; the system is not changed and no rights are needed. Does
+nothing if the header exists. The header is under GPL-2.0-or-later, so it is not part of this project. If it is not
+available: exit code 77 and a line SKIPPED.
 """
 import argparse
 import os
@@ -29,14 +28,14 @@ CONNECT_SECONDS = 15
 
 
 class CannotFetch(Exception):
-    """Reads as tools/dev/count_tests.py expects it of a skipped test."""
+    """In the form that tools/dev/count_tests.py expects of a skipped test."""
 
     def __init__(self, reason):
         super().__init__(f"SKIPPED: {NAME} cannot be installed: {reason}")
 
 
 def as_source_entries(name, text):
-    """An apt source file's text with its entries for source packages instead of binary ones."""
+    """An apt source file's text, for source packages instead of binary ones."""
     if name.endswith(".sources"):
         return re.sub(r"(?mi)^Types:.*$", "Types: deb-src", text)
     return "\n".join(re.sub(r"^deb\s", "deb-src ", line) for line in text.splitlines()
@@ -59,7 +58,7 @@ def installed_version():
 
 
 def download(folder):
-    """qemu's source archive, of the version that is installed if the package sources have that."""
+    """qemu's source archive, of the installed version if the package sources have it."""
     for name in ("sources", "lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True)
     write_sources(folder / "sources")
@@ -100,7 +99,7 @@ def fetch(folder=FOLDER):
     header.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=header.parent) as work:
         content = extract(download(pathlib.Path(work)))
-        # Last, and at once: a download that was interrupted leaves nothing that looks like a header.
+        # Last, and atomically: an interrupted download leaves nothing that looks like a header.
         complete = pathlib.Path(work, NAME)
         complete.write_bytes(content)
         os.replace(complete, header)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Whether each header of the engine, the server and the clients compiles alone: a syntax check, no object.
+"""Checks that each header of the engine, the server and the clients compiles alone: a syntax check, no object.
 
-Usage: headers_alone.py BUILD [--root DIR] [header...]. A header is checked with the flags of its folder's
-sources in BUILD/compile_commands.json, without sanitizers. One that is the first include of its own source
-has been checked by compiling that. Prints each failure; exit status 1 if there is one.
+Usage: headers_alone.py BUILD [--root DIR] [header...]. A header is checked with the flags of its folder's sources in
+BUILD/compile_commands.json, without sanitizers. A header that is the first include of its own source has been checked
+by compiling that source. Prints each failure; exit status 1 if there is one.
 """
 import argparse
 import concurrent.futures
@@ -16,13 +16,13 @@ import subprocess
 import sys
 
 FOLDERS = ("include", "base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine", "server", "clients")
-# Folders without sources take the flags of one that sees them.
+# Folders without sources use the flags of a folder that includes them.
 FLAGS_OF = {"include": "engine", "base": "engine"}
 FIRST_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
 def headers_of(root):
-    """Headers that no source of their own includes first, relative to the root."""
+    """Headers that are not the first include of their own source, relative to the root."""
     for folder in FOLDERS:
         for header in sorted((root / folder).rglob("*.h")):
             name = header.relative_to(root).as_posix()
@@ -49,7 +49,7 @@ def flags_by_folder(build):
                 continue
             if not word.startswith(("-fsanitize", "-fno-sanitize")):
                 kept.append(word)
-        if len(kept) > len(flags.get(folder, [])):  # of several targets the one that sees most
+        if len(kept) > len(flags.get(folder, [])):  # if there are several targets, the one with the most flags
             flags[folder] = kept
     return flags
 

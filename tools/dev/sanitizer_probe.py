@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Which planted faults the sanitizers of g++ and of clang find: why the sanitizers' trees are built with clang (DECISIONS 81).
+"""Shows which planted faults the sanitizers of g++ and of clang find: the reason why the sanitizers' trees are built with
+clang (DECISIONS 81).
 
     tools/dev/sanitizer_probe.py [--json FILE]
 
-Each fault is a program of a few lines, built with each compiler and run. A line a fault: found, or not. Exit code 1 when g++
-finds one that clang does not.
+Each fault is a program of a few lines, built with each compiler and run. Prints a line per fault: found or not. Exit
+code 1 if g++ finds one that clang does not.
 """
 import argparse
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""./dev soak [hours]: what takes longer than ./dev test may, in turn, from where the last soak stopped.
+"""./dev soak [hours]: runs checks that take too long for ./dev test, in turn, from where the last soak stopped.
 
 A piece of each kind takes a few minutes. docs/lab/soak.md has a line for each kind and soak, which is written after
-every piece; what the lines add up to is where the next soak goes on, on whatever machine.
+every piece. The sum of the lines is where the next soak continues, on any machine.
 """
 import argparse
 import datetime
@@ -15,7 +15,7 @@ import time
 from stages import ROOT, Stages, jobs
 
 PAGE = ROOT / "docs/lab/soak.md"
-SLICES = 8  # the whole of a tree is run in so many pieces
+SLICES = 8  # the whole of a tree runs in this many pieces
 SEEDS = 40_000
 ROUNDS = 10
 FUZZ_S = 180
@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests/models"))
 from run_models import RUNS  # noqa: E402
 
 MODELS = tuple(RUNS)
-# What measures times or resident memory says nothing about a sanitizer's tree.
+# Tests of times or resident memory are meaningless in a sanitizer's tree.
 MEASURES = {"dev": [], "asan": ["-E", "idle|memory_limits"], "tsan": []}
 PYTHON = [sys.executable, "-B"]
 
@@ -37,12 +37,12 @@ def slice_of(tree, at):
             *MEASURES[tree], "-I", f"{at % SLICES + 1},,{SLICES}", "-j", "1"]
 
 
-# kind: (unit, amount of a piece, command of the piece that begins at that amount). The order is the turn.
+# kind: (unit, amount of a piece, command of the piece that begins at that amount). The order is the rotation.
 KINDS = {
     "simulation": ("seeds", SEEDS, lambda at: ["build/dev/tests/sim/sim_run", "--from", str(10_001 + at), "--count", str(SEEDS)]),
     "linearizability": ("rounds", ROUNDS, lambda at: PYTHON + ["tests/linearizability/run.py", "--build", "build/dev",
                                                                "--rounds", str(ROUNDS), "--seed", str(1000 + at)]),
-    # From a seed of its own in each piece: half of them have small buffers, half the balancer.
+    # Each piece has its own seed: half of them have small buffers, half the balancer.
     "stress": ("seconds", STRESS_S, lambda at: ["build/dev/tests/stress/stress_run", "--seconds", str(STRESS_S), "--seed", str(at // STRESS_S)]),
     "order": ("batches", ORDER_BATCHES, lambda at: ["build/dev/tests/stress/stress_run", "--seconds", "0", "--batches", str(ORDER_BATCHES), "--seed",
                                                     str(1_000_000 + at // ORDER_BATCHES), "--sessions", "16", "--streams", "4", "--loads",
@@ -76,13 +76,13 @@ No other test has left `./dev test`. `tools/dev/test_cases.py 0dedaa8` lists the
 
 
 def trees_of(kinds):
-    """Those whose programs the kinds run."""
+    """The trees whose programs the kinds run."""
     words = [word for kind in kinds for word in KINDS[kind][2](0)]
     return [tree for tree in TREES if any(word.startswith(f"build/{tree}") for word in words)]
 
 
 def reached(text):
-    """How much of each kind the page's lines add up to."""
+    """The amount of each kind that the page's lines add up to."""
     at = dict.fromkeys(KINDS, 0)
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -104,7 +104,7 @@ def commit():
 
 
 def note(text, done, at_commit):
-    """The page: what it was, and a line for each kind that has run."""
+    """The page: the old one, with a line for each kind that has run."""
     today = datetime.date.today().isoformat()
     for kind, (amount, seconds, failed) in done.items():
         text += f"| {today} | {at_commit} | {cpu_name()} | {kind} | {amount:,} {KINDS[kind][0]} | {seconds:.0f} | {failed} |\n"
@@ -126,10 +126,10 @@ def main():
     at = reached(text)
     until = time.monotonic() + args.hours * 3600
     done = {}
-    for asked in signal.SIGINT, signal.SIGTERM:  # a shell's background job begins with SIGINT ignored
+    for asked in signal.SIGINT, signal.SIGTERM:  # a shell's background job starts with SIGINT ignored
         signal.signal(asked, signal.default_int_handler)
     try:
-        # First what is behind the others, in pieces.
+        # First the kinds that are behind the others, in pieces.
         while time.monotonic() < until:
             kind = min(kinds, key=lambda kind: (at[kind] / KINDS[kind][1], kinds.index(kind)))
             _, amount, command = KINDS[kind]

@@ -1,7 +1,7 @@
-"""Stages of a long run: each is a command with a log, a line of what it cost, and the log's end if it failed.
+"""Stages of a long run: each is a command with a log, a line with its costs, and the log's end if it failed.
 
-Costs: seconds by the clock, CPU seconds of everything that the stage waited for, objects that were built
-and how many of them the compiler cache had.
+Costs: seconds by the clock, CPU seconds of everything that the stage waited for, and objects built, with how many of
+them came from the compiler cache.
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ def built_objects(tree):
 
 
 class Stages:
-    """Runs stages one after the other and remembers what they cost."""
+    """Runs stages one after the other and records their costs."""
 
     def __init__(self):
         self.failed_builds = 0
@@ -43,7 +43,7 @@ class Stages:
         print(HEAD, flush=True)
 
     def run(self, name, command, env=None):
-        """True if the command ended well. Its output is in build/logs/<name>.log."""
+        """True if the command succeeded. Its output is in build/logs/<name>.log."""
         log = LOGS / f"{name}.log"
         cache = LOGS / f"{name}.ccache"
         cache.unlink(missing_ok=True)
@@ -67,13 +67,13 @@ class Stages:
         return status == 0
 
     def build(self, preset, *targets, name=None):
-        """Configures if needed and builds. Counts only when it fails: its tests cannot run then."""
+        """Configures if needed and builds. Counts only if it fails: then its tests cannot run."""
         well = self.run(name or f"build-{preset}", ["./dev", "build", preset, *targets])
         self.failed_builds += not well
         return well
 
     def check(self, name, command):
-        """A check without test cases of its own counts as one."""
+        """A check without test cases counts as one."""
         well = self.run(name, command)
         self.passed_checks += well
         self.failed_builds += not well

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every stage of ./dev test, which installs packages first: builds, tests, header check, sanitizers.
 
-The optimised tree runs what needs speed or real servers; single folders' tests run in the sanitizers'
-trees. What takes longer than this may is in soak.py.
+The optimised tree runs tests that need speed or real servers; tests of single folders run in the sanitizers' trees.
+Longer checks are in soak.py.
 """
 import os
 import shutil
@@ -32,7 +32,7 @@ def main():
     if stages.build("asan", "tests/all", "eris"):
         stages.check("headers-alone", [sys.executable, "-B", "tools/dev/headers_alone.py", "build/asan"])
         stages.ctest("ctest-asan", "asan", "-LE", "e2e|house", *parallel)
-        # A real server too, but not what takes minutes at this speed, or measures times or resident memory.
+        # A real server too, but not tests that take minutes at this speed, or measure times or resident memory.
         stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits")
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
     stages.summary()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Which test cases a commit has that another one has not, by their names in the sources.
+"""Compares the test cases of two commits, by their names in the sources.
 
     tools/dev/test_cases.py OLD [NEW]      commits; NEW: the working tree
 
-A case is a TEST of C++ or a test_ method of Python, with the file it is in. What only moved to another file is not told. How
-much of what has no natural end runs (seeds, rounds, seconds) is in docs/lab/soak.md, not here. Exit code 1 when a case is gone.
+A case is a TEST of C++ or a test_ method of Python, with the file it is in. A case that only moved to another file is
+not reported. The amount of open-ended checks (seeds, rounds, seconds) is in docs/lab/soak.md, not here. Exit code 1 if
+a case was removed.
 """
 import collections
 import pathlib

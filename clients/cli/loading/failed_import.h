@@ -1,5 +1,5 @@
-// What becomes of an object whose import has failed: one that the import has created is dropped
-// again, so that the next try begins as the first one did. One thread.
+// Handles the object of a failed import: an object that the import has created is dropped again, so
+// that the next try begins like the first one. One thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_FAILED_IMPORT_H_
 #define ERIS_CLIENTS_CLI_FILES_FAILED_IMPORT_H_
 
@@ -14,15 +14,15 @@ namespace eris::cli {
 
 struct FailedImport {
   std::string object;
-  std::optional<ObjectId> created;  // by this import
-  bool keep = false;                // the user wants the rows that were loaded
-  uint64_t loaded = 0;              // rows that were acknowledged
+  std::optional<ObjectId> created;  // set if this import created it
+  bool keep = false;                // the user wants to keep the loaded rows
+  uint64_t loaded = 0;              // acknowledged rows
 };
 
-// Drops the object if the import has created it, nobody asked to keep it, and the server knows of
-// no acknowledged write but the import's own. So no other client loses a write, and an object stays
-// in doubt: when an acknowledgement of the import's own was lost. Returns `why`, with what was
-// loaded and what is left appended to its text. Blocks for one call.
+// Drops the object if the import has created it, the user did not ask to keep it, and the server
+// has acknowledged no other writes to it. So no other client loses a write. If an acknowledgement
+// of the import's own was lost, the object stays. Returns `why`, with the loaded and the remaining
+// rows appended to its text. Blocks for one call.
 absl::Status EndFailedImport(client::Client& client, const FailedImport& import,
                              const absl::Status& why);
 

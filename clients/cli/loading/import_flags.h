@@ -1,4 +1,4 @@
-// What `eris import` was told, and the file that it reads. One thread.
+// The options of `eris import`, and the file that it reads. One thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
 #define ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
 
@@ -15,21 +15,21 @@
 
 namespace eris::cli {
 
-// Whether a file of that name has TPC-H's format, unless told otherwise.
+// Whether a file of that name is assumed to have TPC-H's format.
 bool IsTblPath(absl::string_view path);
 
 struct ImportFlags {
   std::string object;
   std::string path;
-  std::string format;  // empty: by the file's name
+  std::string format;  // empty: from the file's name
   std::string delimiter;
   std::optional<bool> header;
   std::string table;
-  std::string key;     // empty: the first columns; of a new table none
-  std::string value;   // empty: the first column that is no key
-  ObjectFlags create;  // of an object that is missing; what is given of one that is there must fit
+  std::string key;     // empty: the first columns; for a new table none
+  std::string value;   // empty: the first column outside the key
+  ObjectFlags create;  // for a missing object; for an existing one they must match
   bool create_missing = true;
-  bool keep = false;  // an object that a failed import has created
+  bool keep = false;  // keep an object that a failed import has created
   std::string on_error = "abort";
   bool progress = true;
   uint32_t batch = 32768;
@@ -39,7 +39,7 @@ struct ImportFlags {
   bool IsTbl() const;
   // Errors: InvalidArgument (the delimiter).
   absl::StatusOr<DelimitedFormat> Delimited() const;
-  // The key columns that the flag names, or the first ones.
+  // The key columns named by the flag, or else the first ones.
   std::vector<std::string> KeyColumns(size_t parts) const;
 };
 

@@ -13,7 +13,7 @@
 namespace eris::cli {
 namespace {
 
-// Holds the rest of one line and a whole further one of nearly every table.
+// Room for the rest of one line and one more complete line of nearly any table.
 constexpr size_t kWindowBytes = 2048;
 
 absl::StatusOr<absl::string_view> ReadAt(int fd, uint64_t offset, std::string& buffer) {
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
     }
     return result != SplitResult::kNeedMore;
   };
-  // A small file is read wholly: a few records at even distances would say little about it.
+  // A small file is read completely: a few records at even distances would not represent it.
   if (file_bytes <= kWindowBytes * 1024) {
     buffer.resize(file_bytes);
     const absl::StatusOr<absl::string_view> text = ReadAt(fd, 0, buffer);

@@ -1,4 +1,4 @@
-// A progress bar on stderr, when that is a terminal; otherwise silent. One thread.
+// A progress bar on stderr if that is a terminal; otherwise silent. One thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_PROGRESS_BAR_H_
 #define ERIS_CLIENTS_CLI_FILES_PROGRESS_BAR_H_
 
@@ -10,9 +10,9 @@ namespace eris::cli {
 
 class ProgressBar {
  public:
-  // `bytes_total` 0: unknown; then rows and rate alone are shown.
+  // `bytes_total` 0: unknown; then only rows and rate are shown.
   ProgressBar(uint64_t bytes_total, bool enabled);
-  // Takes the bar off the terminal.
+  // Removes the bar from the terminal.
   ~ProgressBar();
 
   // Draws at most ten times a second.

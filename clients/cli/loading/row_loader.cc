@@ -18,10 +18,10 @@ namespace {
 constexpr uint64_t kBadLinesShown = 5;
 // Read ahead of the sender.
 constexpr size_t kBatchesMax = 2;
-// While a slow file gives nothing, the stream is looked at so often.
+// How often the stream is checked while a slow file gives no rows.
 constexpr absl::Duration kLookAtStream = absl::Milliseconds(200);
 
-// Batches between the two threads: full ones one way, used ones back.
+// Batches between the two threads: full ones one way, empty ones back.
 class Batches {
  public:
   struct Batch {
@@ -49,14 +49,14 @@ class Batches {
     absl::MutexLock lock(&mu_);
     full_.push_back(std::move(batch));
   }
-  // Nothing more comes; `status` says whether that is the end of the file.
+  // Called after the last batch; `status` is OK at the end of the file.
   void End(absl::Status status) {
     absl::MutexLock lock(&mu_);
     ended_ = true;
     status_ = std::move(status);
   }
 
-  // The next full one; nullopt: there was none within the time, or the reader has ended.
+  // The next full one; nullopt: none arrived within the time, or the reader has ended.
   std::optional<Batch> TakeFull(absl::Duration wait, bool& ended) {
     absl::MutexLock lock(&mu_);
     (void)mu_.AwaitWithTimeout(absl::Condition(
@@ -112,7 +112,7 @@ void ReadBatches(const LoadOptions& options, RowFile& file, BadLines& bad, Batch
     status = result.ok() ? bad.status() : result.status();
     more = result.ok() && *result == RowFile::Result::kFull;
     batch->bytes_read = file.bytes_read();
-    // Also the rows before a bad line.
+    // Send the rows before a bad line too.
     if (batch->rows.rows > 0) {
       batches.PutFull(*std::move(batch));
     } else {
@@ -122,7 +122,7 @@ void ReadBatches(const LoadOptions& options, RowFile& file, BadLines& bad, Batch
   batches.End(std::move(status));
 }
 
-// What has been acknowledged.
+// Counts acknowledged rows.
 class Acknowledged {
  public:
   void Add(absl::Status status, const client::WriteResult& result) {
@@ -187,7 +187,8 @@ absl::Status LoadRows(client::Client& client, const ObjectInfo& object, const Lo
     if (ended) break;
     status = acknowledged.error();
     if (!batch) {
-      // Nothing to send: the server may be gone, and the file give nothing for ever.
+      // Nothing to send: check the stream, because the server may be down while the file gives no
+      // rows.
       if (status.ok()) status = stream.AwaitRoom();
       continue;
     }

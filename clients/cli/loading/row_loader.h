@@ -1,4 +1,4 @@
-// Sends the rows of a file in one stream. One thread, and one that reads.
+// Sends the rows of a file in one stream. One thread, plus one that reads the file.
 #ifndef ERIS_CLIENTS_CLI_FILES_ROW_LOADER_H_
 #define ERIS_CLIENTS_CLI_FILES_ROW_LOADER_H_
 
@@ -11,19 +11,19 @@
 
 namespace eris::cli {
 
-// What becomes of lines that are bad.
+// Handles bad lines.
 class BadLines {
  public:
-  // `skip`: they are passed over; the first ones are shown on stderr.
+  // `skip`: they are skipped; the first ones are shown on stderr.
   explicit BadLines(bool skip) : skip_(skip) {}
 
-  // What is said of one; whether to go on behind it.
+  // Reports one; returns whether to continue after it.
   bool Add(const std::string& complaint);
-  // Says on stderr how many more there were.
+  // Prints on stderr how many more there were.
   void End() const;
 
   uint64_t skipped() const { return skipped_; }
-  // InvalidArgument: a bad line that is not skipped.
+  // InvalidArgument: a bad line that was not skipped.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -38,24 +38,24 @@ struct LoadOptions {
   uint64_t text_bytes_max = RowFile::kBatchTextBytesMax;
   uint32_t in_flight = 8;
   bool skip_bad_lines = false;
-  bool hints = false;  // a complaint says which flags would help
+  bool hints = false;  // complaints suggest helpful flags
   bool progress = true;
   uint64_t file_bytes = 0;  // 0: unknown
 };
 struct LoadedRows {
-  uint64_t rows = 0;  // acknowledged
+  uint64_t rows = 0;  // acknowledged rows
   uint64_t replaced = 0;
   uint64_t skipped = 0;
-  uint64_t bytes = 0;  // of text
+  uint64_t bytes = 0;  // bytes of text
 };
 
-// Sends the rows of an opened file in one stream; a thread of its own reads them. `loaded` is set
-// in any case. Errors: InvalidArgument (a bad line, all rows before which have been sent); those of
-// the stream; Cancelled (CatchInterrupts).
+// Sends the rows of an opened file in one stream; a separate thread reads them. `loaded` is set in
+// any case. Errors: InvalidArgument (a bad line; all rows before it have been sent); those of the
+// stream; Cancelled (CatchInterrupts).
 absl::Status LoadRows(client::Client& client, const ObjectInfo& object, const LoadOptions& options,
                       RowFile& file, LoadedRows& loaded);
 
-// Reads them all, and sends nothing. Errors: as above.
+// Reads all rows, and sends nothing. Errors: as above.
 absl::Status ReadRows(const LoadOptions& options, RowFile& file, LoadedRows& read);
 
 }  // namespace eris::cli

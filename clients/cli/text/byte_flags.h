@@ -1,4 +1,4 @@
-// How the values of string columns are written down. One thread.
+// The text form of string columns. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_BYTE_FLAGS_H_
 #define ERIS_CLIENTS_CLI_TEXT_BYTE_FLAGS_H_
 
@@ -13,11 +13,11 @@
 namespace eris::cli {
 
 struct ByteFlags {
-  bool hex = false;  // one of the three at most
+  bool hex = false;  // at most one of these three
   bool base64 = false;
-  bool raw = false;  // get: one value, as it is
+  bool raw = false;  // get: one value, unchanged
 
-  // --hex and --base64, and --raw for get.
+  // --hex and --base64; --raw only for get.
   void AddTo(Flags& verb, bool with_raw) {
     const Flag digits = verb.Add("--hex", hex, "Strings as hexadecimal digits");
     const Flag base = verb.Add("--base64", base64, "Strings as base64").Excludes(digits);
@@ -29,7 +29,7 @@ struct ByteFlags {
   ByteFormat format() const {
     return hex ? ByteFormat::kHex : base64 ? ByteFormat::kBase64 : ByteFormat::kText;
   }
-  // Errors: InvalidArgument, if one is given for an object without strings.
+  // Errors: InvalidArgument if one is given for an object without strings.
   absl::Status Check(const ObjectInfo& object) const {
     const auto& columns = object.schema.columns;
     const bool strings = std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& one) {

@@ -15,7 +15,7 @@
 namespace eris::cli {
 namespace {
 
-// Of the character that begins there; 0: that is no UTF-8.
+// The bytes of the character that begins there; 0: not UTF-8.
 size_t CharacterBytes(absl::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
@@ -32,7 +32,7 @@ size_t CharacterBytes(absl::string_view text) {
   return point < kLeast[length] || point > 0x10ffff || surrogate ? 0 : length;
 }
 
-// At most one byte more than a value may have, so that what is too long is refused as such.
+// Reads at most one byte more than a value may have, so that a longer one is refused as too long.
 absl::StatusOr<std::string> FromFile(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
                                                              &std::fclose);

@@ -1,5 +1,5 @@
-// What the verbs of the eris program share: the global options, and how a verb is entered. Each
-// verb adds itself with an Add function. One thread.
+// Shared by the verbs of the eris program: the global options, and how a verb is added. Each verb
+// adds itself with an Add function. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_CLI_H_
 #define ERIS_CLIENTS_CLI_TEXT_CLI_H_
 
@@ -36,7 +36,7 @@ struct Cli {
     return client::Client::Connect({.server = server, .timeout = timeout()});
   }
 
-  // A connection for one object: its schema says how text is read and shown.
+  // A connection for one object, whose schema determines how text is read and shown.
   struct ObjectClient {
     std::unique_ptr<client::Client> client;
     ObjectInfo info;

@@ -14,7 +14,7 @@
 namespace eris::cli {
 namespace {
 
-// Read by other verbs, by the project's tests, and by ./dev and what it runs.
+// Variables read by other verbs, by the project's tests, and by ./dev and the programs it runs.
 constexpr absl::string_view kOthers[] = {"ERIS_SERVER",
                                          "ERIS_SYSTEM_ROOT",
                                          "ERIS_SEED",
@@ -34,11 +34,11 @@ constexpr absl::string_view kOthers[] = {"ERIS_SERVER",
                                          "ERIS_JOBS",
                                          "ERIS_COMMIT",
                                          "ERIS_COMPILER_LAUNCHER"};
-// The same, families of names.
+// The same, as prefixes.
 constexpr absl::string_view kOtherPrefixes[] = {"ERIS_TEST_", "ERIS_SIM_",   "ERIS_LAB_",
                                                 "ERIS_DEMO_", "ERIS_BENCH_", "ERIS_CCACHE"};
 
-// Kubernetes sets such variables for a service that is called eris: ERIS_SERVICE_HOST, ERIS_PORT,
+// Kubernetes sets such variables for a service named eris: ERIS_SERVICE_HOST, ERIS_PORT,
 // ERIS_PORT_7411_TCP_ADDR.
 bool IsOfKubernetes(absl::string_view name) {
   constexpr absl::string_view kPort = "ERIS_PORT_";

@@ -1,5 +1,5 @@
-// The environment of `eris serve`: a variable whose name begins with ERIS_ and that nobody reads is
-// a mistake, which would leave a server without the limit that it was meant to have. No state.
+// Checks the environment of `eris serve`: an unknown variable whose name begins with ERIS_ is a
+// mistake, which would leave a server without an intended limit. No state.
 #ifndef ERIS_CLIENTS_CLI_TEXT_ENVIRONMENT_H_
 #define ERIS_CLIENTS_CLI_TEXT_ENVIRONMENT_H_
 
@@ -10,10 +10,10 @@
 
 namespace eris::cli {
 
-// The names of all variables that are set. While no other thread changes them.
+// The names of all variables that are set. No other thread may change them meanwhile.
 std::vector<std::string> EnvironmentNames();
 
-// Errors: InvalidArgument (names the variable, and the one that was meant).
+// Errors: InvalidArgument (names the variable, and the probably intended one).
 absl::Status CheckEnvironment(const std::vector<std::string>& names);
 
 }  // namespace eris::cli

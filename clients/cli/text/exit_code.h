@@ -8,13 +8,13 @@ namespace eris::cli {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitNotFound = 1;  // no such object; get: a key is missing; put: a condition
-                                         // does not hold; bench: wrong answers
-inline constexpr int kExitInvalid = 2;   // usage, or input that is refused as invalid
+                                         // failed; bench: wrong answers
+inline constexpr int kExitInvalid = 2;   // usage, or invalid input
 inline constexpr int kExitUnavailable = 3;    // server unreachable, stopping, or too slow
-inline constexpr int kExitRefused = 4;        // everything else that the server refuses
+inline constexpr int kExitRefused = 4;        // anything else that the server refuses
 inline constexpr int kExitMisplaced = 5;      // memory verify: a page is not where it should be
-inline constexpr int kExitUnverified = 6;     // memory verify: that cannot be told
-inline constexpr int kExitInterrupted = 130;  // by SIGINT, as a shell says it; or SIGTERM
+inline constexpr int kExitUnverified = 6;     // memory verify: cannot be determined
+inline constexpr int kExitInterrupted = 130;  // by SIGINT, the usual code of shells; or SIGTERM
 
 int ExitCodeOf(const absl::Status& status);
 

@@ -18,7 +18,7 @@
 namespace eris::cli {
 namespace {
 
-// Texts as values; false: it is none.
+// Parse texts as values; false: invalid.
 bool Read(const std::string& text, std::string& value) {
   value = text;
   return true;
@@ -51,7 +51,7 @@ std::string TextOf(const std::optional<T>&) {
   return "";
 }
 
-// The word that --help shows in place of a value.
+// The word that --help shows for a value.
 const char* TypeOf(const std::string&) { return "TEXT"; }
 const char* TypeOf(double) { return "FLOAT"; }
 const char* TypeOf(bool) { return "BOOLEAN"; }
@@ -86,8 +86,7 @@ std::vector<std::string> VerbsOf(CLI::App& app) {
                         CLI::ExitCodes::RequiredError);
 }
 
-// Throws where a verb is missing, or is none of the program's: the library itself says only that
-// one is required.
+// Throws if a verb is missing or unknown: the library itself only reports that one is required.
 void CheckVerbs(CLI::App& program, const std::vector<std::string>& arguments) {
   CLI::App* app = &program;
   std::vector<std::string> verbs = VerbsOf(*app);
@@ -118,7 +117,7 @@ void CheckVerbs(CLI::App& program, const std::vector<std::string>& arguments) {
       verbs);
 }
 
-// The program, and the verb and its verb that the arguments name.
+// The program, the verb that the arguments name, and the verb's own verb.
 std::vector<CLI::App*> AppsOf(CLI::App& program, const std::vector<std::string>& arguments) {
   std::vector<CLI::App*> apps{&program};
   for (const std::string& argument : arguments) {
@@ -129,14 +128,14 @@ std::vector<CLI::App*> AppsOf(CLI::App& program, const std::vector<std::string>&
   return apps;
 }
 
-// The part of "--name=value" before the sign; `value` is what follows, if there is a sign.
+// The part of "--name=value" before the sign; `value` is the part after it, if there is a sign.
 std::string NameOf(const std::string& argument, std::optional<std::string>& value) {
   const size_t sign = argument.find('=');
   if (sign != argument.npos) value = argument.substr(sign + 1);
   return argument.substr(0, sign);
 }
 
-// Of arguments among which one is no flag: what to say of the first such one.
+// For arguments with an unknown flag: the message for the first one.
 std::string MeantFlag(CLI::App& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> names;
   for (const CLI::App* app : AppsOf(program, arguments)) {
@@ -159,7 +158,7 @@ std::string MeantFlag(CLI::App& program, const std::vector<std::string>& argumen
   return "";
 }
 
-// Of arguments among which a switch has a value that is none of its own.
+// For arguments in which a switch has an invalid value.
 std::string BadSwitch(CLI::App& program, const std::vector<std::string>& arguments) {
   const std::vector<CLI::App*> apps = AppsOf(program, arguments);
   for (const std::string& argument : arguments) {
@@ -243,13 +242,13 @@ const Flag& Flag::Needs(const Flag& other) const {
   return *this;
 }
 
-// The program's own app, or a verb's, which the program's owns.
+// The program's own app, or a verb's, which the program's app owns.
 struct Flags::Command {
   std::unique_ptr<CLI::App> owned;
   CLI::App& app;
-  Command* program;  // this one, of the program
+  Command* program;  // the program's command
   std::vector<std::unique_ptr<Flags>> verbs;
-  std::function<int()> run;  // of the program: what the verb that was given does
+  std::function<int()> run;  // for the program: the function of the given verb
 };
 
 Flags::Flags(const std::string& description, const std::string& name)
@@ -334,7 +333,7 @@ void Flags::SetVersion(const std::string& text) {
 }
 void Flags::SetFooter(const std::string& text) { command_->app.footer(text); }
 void Flags::SetRun(std::function<int()> run) {
-  // For a verb that has verbs of its own: only if none of those was given.
+  // For a verb with verbs of its own: only if none of those was given.
   command_->app.callback([this, run = std::move(run)] {
     if (command_->app.get_subcommands().empty()) command_->program->run = run;
   });
@@ -349,13 +348,15 @@ void Flags::ParseOrThrow(std::vector<std::string> arguments) {
     }
     CheckVerbs(app, arguments);
   }
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as the library wants
+  // as the library requires
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::ExtrasError& error) {
     throw CLI::ParseError(absl::StrCat(error.what(), MeantFlag(app, arguments)),
                           CLI::ExitCodes::ExtrasError);
-  } catch (const std::logic_error&) {  // "--dry=perhaps": not one of its own errors
+    // "--dry=perhaps": the library does not throw its own error type here
+  } catch (const std::logic_error&) {
     throw CLI::ParseError(absl::StrCat(BadSwitch(app, arguments), ", neither true nor false"),
                           CLI::ExitCodes::ConversionError);
   }
@@ -365,7 +366,7 @@ std::optional<int> Flags::Parse(int argc, const char* const* argv) {
   try {
     ParseOrThrow({argv + std::min(argc, 1), argv + argc});
   } catch (const CLI::ParseError& error) {
-    // Prints help, or what is wrong; help ends with 0.
+    // Prints help or the error; help ends with 0.
     return command_->app.exit(error) == 0 ? 0 : kExitUsage;
   }
   return std::nullopt;

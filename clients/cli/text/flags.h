@@ -1,6 +1,6 @@
 // The command line of a program: its flags, positional arguments and verbs, each with a description
-// for --help, and what is read into which variable. The library behind it is known to flags.cc
-// alone: its headers take longer to compile than everything that a verb does.
+// for --help and the variable that it sets. Only flags.cc includes the library behind it, because
+// its headers take longer to compile than a whole verb.
 //
 //   Flags program("ERIS: ...", "eris");
 //   program.Add("--server", server, "host:port").Env("ERIS_SERVER").ShowDefault();
@@ -10,8 +10,9 @@
 //   if (const std::optional<int> code = program.Parse(argc, argv)) return *code;
 //   return program.Run();
 //
-// A name without dashes is a positional argument. Names may be several: "workload,--workload". A
-// flag "--create,!--no-create" is also set to false by the second. One thread.
+// A name without dashes is a positional argument. There may be several names:
+// "workload,--workload". In "--create,!--no-create" the second name sets the flag to false. One
+// thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_FLAGS_H_
 #define ERIS_CLIENTS_CLI_TEXT_FLAGS_H_
 
@@ -32,12 +33,12 @@ class Option;
 
 namespace eris::cli {
 
-// The error of a command line that does not say what it must.
+// The exit code for an invalid command line.
 constexpr int kExitUsage = 2;
 
 // A condition on the text of an argument.
 struct Checker {
-  // What is wrong with a text, or an empty string.
+  // The problem of a text, or an empty string.
   using Function = std::function<std::string(const std::string&)>;
 
   Checker(std::string (*function)(const std::string&)) : problem(function) {}
@@ -53,7 +54,7 @@ Checker OneOf(std::vector<std::string> texts);
 
 Checker WithinReals(double min, double max);
 Checker WithinIntegers(uint64_t min, uint64_t max);
-// A number from `min` to `max`; where Number is unsigned, digits alone.
+// A number from `min` to `max`; if Number is unsigned, only digits.
 template <class Number>
 Checker Within(Number min, Number max) {
   if constexpr (std::is_floating_point_v<Number>) return WithinReals(min, max);
@@ -61,18 +62,19 @@ Checker Within(Number min, Number max) {
   if constexpr (std::is_unsigned_v<Number>) return WithinIntegers(min, max);
 }
 
-// One flag or argument that was added; the setters return the same one. Lives as long as its Flags.
+// One flag or argument that was added; the setters return the same one. Exists as long as its
+// Flags.
 class Flag {
  public:
   const Flag& Required() const;
   const Flag& Check(const Checker& checker) const;
-  // Where the command line does not give it: from this environment variable.
+  // Default from this environment variable.
   const Flag& Env(const std::string& variable) const;
-  // --help shows the value that the variable had when it was added.
+  // --help shows the value that the variable had when the flag was added.
   const Flag& ShowDefault() const;
   // The heading under which --help shows it.
   const Flag& Group(const std::string& heading) const;
-  // The word that --help shows in place of its value, instead of TEXT or the like.
+  // The word that --help shows for its value, instead of e.g. TEXT.
   const Flag& Type(const std::string& name) const;
   const Flag& Excludes(const Flag& other) const;
   const Flag& Needs(const Flag& other) const;
@@ -94,9 +96,9 @@ class Flags {
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
-  // Parsing writes to `value`, which must outlive this and stay where it is; what is not given is
-  // left as it is. Numbers without a sign are digits alone. A bool is a flag without a value: there
-  // it is true, and false by its name with "!"; an optional<bool> takes "true" or "false".
+  // Parsing writes to `value`, which must outlive this and must not move; it is unchanged if the
+  // flag is not given. Unsigned numbers are only digits. A bool is a flag without a value: it sets
+  // true, and its name with "!" sets false; an optional<bool> takes "true" or "false".
   Flag Add(const std::string& names, std::string& value, const std::string& description);
   Flag Add(const std::string& names, uint32_t& value, const std::string& description);
   Flag Add(const std::string& names, uint64_t& value, const std::string& description);
@@ -113,34 +115,34 @@ class Flags {
   // One or more texts.
   Flag Add(const std::string& names, std::vector<std::string>& value,
            const std::string& description);
-  // A flag without a value; unset where neither of its names is given.
+  // A flag without a value; unset if neither of its names is given.
   Flag AddSwitch(const std::string& names, std::optional<bool>& value,
                  const std::string& description);
 
-  // A verb, with flags of its own. Flags of the program may stand behind it.
+  // A verb, with its own flags. Flags of the program may follow it.
   Flags& AddVerb(const std::string& name, const std::string& description);
   // The user must give one verb. `PROGRAM help VERB` then means `PROGRAM VERB --help`.
   void RequireVerb();
   // --version prints this text.
   void SetVersion(const std::string& text);
-  // Behind the list of flags in --help.
+  // After the list of flags in --help.
   void SetFooter(const std::string& text);
-  // What the verb does: returns the program's exit code.
+  // The action of the verb: returns the program's exit code.
   void SetRun(std::function<int()> run);
 
   // For the program, not for a verb: reads and checks the command line and sets the variables.
   // Returns an exit code if the program must end now: the user asked for help, which is printed, or
   // the usage is wrong, and stderr names the mistake.
   std::optional<int> Parse(int argc, const char* const* argv);
-  // The same for tests; prints nothing. Errors: InvalidArgument, with the text for stderr (a verb
-  // that there is not, with those that there are).
+  // The same for tests; prints nothing. Errors: InvalidArgument, with the text for stderr (for an
+  // unknown verb, with the existing ones).
   absl::Status Parse(const std::vector<std::string>& arguments);
   // After Parse: runs the verb that was given.
   int Run() const;
 
   // After Parse: whether the command line has the flag of that name.
   bool Given(const std::string& name) const;
-  // What was given, or is shown by --help as the default, in the order in which it was added.
+  // A flag's given or default value, in the order in which flags were added.
   struct Value {
     std::string name;   // without dashes
     std::string group;  // its heading
@@ -152,7 +154,7 @@ class Flags {
  private:
   struct Command;
   explicit Flags(std::unique_ptr<Command> command);
-  // Parses; its own exceptions leave it.
+  // Parses; exceptions of the library pass through.
   void ParseOrThrow(std::vector<std::string> arguments);
 
   const std::unique_ptr<Command> command_;

@@ -15,10 +15,10 @@
 namespace eris::cli {
 namespace {
 
-// Written by the handler. relaxed: it ends loops, no data follows.
+// Written by the handler. relaxed: it ends loops, and publishes no data.
 std::atomic<bool> signalled = false;
-// Readable once a signal has come. -1: none is caught. Written before the handler is installed, and
-// before other threads that read it begin.
+// Readable once a signal has arrived. -1: signals are not caught. Written before the handler is
+// installed, and before other threads that read it begin.
 int signal_fd = -1;
 
 void OnSignal(int number) {
@@ -39,7 +39,7 @@ void OnSignal(int number) {
 void CatchInterrupts() {
   if (signal_fd >= 0) return;
   signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (signal_fd < 0) return;  // signals then end the program, as ever
+  if (signal_fd < 0) return;  // then signals end the program, as by default
   for (const int number : {SIGINT, SIGTERM}) {
     struct sigaction action = {};
     if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
@@ -57,7 +57,7 @@ absl::Status CheckInterrupted() {
 
 absl::Status AwaitReadable(int fd, int other_fd) {
   pollfd waits[] = {{fd, POLLIN, 0}, {other_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
-  while (poll(waits, 3, -1) < 0) {  // passes -1 over
+  while (poll(waits, 3, -1) < 0) {  // ignores -1
     if (errno != EINTR && errno != EAGAIN) {
       return absl::UnavailableError(absl::StrCat("cannot wait: ", std::strerror(errno)));
     }

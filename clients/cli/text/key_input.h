@@ -1,5 +1,5 @@
-// Arguments of put, get and erase: what stands on the command line, and with "-" the lines of
-// standard input. One thread.
+// Arguments of put, get and erase: those of the command line, and for "-" the lines of standard
+// input. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_KEY_INPUT_H_
 #define ERIS_CLIENTS_CLI_TEXT_KEY_INPUT_H_
 
@@ -22,7 +22,7 @@ inline constexpr size_t kKeysPerRequest = 65536;
 
 class ArgumentReader {
  public:
-  // `input` is read where an argument is "-"; blank lines are passed over.
+  // `input` is read for an argument "-"; blank lines are skipped.
   ArgumentReader(std::vector<std::string> arguments, std::istream& input)
       : arguments_(std::move(arguments)), input_(input) {}
 
@@ -45,7 +45,7 @@ class ArgumentReader {
     return false;
   }
 
-  // The last one was a line of the input.
+  // Whether the last one was a line of the input.
   bool from_input() const { return from_input_; }
 
   // What is wrong with the last one, `text`; of a line of the input with its number and its text.

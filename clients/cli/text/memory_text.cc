@@ -18,7 +18,7 @@ double Percent(uint64_t part, uint64_t whole) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Rounded down: 100 % is said only where it is true.
+// Rounded down: 100 % is shown only if it is exact.
 std::string PercentText(uint64_t part, uint64_t whole) {
   if (whole == 0) return "-";
   return absl::StrFormat("%.2f %%", std::floor(Percent(part, whole) * 100) / 100);
@@ -149,7 +149,7 @@ std::string ClassesText(const MemoryStats& stats) {
   return table.ToString();
 }
 
-// Where the pages are that are not where they should be, or that may be anywhere.
+// Where the pages are that are misplaced, or that may be anywhere.
 std::string StrayText(const MemoryVerification& verification) {
   TextTable table(
       {{"NUMANODE"}, {"FOUND ON (SYSTEM'S NUMBER)"}, {"PAGES"}, {"FOR EXAMPLE", false}});

@@ -10,15 +10,15 @@
 
 namespace eris::cli {
 
-// `classes`: also blocks by size.
+// `classes`: blocks by size too.
 std::string ToText(const MemoryStats& stats, bool classes);
 Json ToJson(const MemoryStats& stats);
 
 std::string ToText(const MemoryVerification& verification);
 Json ToJson(const MemoryVerification& verification);
 
-// kExitMisplaced: a page lies elsewhere. Else kExitUnverified: a NumaNode's memory is not bound.
-// Else kExitOk.
+// kExitMisplaced: a page is misplaced. Else kExitUnverified: a NumaNode's memory is not bound. Else
+// kExitOk.
 int ExitCodeOf(const MemoryVerification& verification);
 
 }  // namespace eris::cli

@@ -10,7 +10,7 @@
 namespace eris::cli {
 namespace {
 
-// How many characters have to be changed, added or left out to make the one of the other.
+// The number of characters to change, insert or delete to turn one text into the other.
 size_t DistanceOf(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -29,7 +29,7 @@ size_t DistanceOf(const std::string& a, const std::string& b) {
 
 std::string NearestOf(const std::vector<std::string>& names, const std::string& text) {
   std::string nearest;
-  size_t least = text.size() < 4 ? 2 : 3;  // beyond this it is another word
+  size_t least = text.size() < 4 ? 2 : 3;  // with a larger distance it is another word
   for (const std::string& name : names) {
     const bool begun = text.size() > 1 && absl::StartsWith(name, text);
     const size_t distance = begun ? 1 : DistanceOf(name, text);

@@ -1,4 +1,4 @@
-// "did you mean": which of some names a mistyped one was meant to be. Any thread, no state.
+// "did you mean": finds the name that a mistyped one resembles. Any thread, no state.
 #ifndef ERIS_CLIENTS_CLI_TEXT_NEAREST_H_
 #define ERIS_CLIENTS_CLI_TEXT_NEAREST_H_
 
@@ -7,7 +7,7 @@
 
 namespace eris::cli {
 
-// The name that `text` was meant to be; empty: none is like it.
+// The name that `text` resembles most; empty: none is similar.
 std::string NearestOf(const std::vector<std::string>& names, const std::string& text);
 
 }  // namespace eris::cli

@@ -1,6 +1,6 @@
 // Flags and environment variables of the options in server/state/config.h, shared by `serve`,
-// `topology
-// --explain` and `bench --embedded`: one of each for every option, from its table. One thread.
+// `topology --explain` and `bench --embedded`: one of each for every option, from its table. One
+// thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_OPTION_FLAGS_H_
 #define ERIS_CLIENTS_CLI_TEXT_OPTION_FLAGS_H_
 
@@ -24,28 +24,28 @@ class OptionFlags {
   OptionFlags(const OptionFlags&) = delete;
   OptionFlags& operator=(const OptionFlags&) = delete;
 
-  // Options of [engine] alone, or of all sections. Parsing writes here: the flags must outlive
-  // `verb` and stay where they are.
+  // Only the options of [engine], or those of all sections. Parsing writes here: the flags must
+  // outlive `verb` and must not move.
   void AddEngineTo(Flags& verb) { AddTo(verb, /*engine_alone=*/true); }
   void AddAllTo(Flags& verb) { AddTo(verb, /*engine_alone=*/false); }
 
-  // Sets what the environment says, then what flags say; the rest stays as it is. Errors:
+  // Applies the environment, then the flags; other options keep their values. Errors:
   // InvalidArgument (names flag or variable, key, value and limits).
   absl::Status Apply(server::ServerConfig& config) const;
   absl::Status Apply(Options& options) const;
 
-  // The first flag that the command line has; empty: none.
+  // The first flag on the command line; empty: none.
   std::string FirstGiven() const;
 
  private:
   struct OneFlag {
     const server::ConfigOption* option;
     std::optional<std::string> text;
-    std::optional<bool> given;  // of a switch
+    std::optional<bool> given;  // for a switch
   };
   void AddTo(Flags& verb, bool engine_alone);
 
-  std::deque<OneFlag> flags_;  // where they are added they stay
+  std::deque<OneFlag> flags_;  // a deque, so that they never move
 };
 
 }  // namespace eris::cli

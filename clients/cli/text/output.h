@@ -1,4 +1,4 @@
-// Standard output of the verbs: buffered, and quiet when the reader has gone. One thread.
+// Standard output of the verbs: buffered, and silent when the reader has closed it. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_OUTPUT_H_
 #define ERIS_CLIENTS_CLI_TEXT_OUTPUT_H_
 
@@ -13,8 +13,8 @@
 
 namespace eris::cli {
 
-// Collects output and writes it in large pieces. After a failed write it swallows the rest; verbs
-// that print much look at open() and stop.
+// Collects output and writes it in large pieces. After a failed write it drops the rest; verbs that
+// print much check open() and stop.
 class Output {
  public:
   // `file` must outlive the output; it is not closed.
@@ -24,8 +24,8 @@ class Output {
   // One JSON value and a newline.
   void WriteJson(const Json& value);
   bool open() const { return error_ == 0; }
-  // Writes out what is left. Returns `code`, also when the reader has gone (EPIPE); after any other
-  // error says so on stderr and returns kExitRefused.
+  // Writes the rest. Returns `code`, also when the reader has closed it (EPIPE); after any other
+  // error prints it on stderr and returns kExitRefused.
   int Finish(int code);
 
  private:
@@ -39,7 +39,7 @@ class Output {
 // Of UTF-8.
 size_t CharactersOf(absl::string_view text);
 
-// Rows of text in aligned columns; numbers to the right.
+// Rows of text in aligned columns; numbers aligned right.
 class TextTable {
  public:
   struct Column {

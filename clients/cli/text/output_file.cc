@@ -21,7 +21,7 @@ absl::Status CannotWrite(const std::string& path) {
       absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
 }
 
-// What fopen would give a new file.
+// The mode that fopen would give a new file.
 mode_t ModeOfNewFiles() {
   const mode_t mask = umask(0);
   umask(mask);
@@ -41,7 +41,7 @@ absl::Status OutputFile::Open(const std::string& path) {
   struct stat link;
   const bool there = stat(path.c_str(), &info) == 0;
   const bool linked = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
-  // Of /dev/stdout and the like the open file is meant, not the one that has its name.
+  // For /dev/stdout and similar names use the open file, not a replacement.
   const bool opened = absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
   if (opened || (there ? !S_ISREG(info.st_mode) : linked)) {
     file_ = std::fopen(path.c_str(), "we");

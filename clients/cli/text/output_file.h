@@ -1,5 +1,5 @@
-// The file that a verb writes: a regular one is there whole or not at all, and two that write it at
-// once do not mix. One thread.
+// The file that a verb writes: a regular one appears complete or not at all, and two concurrent
+// writers do not mix. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_OUTPUT_FILE_H_
 #define ERIS_CLIENTS_CLI_TEXT_OUTPUT_FILE_H_
 
@@ -15,23 +15,23 @@ class OutputFile {
   OutputFile() = default;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  // What was not kept is gone, and the file as it was.
+  // Discards what was not kept; the old file is unchanged.
   ~OutputFile();
 
   // From here on signals are caught if there is something to remove (CatchInterrupts).
-  // A regular or a new file is written under a temporary name, in the folder to which its links
-  // lead; anything else (a pipe, a device, a link to nothing) directly. Blocks as opening a pipe
-  // does. Errors: InvalidArgument.
+  // A regular or new file is written under a temporary name, in the folder to which its links lead;
+  // anything else (a pipe, a device, a dangling link) directly. Blocks if opening blocks, as for a
+  // pipe. Errors: InvalidArgument.
   absl::Status Open(const std::string& path);
   std::FILE* file() const { return file_; }  // null unless Open was ok
 
-  // Closes it and moves it to its place. Once. Errors: FailedPrecondition.
+  // Closes it and renames it to its final name. Once. Errors: FailedPrecondition.
   absl::Status Keep();
 
  private:
   std::string path_;
-  std::string target_;  // where links lead; empty: written directly
-  std::string part_;    // beside it; empty: there is none
+  std::string target_;  // target of the links; empty: written directly
+  std::string part_;    // temporary file in the same folder; empty: none
   std::FILE* file_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Text of the command line as numbers. Pure functions; any thread.
-// Errors: InvalidArgument, naming the text and what was expected.
+// Parses numbers of the command line. Pure functions; any thread.
+// Errors: InvalidArgument, with the text and the expected form.
 #ifndef ERIS_CLIENTS_CLI_TEXT_PARSE_H_
 #define ERIS_CLIENTS_CLI_TEXT_PARSE_H_
 
@@ -12,13 +12,13 @@
 
 namespace eris::cli {
 
-// Decimal digits alone, 0 to 2^64-1: no sign, no blank, no point.
+// Only decimal digits, 0 to 2^64-1: no sign, no blank, no point.
 bool ParseU64(absl::string_view text, uint64_t& value);
 
-// "index", "hash", "table", "heap table"; of any other kind its number.
+// "index", "hash", "table", "heap table"; the number of an unknown kind.
 std::string KindName(ObjectKind kind);
 
-// For Flag::Check: what is wrong with the text, or nothing.
+// For Flag::Check: the text's problem, or nothing.
 std::string CheckNotEmpty(const std::string& text);
 std::string CheckName(const std::string& text);  // names are UTF-8
 std::string CheckU64(const std::string& text);

@@ -1,4 +1,4 @@
-// Where a scan's rows go: chunk after chunk, written as they come. One thread.
+// Receives a scan's rows chunk by chunk, and writes them as they arrive. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
 #define ERIS_CLIENTS_CLI_TEXT_ROW_SINK_H_
 
@@ -12,9 +12,9 @@ class RowSink {
  public:
   virtual ~RowSink() = default;
   // `rows` has the columns of `schema`, the same each time. Errors: InvalidArgument (a value that
-  // the form cannot hold).
+  // the format cannot represent).
   virtual absl::Status Add(const Schema& schema, const client::OwnedRows& rows) = 0;
-  // Without any rows: the head alone.
+  // Without any rows: only the header.
   virtual void End(const Schema& schema) = 0;
 };
 

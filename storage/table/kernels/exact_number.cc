@@ -32,7 +32,7 @@ Floor FloorOf(double value, uint8_t scale) {
     return {scaled * (Int128{1} << exponent), true};
   }
   if (-exponent >= 126) return {scaled < 0 ? -1 : 0, false};
-  const Int128 floor = scaled >> -exponent;  // arithmetic: towards minus infinity
+  const Int128 floor = scaled >> -exponent;  // arithmetic shift: rounds towards minus infinity
   return {floor, floor * (Int128{1} << -exponent) == scaled};
 }
 
@@ -72,7 +72,7 @@ double NearestDouble(Int128 unscaled, uint8_t scale) {
     result = static_cast<double>(static_cast<uint64_t>(magnitude)) /
              static_cast<double>(kPowersOfTen[scale]);
   } else {
-    // A quotient of 66 bits or more; what is below it only matters for ties.
+    // The quotient has 66 bits or more; the remainder matters only for ties.
     const int shift = 127 - BitsOf(magnitude);
     const Uint128 shifted = magnitude << (shift > 0 ? shift : 0);
     Uint128 quotient = shifted / power;

@@ -1,5 +1,5 @@
-// Numbers of different types beside each other, exactly: 128-bit integers times powers of ten, and
-// doubles as what they are. For plans, slow paths and results. Pure functions, any thread.
+// Exact operations on numbers of different types: 128-bit integers times powers of ten, and
+// doubles. For plans, slow paths and results. Pure functions, any thread.
 #ifndef ERIS_STORAGE_TABLE_EXACT_NUMBER_H_
 #define ERIS_STORAGE_TABLE_EXACT_NUMBER_H_
 
@@ -25,29 +25,29 @@ inline constexpr auto kPowersOfTen = [] {
   return powers;
 }();
 
-// The largest integer not above value * 10^scale, and whether it is that value; beyond 2^125
-// something of the same sign that is out of every column's range. `value` is not a NaN.
+// The largest integer not above value * 10^scale, and whether the two are equal. Beyond 2^125: a
+// number of the same sign outside every column's range. `value` is not a NaN.
 struct Floor {
   Int128 value = 0;
   bool exact = true;
 };
 Floor FloorOf(double value, uint8_t scale);
-// Of unscaled * 10^-from at scale `to`; |unscaled| <= 2^64.
+// Floor of unscaled * 10^-from at scale `to`; |unscaled| <= 2^64.
 Floor FloorOf(Int128 unscaled, uint8_t from, uint8_t to);
 
-// Of a number and a double, unordered if that is a NaN. |unscaled| <= 2^64.
+// Compares a number and a double; unordered if that is a NaN. |unscaled| <= 2^64.
 std::partial_ordering Compare(Int128 unscaled, uint8_t scale, double value);
-// Of two numbers; |unscaled| <= 2^64.
+// Compares two numbers; |unscaled| <= 2^64.
 std::strong_ordering Compare(Int128 left, uint8_t left_scale, Int128 right, uint8_t right_scale);
 
 // The double nearest to unscaled * 10^-scale, ties to even: any unscaled.
 double NearestDouble(Int128 unscaled, uint8_t scale);
-// The doubles next to unscaled * 10^-scale: the largest not above, the smallest not below.
+// The doubles next to unscaled * 10^-scale: the largest not above it, the smallest not below it.
 // |unscaled| <= 2^64.
 double LargestNotAbove(Int128 unscaled, uint8_t scale);
 double SmallestNotBelow(Int128 unscaled, uint8_t scale);
 
-// "-12.50" of -1250 and 2.
+// For example "-12.50" for -1250 and 2.
 std::string DecimalText(Int128 unscaled, uint8_t scale);
 
 }  // namespace eris::storage

@@ -1,6 +1,6 @@
-// What the kernels' files share, compiled once per target with each of them: vectors of whole words
-// of rows, masks of bitmaps, ranges. Included after hwy/highway.h alone; the guard is Highway's,
-// open once per target. See kernels.h.
+// Shared by the kernels' files, and compiled once per target with each of them: vectors of whole
+// words of rows, masks of bitmaps, ranges. Include only after hwy/highway.h; the include guard is
+// Highway's, open once per target. See kernels.h.
 #if defined(ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_
 #undef ERIS_STORAGE_TABLE_KERNEL_VECTORS_INL_H_
@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace eris::storage::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How far ahead of itself a loop asks for a column's lines: far enough for the latency of memory,
-// near enough for the first cache. Of 2, 4 and 8 KiB the second was the best.
+// How far ahead a loop prefetches a column's lines: far enough for the latency of memory, near
+// enough for the first-level cache. 4 KiB was the best of 2, 4 and 8 KiB.
 constexpr size_t kPrefetchBytes = 4096;
 
 template <class T>
@@ -32,7 +32,7 @@ HWY_INLINE void Prefetch(const T* values) {
   __builtin_prefetch(reinterpret_cast<const char*>(values) + kPrefetchBytes);
 }
 
-// Bits of the vector that begins at row `first` of a word.
+// The bits of the vector that begins at row `first` of a word.
 template <class T>
 HWY_INLINE auto MaskOf(const uint64_t* word, size_t first) {
   if constexpr (kLanes<T> >= 8) {
@@ -45,11 +45,11 @@ HWY_INLINE auto MaskOf(const uint64_t* word, size_t first) {
   }
 }
 
-// sum + v where the mask is set.
+// sum + v for the lanes in the mask.
 template <class V, class M>
 HWY_INLINE V AddWhere(M mask, V sum, V v) {
 #if HWY_TARGET == HWY_AVX3
-  // One instruction, which g++ does not make of the two.
+  // One instruction; g++ does not merge the two.
   if constexpr (sizeof(hn::TFromV<V>) == 4) {
     return V{_mm512_mask_add_epi32(sum.raw, mask.raw, sum.raw, v.raw)};
   } else if constexpr (std::is_same_v<hn::TFromV<V>, double>) {
@@ -62,7 +62,7 @@ HWY_INLINE V AddWhere(M mask, V sum, V v) {
 #endif
 }
 
-// The sum of a vector's lanes; of integers modulo 2^n, for which Highway adds signed ones.
+// The sum of a vector's lanes; for integers modulo 2^n, because Highway adds them as signed ones.
 template <class T>
 HWY_INLINE T SumOfLanes(hn::Vec<Tag<T>> v) {
   T lanes[kLanes<T>];
@@ -78,8 +78,9 @@ HWY_INLINE T SumOfLanes(hn::Vec<Tag<T>> v) {
   }
 }
 
-// Whether values are outside a range. Integers, signed or not: above its width, counted from its
-// start modulo 2^n, which is one comparison. Doubles, where a NaN is in no range: the complement.
+// Whether values are outside a range. For integers, signed or not, one comparison: the distance
+// from the range's start modulo 2^n is above its width. For doubles the complement of "inside",
+// because a NaN is in no range.
 template <class T>
 class RangeTest {
  public:
@@ -93,7 +94,7 @@ class RangeTest {
     static_assert(sizeof(T) >= 4);
     if constexpr (kOutside) {
 #if HWY_TARGET == HWY_AVX3
-      // Unsigned and in one instruction, which this Highway does not offer.
+      // Unsigned and in one instruction, which this version of Highway does not have.
       const V offset = hn::Sub(v, lo_);
       if constexpr (sizeof(T) == 8) {
         return hn::Mask512<T>{_mm512_cmple_epu64_mask(offset.raw, end_.raw)};

@@ -1,6 +1,6 @@
 // Filters and arithmetic.
-// This file is compiled once per target (foreach_target.h includes it again and again); what is
-// under HWY_ONCE is there once.
+// This file is compiled once per target (foreach_target.h includes it repeatedly); code under
+// HWY_ONCE is compiled once.
 #include "storage/table/kernels/kernels.h"
 
 #include <cstring>
@@ -16,8 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace eris::storage::kernels::HWY_NAMESPACE {
 
-// The bits of a word's vectors, found(first row of a vector). In registers where they can be: a
-// word that is read where its bytes have just been written waits for all that was before.
+// The bits of a word's vectors, found(first row of a vector). Kept in registers if possible:
+// reading a word right after its bytes were written stalls until all earlier stores have finished.
 template <class T, class What>
 HWY_INLINE uint64_t WordOf(What what) {
 #if HWY_TARGET == HWY_AVX3
@@ -46,7 +46,7 @@ HWY_INLINE uint64_t WordOf(What what) {
 #endif
 }
 
-// mask &= what(first row of a vector), or its complement. Words without a row are not looked at.
+// mask &= what(first row of a vector), or its complement. Skips words without a row.
 template <class T, class What>
 HWY_INLINE void Keep(uint32_t rows, bool complement, uint64_t* mask, What what) {
   const uint64_t flip = complement ? ~uint64_t{0} : 0;
@@ -57,7 +57,7 @@ HWY_INLINE void Keep(uint32_t rows, bool complement, uint64_t* mask, What what) 
     mask[w] &= found ^ flip;
   }
   if (const uint32_t rest = rows % 64; rest != 0) {
-    // Columns may be read up to the end of a vector, no further.
+    // Columns may be read up to the end of a vector, not beyond.
     constexpr size_t kN = kLanes<T>;
     uint64_t found = 0;
     for (size_t i = 0; i < rest; i += kN) {
@@ -88,9 +88,9 @@ void KeepInRange(const T* values, uint32_t rows, T lo, T hi, bool negated, uint6
   }
 }
 
-// Counters in vectors: a mask taken to a general register costs more than the comparison. Four
-// vectors a turn, loaded before the first is compared: 1.7 times as fast, in the first cache, as
-// eight of which each is loaded, compared and added.
+// Counts in vectors: moving a mask to a general register costs more than the comparison. Handles
+// four vectors per iteration, and loads all before it compares the first. In the first-level cache
+// this is 1.7 times as fast as eight vectors that are loaded, compared and added one by one.
 template <class T>
 uint32_t CountInRange(const T* values, uint32_t rows, T lo, T hi) {
   constexpr size_t kN = kLanes<T>;
@@ -270,7 +270,8 @@ HWY_EXPORT(CountInRangeUint32);
 HWY_EXPORT(CountInRangeUint64);
 HWY_EXPORT(CountInRangeDouble);
 
-// A range of signed integers is one of unsigned ones: what counts is the distance from its start.
+// A range of signed integers is treated as one of unsigned ones: only the distance from its start
+// counts.
 #define ERIS_EXPORT(T, Unsigned, Name)                                                         \
   void KeepInRange(const T* values, uint32_t rows, T lo, T hi, bool negated, uint64_t* mask) { \
     HWY_DYNAMIC_DISPATCH(KeepInRange##Name)                                                    \

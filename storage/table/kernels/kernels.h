@@ -1,10 +1,10 @@
-// The loops over columns, in vectors as wide as the machine has (Highway, chosen at run time).
-// Pure functions on arrays of one block: no state, no allocation, any thread. Paper: ERIS 4.2.2.
+// The loops over columns, in vectors as wide as the machine's (Highway, chosen at run time). Pure
+// functions on arrays of one block: no state, no allocation, any thread. Paper: ERIS 4.2.2.
 //
 // Rows are numbered from the start of the arrays, at most kBlockRows of them. Arrays are aligned to
 // 64 bytes and may be read up to the next multiple of 64 bytes; columns of segments, which come
-// from memory, are prefetched. A bitmap has bit i of word i / 64 for row i, and zeros behind the
-// last row; a bitmap of nullptr means all rows.
+// from memory, are prefetched. In a bitmap row i is bit i % 64 of word i / 64, and bits after the
+// last row are zero; nullptr means all rows.
 #ifndef ERIS_STORAGE_TABLE_KERNELS_H_
 #define ERIS_STORAGE_TABLE_KERNELS_H_
 
@@ -15,8 +15,8 @@
 
 namespace eris::storage::kernels {
 
-// Clears the rows of `mask` whose values are outside [lo, hi], or with `negated` inside. NaNs are
-// outside.
+// Clears the rows of `mask` whose values are outside [lo, hi], or with `negated` those inside. NaNs
+// are outside.
 void KeepInRange(const int32_t* values, uint32_t rows, int32_t lo, int32_t hi, bool negated,
                  uint64_t* mask);
 void KeepInRange(const int64_t* values, uint32_t rows, int64_t lo, int64_t hi, bool negated,
@@ -28,15 +28,15 @@ void KeepInRange(const double* values, uint32_t rows, double lo, double hi, bool
 void KeepInRange(const uint16_t* values, uint32_t rows, uint16_t lo, uint16_t hi, bool negated,
                  uint64_t* mask);
 
-// How many values are within [lo, hi]: no bitmap is made.
+// Counts the values within [lo, hi] without making a bitmap.
 uint32_t CountInRange(const int32_t* values, uint32_t rows, int32_t lo, int32_t hi);
 uint32_t CountInRange(const int64_t* values, uint32_t rows, int64_t lo, int64_t hi);
 uint32_t CountInRange(const uint64_t* values, uint32_t rows, uint64_t lo, uint64_t hi);
 uint32_t CountInRange(const double* values, uint32_t rows, double lo, double hi);
 
-// A filter and a sum in one pass: adds the values of the rows that have tested[i] within [lo, hi]
-// to `sum`, and says how many these are. A range of signed 64-bit integers is one of unsigned ones,
-// all taken modulo 2^64. `tested` and `values` may be one column.
+// A filter and a sum in one pass: adds the values of the rows with tested[i] within [lo, hi] to
+// `sum`, and returns the number of these rows. A range of signed 64-bit integers is passed as one
+// of unsigned ones, modulo 2^64. `tested` and `values` may be one column.
 uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int32_t* values,
                     uint32_t rows, Int128& sum);
 uint32_t SumInRange(const uint64_t* tested, uint64_t lo, uint64_t hi, const int64_t* values,
@@ -48,7 +48,7 @@ uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const int64_t
 uint32_t SumInRange(const int32_t* tested, int32_t lo, int32_t hi, const uint64_t* values,
                     uint32_t rows, Int128& sum);
 
-// How many rows a bitmap has.
+// The number of rows in a bitmap.
 uint32_t CountRows(const uint64_t* mask, uint32_t rows);
 
 // Clears the rows of `mask` for which a `comparison` b is not true, or with `negated` is true.
@@ -60,14 +60,14 @@ void KeepCompared(const uint64_t* a, const uint64_t* b, uint32_t rows, Compariso
 void KeepCompared(const double* a, const double* b, uint32_t rows, Comparison comparison,
                   bool negated, uint64_t* mask);
 
-// Exact sums. `narrow`: a block of such values adds up within 64 bits.
+// Exact sums. `narrow`: the sum of a block fits in 64 bits.
 Int128 Sum(const int32_t* values, uint32_t rows, const uint64_t* mask);
 Int128 Sum(const int64_t* values, uint32_t rows, const uint64_t* mask, bool narrow);
 Int128 Sum(const uint64_t* values, uint32_t rows, const uint64_t* mask, bool narrow);
-// In an order of its own.
+// Adds in an unspecified order.
 double Sum(const double* values, uint32_t rows, const uint64_t* mask);
 
-// The smallest and the largest order key of the values (OrderKey), together with those given.
+// The smallest and the largest order key of the values (OrderKey), combined with those given.
 struct Extremes {
   int64_t min = INT64_MAX;
   int64_t max = INT64_MIN;
@@ -77,8 +77,8 @@ void FindExtremes(const int64_t* values, uint32_t rows, const uint64_t* mask, Ex
 void FindExtremes(const uint64_t* values, uint32_t rows, const uint64_t* mask, Extremes& out);
 void FindExtremes(const double* values, uint32_t rows, const uint64_t* mask, Extremes& out);
 
-// Keys of the values' order. Of doubles a total one: NaNs, which are one, above all else; -0.0
-// below 0.0.
+// Keys in the values' order. For doubles it is total: all NaNs are one value above all others; -0.0
+// is below 0.0.
 inline int64_t OrderKey(int64_t value) { return value; }
 inline int64_t OrderKey(uint64_t value) {
   return static_cast<int64_t>(value ^ (uint64_t{1} << 63));
@@ -110,8 +110,7 @@ void ComputeWith(Operation operation, const double* a, double b, bool reversed, 
                  double* out);
 void Widen(const int32_t* values, uint32_t rows, int64_t* out);
 
-// For tests and reports: the name of the vectors in use, and how to make others used. Control
-// plane.
+// For tests and reports: the name of the vectors in use, and a way to select others. Control plane.
 const char* TargetName();
 
 }  // namespace eris::storage::kernels

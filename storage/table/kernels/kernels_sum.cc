@@ -1,6 +1,6 @@
 // Sums and extremes.
-// This file is compiled once per target (foreach_target.h includes it again and again); what is
-// under HWY_ONCE is there once.
+// This file is compiled once per target (foreach_target.h includes it repeatedly); code under
+// HWY_ONCE is compiled once.
 #include "storage/table/kernels/kernels.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace eris::storage::kernels::HWY_NAMESPACE {
 
-// Hands the rows of a bitmap to `body`: All(four vectors) where they all count, Some(mask, vector)
-// else.
+// Passes the rows of a bitmap to `body`: All(four vectors) if they all count, else Some(mask,
+// vector).
 template <class T, class Body>
 HWY_INLINE void Visit(const T* values, uint32_t rows, const uint64_t* mask, Body& body) {
   constexpr size_t kN = kLanes<T>;
@@ -50,7 +50,7 @@ HWY_INLINE void Visit(const T* values, uint32_t rows, const uint64_t* mask, Body
   }
 }
 
-// One sum per lane, modulo 2^64 or of doubles.
+// One sum per lane: modulo 2^64, or of doubles.
 template <class T>
 struct PlainSum {
   using V = hn::Vec<Tag<T>>;
@@ -70,8 +70,8 @@ struct PlainSum {
   HWY_INLINE T Total() { return SumOfLanes<T>(hn::Add(hn::Add(a, b), hn::Add(c, d))); }
 };
 
-// Sums modulo 2^64 and sums of the high halves, of a block or less: what is below 2^32 is what the
-// first ones have more than the second, so that nothing needs to be carried.
+// Sums modulo 2^64 and sums of the high halves, for at most a block. The part below 2^32 is the
+// difference of the two, so there is nothing to carry.
 template <class T>
 struct WideSum {
   using D = Tag<T>;
@@ -117,7 +117,7 @@ struct Int32Sum {
   int64_t Total(uint32_t) const { return total; }
 };
 #else
-// As WideSum, of pairs in lanes of 64 bits, with all values made positive first.
+// As WideSum, for pairs in lanes of 64 bits; all values are made positive first.
 struct Int32Sum {
   using D = Tag<uint64_t>;
   using V32 = hn::Vec<Tag<int32_t>>;
@@ -143,7 +143,7 @@ struct Int32Sum {
   HWY_INLINE void Some(M mask, V32 v) {
     Add<kWhich>(hn::IfThenElseZero(mask, Positive(v)));
   }
-  // `rows` were added.
+  // `rows`: the number of added values.
   HWY_INLINE int64_t Total(uint32_t rows) {
     const uint64_t total = SumOfLanes<hn::TFromD<D>>(hn::Add(all, all2));
     const uint64_t odd = SumOfLanes<hn::TFromD<D>>(hn::Add(high, high2));
@@ -189,7 +189,8 @@ void SumUint64(const uint64_t* values, uint32_t rows, const uint64_t* mask, bool
   Sum(values, rows, mask, narrow, out);
 }
 
-// A vector of T, which is as wide as From or of twice its width, and then made of signed values.
+// A vector of T loaded from values of From, which are as wide as T or half as wide; the latter are
+// signed.
 template <class T, class From>
 HWY_INLINE hn::Vec<Tag<T>> LoadAs(const From* values) {
   if constexpr (sizeof(From) == sizeof(T)) {
@@ -200,8 +201,8 @@ HWY_INLINE hn::Vec<Tag<T>> LoadAs(const From* values) {
   }
 }
 
-// A filter and a sum in one pass, without a bitmap: values of From are tested as ones of T, values
-// of U, as wide as T, are summed.
+// A filter and a sum in one pass, without a bitmap: tests values of From as values of T, and sums
+// values of U, which is as wide as T.
 template <bool kSame, class T, class From, class U, class Body>
 HWY_INLINE uint32_t VisitInRange(const From* tested, T lo, T hi, const U* values, uint32_t rows,
                                  Body& body) {
@@ -237,7 +238,7 @@ HWY_INLINE uint32_t VisitInRange(const From* tested, T lo, T hi, const U* values
   }
   auto rows_in = static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(du, hn::Add(count, count2))));
   for (; i < rows; i += kN) {
-    // A last vector may be read whole, but counts in part.
+    // The last vector may be read completely, but only some lanes count.
     uint64_t bits = 0;
     for (size_t k = 0; k < std::min<size_t>(kN, rows - i); ++k) {
       bits |= uint64_t{IsInside(static_cast<T>(tested[i + k]), lo, hi)} << k;
@@ -362,7 +363,7 @@ void FindExtremes(const T* values, uint32_t rows, const uint64_t* mask, Extremes
     found.min = std::min<int64_t>(found.min, lanes[0][i]);
     found.max = std::max<int64_t>(found.max, lanes[1][i]);
   }
-  if (found.min > found.max) return;  // no row at all
+  if (found.min > found.max) return;  // no rows
   out.min = std::min(out.min, found.min);
   out.max = std::max(out.max, found.max);
 }

@@ -16,7 +16,7 @@ void AndWords(uint64_t* mask, const uint64_t* other, uint32_t words) {
   for (uint32_t w = 0; w < words; ++w) mask[w] &= other[w];
 }
 
-// A set of so many values is looked for value by value, with vectors.
+// A set with up to this many values is searched value by value, with vectors.
 constexpr size_t kSetByVectorsMax = 8;
 
 void KeepInRange(const BlockVector& vector, uint32_t rows, Scalar lo, Scalar hi, bool negated,
@@ -60,7 +60,7 @@ bool Holds(std::partial_ordering order, PredicateNode::Comparison comparison) {
   return false;
 }
 
-// Of two numbers of different classes or scales.
+// Compares two numbers of different classes or scales.
 std::partial_ordering OrderOf(const BlockVector& a, uint8_t a_scale, const BlockVector& b,
                               uint8_t b_scale, uint32_t row) {
   const auto wide = [row](const BlockVector& vector) {
@@ -95,7 +95,7 @@ bool Matches(const PredicateNode& node, std::string_view text) {
 
 namespace {
 
-// Whether a value is null in every row, and so no condition on it is true in any.
+// Whether a value is null in every row, so that no condition on it is ever true.
 bool NeverTrue(const BlockValues& values, uint32_t value) {
   const BlockValues::Bounds& bounds = values.bounds(value);
   return bounds.all_null && !bounds.checked;
@@ -122,7 +122,7 @@ BlockFilter::Verdict BlockFilter::Judge(const BlockValues& values, uint32_t pred
       return Verdict::kNone;
     case Kind::kAnd:
     case Kind::kOr: {
-      // Each child has to be judged, since that is what makes its code table.
+      // Judge every child, because that builds its code table.
       const bool conjunction = node.kind == Kind::kAnd;
       const Verdict decides = conjunction ? Verdict::kNone : Verdict::kAll;
       bool decided = false;
@@ -148,7 +148,7 @@ BlockFilter::Verdict BlockFilter::Judge(const BlockValues& values, uint32_t pred
     case Kind::kSet:
       return JudgeSet(values, node);
     case Kind::kCompare: {
-      // An error of the other side's arithmetic is not to be pruned away.
+      // Do not prune away an arithmetic error of the other side.
       const bool clean = !values.bounds(node.value).checked && !values.bounds(node.other).checked;
       const bool never = NeverTrue(values, node.value) || NeverTrue(values, node.other);
       return clean && never ? Verdict::kNone : Verdict::kSome;
@@ -161,7 +161,7 @@ BlockFilter::Verdict BlockFilter::JudgeRange(const BlockValues& values,
                                              const PredicateNode& node) const {
   const BlockValues::Bounds& bounds = values.bounds(node.value);
   if (NeverTrue(values, node.value)) return Verdict::kNone;
-  // An error of arithmetic is not to be pruned away.
+  // Do not prune away an arithmetic error.
   if (!bounds.known || bounds.checked) return Verdict::kSome;
   bool outside = false;
   bool inside = false;
@@ -189,7 +189,7 @@ BlockFilter::Verdict BlockFilter::JudgeSet(const BlockValues& values,
   const BlockValues::Bounds& bounds = values.bounds(node.value);
   if (NeverTrue(values, node.value)) return Verdict::kNone;
   if (!bounds.known || bounds.checked) return Verdict::kSome;
-  // The first of the set that is not below the segment's values is the only one to look at.
+  // Only the first element of the set that is not below the segment's values can be in range.
   const auto none_within = [&](auto lo, auto hi, auto of) {
     const auto first = std::partition_point(node.set.begin(), node.set.end(),
                                             [&](Scalar one) { return of(one) < lo; });
@@ -219,7 +219,7 @@ BlockFilter::Verdict BlockFilter::JudgeCodes(const BlockValues& values, uint32_t
   if (column.dictionary == nullptr) return Verdict::kSome;
   const DictionaryView& dictionary = *column.dictionary;
   CodeTable& table = codes_[predicate];
-  // A dictionary only grows, and a segment that has left its own has none ever after.
+  // A dictionary only grows, and a segment that has dropped its dictionary never gets one again.
   if (const uint64_t segment = values.segment().id; segment == 0 || table.segment != segment) {
     table.segment = segment;
     table.judged = table.passing = 0;
@@ -235,7 +235,7 @@ BlockFilter::Verdict BlockFilter::JudgeCodes(const BlockValues& values, uint32_t
     if (table.passing++ == 0) table.first = static_cast<uint16_t>(code);
     table.last = static_cast<uint16_t>(code);
   }
-  // An `or` asks its children's tables also where no code passes.
+  // An `or` reads its children's tables even if no code passes.
   table.one_run = table.passing > 0 && table.last - table.first + 1u == table.passing;
   if (table.passing == 0) return Verdict::kNone;
   return table.passing == dictionary.size && !values.bounds(node.value).nulls ? Verdict::kAll
@@ -282,7 +282,7 @@ bool BlockFilter::KeepOne(BlockValues& values, uint32_t predicate, uint64_t* mas
 bool BlockFilter::KeepAny(BlockValues& values, const PredicateNode& node, uint64_t* mask) {
   const uint32_t words = WordsOf(values);
   uint64_t kept[kBlockWords] = {};
-  uint64_t left[kBlockWords];  // rows that no child has taken yet
+  uint64_t left[kBlockWords];  // rows that no child has accepted
   std::copy_n(mask, words, left);
   for (const uint32_t child : node.children) {
     uint64_t taken[kBlockWords];

@@ -1,10 +1,10 @@
-// A plan's filter at work: narrows a block's bitmap to the rows that pass. Of one TableRun; no
-// latch. Paper: ERIS 3.1.
+// Executes a plan's filter: narrows a block's bitmap to the rows that pass. Belongs to one
+// TableRun; no latch. Paper: ERIS 3.1.
 //
-// Once per segment the bounds of its columns are asked: a condition that no row can pass prunes the
-// segment, one that all rows pass is left out, and one on strings with a dictionary is answered for
-// each code. The answers are kept while the filter stays in the segment: in a later slice only
-// codes that have come since are asked.
+// Once per segment it checks the bounds of the columns. A condition that no row can pass prunes the
+// segment, and one that all rows pass is skipped. A condition on strings with a dictionary is
+// evaluated for each code. The results are kept while the filter stays in the segment: a later
+// slice evaluates only new codes.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_FILTER_H_
 #define ERIS_STORAGE_TABLE_BLOCK_FILTER_H_
 
@@ -23,23 +23,23 @@ class BlockFilter {
 
   // After values.BeginSegment. False: no row of the segment can pass.
   bool BeginSegment(const BlockValues& values);
-  // Conditions that are left to be asked of this segment's rows.
+  // Conditions that must still be tested for this segment's rows.
   const std::vector<uint32_t>& active() const { return active_; }
 
-  // Clears the rows of the block begun in `values` that do not pass. False: arithmetic left its
-  // type, values.status() says where.
+  // Clears the rows of the block begun in `values` that do not pass. False: an arithmetic result is
+  // outside its type; values.status() says which.
   [[nodiscard]] bool Keep(BlockValues& values, uint64_t* mask);
 
  private:
   using Kind = PredicateNode::Kind;
   enum class Verdict : uint8_t { kNone, kSome, kAll };
 
-  // What a string condition says of each code of the segment's dictionary.
+  // The result of a string condition for each code of the segment's dictionary.
   struct CodeTable {
-    uint64_t segment = 0;  // by its id; 0: nobody's
-    uint32_t judged = 0;   // codes below have been asked
-    uint32_t passing = 0;  // of them
-    bool one_run = false;  // first to last, and no other
+    uint64_t segment = 0;  // by its id; 0: none
+    uint32_t judged = 0;   // codes below this have been evaluated
+    uint32_t passing = 0;  // how many of them pass
+    bool one_run = false;  // first to last pass, and no others
     uint16_t first = 0, last = 0;
     std::vector<uint8_t> passes{};
   };
@@ -61,7 +61,7 @@ class BlockFilter {
   std::vector<uint32_t> active_;
 };
 
-// Whether the strings that `node` asks for are the one given, `negated` left aside.
+// Whether `text` satisfies the string condition of `node`, ignoring `negated`.
 bool Matches(const PredicateNode& node, std::string_view text);
 
 }  // namespace eris::storage

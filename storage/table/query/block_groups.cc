@@ -10,8 +10,8 @@
 namespace eris::storage {
 namespace {
 
-// Of all group columns' codes side by side: a table of as many words stays in the second cache and
-// is cleared quickly, where a segment's codes have changed between two slices.
+// Limit for the codes of all group columns together. A table of this size stays in the second-level
+// cache, and is cleared quickly when a segment's codes have changed between two slices.
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 
@@ -38,13 +38,13 @@ bool BlockGroups::SmallDomain(const SegmentColumn& column, Coder& coder) const {
         column.bounds == nullptr) {
       return false;
     }
-    // Signed or not, the difference is one modulo 2^64.
+    // Signed or not, the difference is the same modulo 2^64.
     coder.lo = column.bounds->min.u64;
     const uint64_t last = column.bounds->max.u64 - coder.lo;
     if (last >= uint64_t{1} << kCodeBitsMax) return false;
     values = last + 1;
   }
-  // One code more, for null.
+  // One more code, for null.
   coder.null_code = static_cast<uint32_t>(values);
   coder.bits = static_cast<uint32_t>(
       std::bit_width(column.validity != nullptr ? values : std::max<uint64_t>(values, 1) - 1));
@@ -55,14 +55,14 @@ void BlockGroups::BeginSegment(const SegmentView& segment) {
   const bool known = segment.id != 0 && segment.id == segment_;
   segment_ = segment.id;
   const bool was_direct = std::exchange(direct_, true);
-  bool same = known && was_direct;  // each code still stands for what it did
+  bool same = known && was_direct;  // each code still has the same meaning
   uint32_t bits = 0;
   for (size_t i = 0; i < coders_.size(); ++i) {
     const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
     Coder& coder = coders_[i];
     coder.dictionary = column.dictionary != nullptr;
     if (coder.dictionary) {
-      // Codes keep their strings, and strings their numbers.
+      // Codes keep their strings, and strings keep their numbers.
       if (!known) coder.numbers.clear();
       coder.numbers.resize(column.dictionary->size, GroupTable::kNoGroup);
     }
@@ -153,7 +153,7 @@ bool BlockGroups::Find(const SegmentView& segment, uint32_t base, uint32_t rows,
     AddCodes(segment.columns[plan_.group_columns[i]], coders_[i], base, rows, i == 0, codes);
   }
   const uint32_t* const groups = groups_.data();
-  // A null's value says nothing, and a row that does not count may be of a group not known.
+  // The value of a null is undefined, and a row that does not count may belong to an unknown group.
   const auto last = static_cast<uint32_t>(groups_.size() - 1);
   for (uint32_t i = 0; i < rows; ++i) ids[i] = groups[codes[i] & last];
   uint64_t unknown[kBlockWords];

@@ -1,9 +1,8 @@
-// Which group each row of a block is of. Of one TableRun; no latch. Paper: ERIS 3.1.
+// Finds the group of each row of a block. Belongs to one TableRun; no latch. Paper: ERIS 3.1.
 //
-// Where a segment's group columns have few codes together (dictionaries, integers between near
-// bounds), a row's codes side by side lead through one small table to its group; else its key goes
-// through the hash table of the groups. What has been found of a segment's codes is kept for later
-// slices of it.
+// If a segment's group columns have few codes together (dictionaries, integers in a narrow range),
+// a row's concatenated codes index one small table of groups. Otherwise its key is looked up in the
+// hash table of the groups. Groups found for a segment's codes are kept for later slices of it.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 #define ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 
@@ -18,15 +17,15 @@ namespace eris::storage {
 
 class BlockGroups {
  public:
-  // All group columns' codes side by side have at most so many bits, where they are used.
+  // The concatenated codes of all group columns are used only if they have at most this many bits.
   static constexpr uint32_t kCodeBitsMax = 14;
   static constexpr uint32_t kDirectMax = 1u << kCodeBitsMax;
 
   explicit BlockGroups(const PlanBody& plan);
 
   void BeginSegment(const SegmentView& segment);
-  // Writes the group of row i of the block at `base` to ids[i] for each row in `mask`; other rows'
-  // are kNoGroup or some group. False: too many groups, table.status().
+  // Writes the group of row i of the block at `base` to ids[i] for each row in `mask`; other
+  // elements are unspecified (kNoGroup or some group). False: too many groups, table.status().
   [[nodiscard]] bool Find(const SegmentView& segment, uint32_t base, uint32_t rows,
                           const uint64_t* mask, GroupTable& table, uint32_t* ids);
 
@@ -37,8 +36,8 @@ class BlockGroups {
     uint32_t bits = 0;
     uint32_t shift = 0;
     uint32_t null_code = 0;
-    uint64_t lo = 0;                  // the value whose code is 0; of dictionaries 0
-    std::vector<uint32_t> numbers{};  // dictionary: of codes, the table's number of the string
+    uint64_t lo = 0;                  // the value with code 0; 0 for dictionaries
+    std::vector<uint32_t> numbers{};  // for a dictionary: by code, the string's number in the table
   };
 
   bool SmallDomain(const SegmentColumn& column, Coder& coder) const;
@@ -48,9 +47,9 @@ class BlockGroups {
 
   const PlanBody& plan_;
   std::vector<Coder> coders_;  // by group column
-  uint64_t segment_ = 0;       // whose codes these are, by its id; 0: nobody's
+  uint64_t segment_ = 0;       // the segment of these codes, by its id; 0: none
   bool direct_ = false;
-  std::vector<uint32_t> groups_;  // direct: by codes side by side; kNoGroup: unknown
+  std::vector<uint32_t> groups_;  // for direct codes: by concatenated codes; kNoGroup: unknown
 };
 
 }  // namespace eris::storage

@@ -38,7 +38,7 @@ kernels::Operation OperationOf(Op op) {
                                : kernels::Operation::kMultiply;
 }
 
-// False: not within 128 bits.
+// False: the result does not fit in 128 bits.
 bool Apply(Op op, Int128 x, Int128 y, Int128& out) {
   switch (op) {
     case Op::kAdd:
@@ -143,7 +143,7 @@ void BlockValues::ArithmeticBounds(const ValueNode& node, Bounds& out) const {
     out.lo = limits.min;
     out.hi = limits.max;
   }
-  out.leaves = out.leaves && !out.all_null;  // of nothing there is no result
+  out.leaves = out.leaves && !out.all_null;  // without a value there is no result
   out.checked = out.checked || out.leaves;
 }
 
@@ -167,7 +167,7 @@ void BlockValues::Pick(const uint16_t* picks, uint32_t count) {
 }
 
 const uint64_t* BlockValues::Validity(uint32_t value) const {
-  // Where nothing is null, no bitmap is looked at, though there may be one.
+  // If nothing is null, the bitmap is ignored even if there is one.
   return bounds_[value].nulls ? column(value).validity + base_ / 64 : nullptr;
 }
 
@@ -307,7 +307,7 @@ bool BlockValues::Arithmetic(uint32_t value, const uint64_t* needed, BlockVector
   const ValueNode& left_node = plan_.values[node.left];
   const ValueNode& right_node = plan_.values[node.right];
   const bool leaves = bounds_[value].leaves;
-  // Constants need no vector, but where rows are computed one by one.
+  // Constants need no vector, unless rows are computed one by one.
   const bool left_constant = left_node.op == Op::kConstant && !leaves;
   const bool right_constant = right_node.op == Op::kConstant && !leaves;
   static constexpr BlockVector kNone{};
@@ -366,7 +366,7 @@ bool BlockValues::CheckedArithmetic(uint32_t value, const uint64_t* needed, cons
     return side.kind == BlockVector::Kind::kUint64 ? Int128{side.u64()[i]} : Int128{side.i64()[i]};
   };
   uint64_t* const room = Room(value);
-  std::fill_n(room, rows_, 0);  // what rows are handed out with where they are null
+  std::fill_n(room, rows_, 0);  // the value of null rows in the output
   bool fits = true;
   for (uint32_t w = 0; w * 64 < rows_; ++w) {
     const uint32_t rest = rows_ - w * 64;

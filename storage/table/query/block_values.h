@@ -1,10 +1,10 @@
-// The values of a plan over one block of a segment: columns where they stand, computed ones in
-// scratch memory, each computed once a block. Of one TableRun; no latch. Paper: ERIS 3.1.
+// The values of a plan over one block of a segment: columns are used in place; computed values go
+// to scratch memory, each once per block. Belongs to one TableRun; no latch. Paper: ERIS 3.1.
 //
-// A block is looked at in one of two ways: dense, where row i of a vector is row i of the block,
-// or picked, where it is the i-th of the rows picked. Whether arithmetic can leave its type is
-// decided per segment, from the bounds of its columns: where it cannot, whole vectors are computed
-// modulo 2^64, which is then exact; where it can, row by row, and only rows that count.
+// A block has one of two modes. Dense: row i of a vector is row i of the block. Picked: it is the
+// i-th of the picked rows. The bounds of a segment's columns tell whether arithmetic can leave its
+// type. If it cannot, whole vectors are computed modulo 2^64, which is then exact. If it can,
+// values are computed row by row, and only for rows that count.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_VALUES_H_
 #define ERIS_STORAGE_TABLE_BLOCK_VALUES_H_
 
@@ -51,10 +51,10 @@ inline std::string_view StringAt(const SegmentColumn& column, uint32_t row) {
           column.offsets[row + 1] - column.offsets[row]};
 }
 
-// Memory on cache lines, not initialised.
+// Memory aligned to cache lines, not initialised.
 class ScratchMemory {
  public:
-  // Throws std::bad_alloc, as containers do; the run turns it into a status.
+  // Throws std::bad_alloc, as containers do; the run converts it to a status.
   explicit ScratchMemory(size_t bytes)
       : memory_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))) {}
   ~ScratchMemory() { ::operator delete (memory_, std::align_val_t{64}); }
@@ -102,25 +102,25 @@ struct BlockVector {
 class BlockValues {
  public:
   explicit BlockValues(const PlanBody& plan);
-  // Of the scratch memory.
+  // The size of the scratch memory.
   static size_t BytesOf(const PlanBody& plan) {
     return plan.values.size() * (kBlockRows + kBlockWords) * sizeof(uint64_t);
   }
 
-  // What the bounds of `segment` say of each value.
+  // Takes the bounds of each value from those of `segment`.
   void BeginSegment(const SegmentView& segment);
-  // Dense from now on: rows [base, base + rows) of the segment.
+  // Begins dense mode: rows [base, base + rows) of the segment.
   void BeginBlock(uint32_t base, uint32_t rows);
-  // Picked from now on: rows picks[0 .. count) of the block, ascending.
+  // Begins picked mode: rows picks[0 .. count) of the block, ascending.
   void Pick(const uint16_t* picks, uint32_t count);
 
-  // The vector of a value that is not a string; good until the next block, where rows are computed
-  // one by one until the next call. Then only those in `needed` (dense; nullptr: all) are good.
-  // nullptr: one of those is outside its type, status() says which.
+  // The vector of a value that is not a string. It is valid until the next block; if rows are
+  // computed one by one, until the next call, and then only for the rows in `needed` (dense;
+  // nullptr: all). nullptr: one of those is outside its type; status() says which.
   [[nodiscard]] const BlockVector* Evaluate(uint32_t value, const uint64_t* needed);
   // The same in 64 bits.
   [[nodiscard]] const BlockVector* EvaluateWide(uint32_t value, const uint64_t* needed);
-  // Which of a column's rows are not null; nullptr: all. Dense.
+  // The non-null rows of a column; nullptr: all. Dense mode.
   const uint64_t* Validity(uint32_t value) const;
 
   const SegmentView& segment() const { return *segment_; }
@@ -128,27 +128,27 @@ class BlockValues {
     return segment_->columns[plan_.values[value].column];
   }
   uint32_t base() const { return base_; }
-  uint32_t rows() const { return rows_; }  // of vectors
+  uint32_t rows() const { return rows_; }  // length of the vectors
   const absl::Status& status() const { return status_; }
 
-  // Of the segment begun.
+  // For the current segment.
   struct Bounds {
-    bool known = false;  // lo and hi, or of a double real_lo and real_hi
+    bool known = false;  // lo and hi, or for a double real_lo and real_hi
     Int128 lo = 0, hi = 0;
     double real_lo = 0, real_hi = 0;
     bool leaves = false;    // the value itself may be outside its type
-    bool checked = false;   // or one that it is made of
+    bool checked = false;   // or a value that it is computed from
     bool nulls = false;     // there may be some
-    bool all_null = false;  // nothing else is there
+    bool all_null = false;  // there are only nulls
   };
   const Bounds& bounds(uint32_t value) const { return bounds_[value]; }
-  // Whether a block of such values adds up within 64 bits.
+  // Whether the sum of a block of such values fits in 64 bits.
   bool Narrow(uint32_t value) const;
 
  private:
   struct Slot {
-    uint64_t stamp = 0;       // of the block or request that `vector` is of
-    uint64_t wide_stamp = 0;  // the same of `wide`
+    uint64_t stamp = 0;       // of the block or request that `vector` belongs to
+    uint64_t wide_stamp = 0;  // the same for `wide`
     BlockVector vector{};
     BlockVector wide{};
   };
@@ -161,8 +161,8 @@ class BlockValues {
   bool Arithmetic(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,
                          const BlockVector& right, BlockVector& out);
-  // Not copied: a copy of what has just been written, in loads wider than the stores, waits until
-  // everything before them is done, and with it the loads of the block before.
+  // The vectors are not copied. A copy of values just written, with loads wider than the stores,
+  // would wait until all stores before it are done; the loads for the next block would wait too.
   const BlockVector* Request(uint32_t value, const uint64_t* needed);
   const BlockVector* RequestWide(uint32_t value, const uint64_t* needed);
   void PickColumn(uint32_t value, BlockVector& out);
@@ -185,9 +185,9 @@ class BlockValues {
   uint32_t base_ = 0;
   uint32_t rows_ = 0;
   const uint16_t* picks_ = nullptr;
-  uint64_t stamps_ = 0;   // given so far
-  uint64_t block_ = 0;    // stamp of what holds for the block
-  uint64_t request_ = 0;  // and for one request alone: rows computed one by one
+  uint64_t stamps_ = 0;   // last stamp used
+  uint64_t block_ = 0;    // stamp of values valid for the whole block
+  uint64_t request_ = 0;  // and for only one request: rows computed one by one
   absl::Status status_;
 };
 

@@ -36,10 +36,10 @@ uint64_t HashOf(std::string_view text) {
 }
 
 constexpr size_t kFirstSlots = 64;
-// Room that a run always has.
+// Room that a run has without counting it.
 constexpr size_t kFirstGroups = kFirstSlots / 2;
 constexpr size_t kFirstTextBytes = 4096;
-// Of a string beside its bytes: its end, and two slots.
+// Bytes of a string besides its text: its end, and two slots.
 constexpr size_t kBytesBesideText = sizeof(uint64_t) + 2 * sizeof(uint32_t);
 
 }  // namespace
@@ -65,7 +65,7 @@ GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, RunM
 }
 
 void GroupTable::Clear() {
-  // With what they have room for.
+  // Frees their memory too.
   std::vector<GroupKey>().swap(keys_);
   std::vector<uint64_t>().swap(rows_);
   std::vector<Cell>().swap(cells_);
@@ -76,7 +76,7 @@ void GroupTable::Clear() {
   share_.GiveAll();
   groups_room_ = kFirstGroups;
   text_room_ = kFirstTextBytes;
-  // Without group columns there is one group, also of no rows.
+  // Without group columns there is one group, even without rows.
   if (plan_.group_columns.empty()) FindOrAdd({});
 }
 
@@ -195,7 +195,7 @@ bool GroupTable::Merge(const GroupTable& other) {
 void GroupTable::Sort(std::vector<uint32_t>& order) const {
   order.resize(keys_.size());
   std::iota(order.begin(), order.end(), 0);
-  // -1, 0, 1 as of column i.
+  // -1, 0 or 1 by column i.
   const auto compare = [&](const GroupKey& a, const GroupKey& b, size_t i) {
     const bool a_null = (a.nulls >> i & 1) != 0;
     const bool b_null = (b.nulls >> i & 1) != 0;

@@ -18,15 +18,15 @@
 
 namespace eris::storage {
 
-// Bytes of the strings that groups of one run are made of, together.
+// Bytes of all strings in the group keys of one run.
 inline constexpr uint64_t kGroupTextBytesMax = uint64_t{64} << 20;
-// What the aggregates of all groups of one run may take.
+// Bytes of the aggregates of all groups of one run.
 inline constexpr uint64_t kGroupCellBytesMax = uint64_t{64} << 20;
 
 struct GroupKey {
-  // By column: an integer, a double's bits with one zero and one NaN, a string's number.
+  // By column: an integer, a double's bits (one zero, one NaN), or a string's number.
   std::array<uint64_t, kGroupColumnsMax> words{};
-  uint8_t nulls = 0;  // bit i: column i is null, and its word 0
+  uint8_t nulls = 0;  // bit i: column i is null, and its word is 0
   friend bool operator==(const GroupKey&, const GroupKey&) = default;
 };
 
@@ -55,14 +55,14 @@ class GroupTable {
     uint64_t count;
   };
 
-  // `types`: of the group columns. `memory`: of all runs; nullptr: no bound.
+  // `types`: of the group columns. `memory`: shared by all runs; nullptr: no limit.
   GroupTable(const PlanBody& plan, std::vector<ColumnType> types, RunMemory* memory);
 
   uint32_t size() const { return static_cast<uint32_t>(keys_.size()); }
   const GroupKey& key(uint32_t group) const { return keys_[group]; }
-  // The group of that key, added where it is not there. kNoGroup: there are too many, status().
+  // The group with that key, added if absent. kNoGroup: there are too many, status().
   uint32_t FindOrAdd(const GroupKey& key);
-  // A string's number, to stand in keys. kNoGroup: too many bytes, status().
+  // A string's number, for use in keys. kNoGroup: too many bytes, status().
   uint32_t Intern(std::string_view text);
   std::string_view Text(uint64_t number) const {
     return {text_.data() + text_ends_[number], text_ends_[number + 1] - text_ends_[number]};
@@ -74,7 +74,7 @@ class GroupTable {
   uint64_t* all_rows() { return rows_.data(); }
   Cell* all_cells() { return cells_.data(); }
 
-  // Adds `other`, of the same plan. False: too many groups, status().
+  // Merges `other`, of the same plan. False: too many groups, status().
   bool Merge(const GroupTable& other);
   void Clear();
   // Groups in the order of their keys.
@@ -84,7 +84,7 @@ class GroupTable {
 
  private:
   void Rehash(size_t slots);
-  // Room for twice as many groups, or for `bytes` more of strings. False: too much, status().
+  // Makes room for twice as many groups, or for `bytes` more of strings. False: too much, status().
   bool GrowGroups();
   bool GrowText(size_t bytes);
   bool Take(uint64_t bytes);
@@ -92,21 +92,21 @@ class GroupTable {
   const PlanBody& plan_;
   const std::vector<ColumnType> types_;
   const uint32_t accumulators_;
-  std::vector<Cell> empty_;  // what a new group's cells are
+  std::vector<Cell> empty_;  // the initial cells of a new group
   std::vector<GroupKey> keys_;
   std::vector<uint64_t> rows_;
   std::vector<Cell> cells_;
-  std::vector<uint32_t> slots_;  // group or kNoGroup, by hash, a power of two of them
+  std::vector<uint32_t> slots_;  // group or kNoGroup, by hash; the size is a power of two
   std::vector<char> text_;
-  std::vector<uint64_t> text_ends_;   // of string i: [text_ends_[i], text_ends_[i + 1])
-  std::vector<uint32_t> text_slots_;  // as slots_
+  std::vector<uint64_t> text_ends_;   // string i is [text_ends_[i], text_ends_[i + 1])
+  std::vector<uint32_t> text_slots_;  // like slots_
   RunShare share_;
-  size_t groups_room_ = 0;  // counted in share_, but for the first few
-  size_t text_room_ = 0;    // bytes, each string's own and what finds it
+  size_t groups_room_ = 0;  // counted in share_, except for the first few
+  size_t text_room_ = 0;    // bytes: of strings and of their lookup structures
   absl::Status status_;
 };
 
-// Two partial results of one accumulator, added up.
+// Adds up two partial results of one accumulator.
 void AddCell(const PlanBody& plan, uint32_t accumulator, const GroupTable::Cell& from,
              GroupTable::Cell& to);
 

@@ -13,7 +13,7 @@ using Kind = Expression::Kind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Number {  // of a literal
+struct Number {  // the number of a literal
   bool is_double = false;
   double real = 0;
   Int128 unscaled = 0;
@@ -92,7 +92,7 @@ Interval DoubleInterval(Kind kind, const Number& number) {
   return {.lo = {.f64 = lo}, .hi = {.f64 = hi}};
 }
 
-// Of `value` `kind` literal; kind is not kNotEqual.
+// The interval of `value kind literal`; kind is not kNotEqual.
 
 }  // namespace
 

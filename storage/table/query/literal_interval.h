@@ -1,5 +1,5 @@
-// Literals that values are compared with, as intervals of the values' own class, so that kernels
-// know nothing of literals, scales and rounding. Pure functions.
+// Converts literals in comparisons to intervals of the values' own class, so that kernels need not
+// know literals, scales and rounding. Pure functions.
 #ifndef ERIS_STORAGE_TABLE_LITERAL_INTERVAL_H_
 #define ERIS_STORAGE_TABLE_LITERAL_INTERVAL_H_
 
@@ -11,17 +11,17 @@
 
 namespace eris::storage {
 
-// What of a value's class passes: [lo, hi], or nothing.
+// The values of a class that pass: [lo, hi], or none.
 struct Interval {
   bool empty = false;
   Scalar lo{.i64 = 0};
   Scalar hi{.i64 = 0};
 };
-// Of the values for which `value kind literal` holds. REQUIRES: a comparison; a number or a date.
+// The values for which `value kind literal` holds. REQUIRES: a comparison; a number or a date.
 Interval IntervalOf(const ValueNode& value, Expression::Kind kind, const Value& literal);
 Interval Intersect(ValueClass value_class, Interval a, const Interval& b);
 
-// The values that there are of a value that is no double.
+// The range of a type that is not a double.
 struct RangeOfValues {
   Int128 min, max;
 };

@@ -1,9 +1,10 @@
-// What a plan is compiled to: values in an order in which each stands behind those it is made of,
-// equal ones once; conditions with `not` moved into the leaves; aggregates taken apart into sums,
-// extremes and counts. Immutable; read by the runs of all AEUs. Paper: ERIS 3.1.
+// The result of compiling a plan. Values come after the values that they are computed from, and
+// equal ones occur once. Conditions have their `not` moved into the leaves. Aggregates are split
+// into sums, extremes and counts. Immutable; read by the runs of all AEUs. Paper: ERIS 3.1.
 //
-// A condition is only ever asked for the rows for which it is true. With `not` in the leaves alone,
-// that needs no third value: true(a and b) = true(a) & true(b), and a null is true in no leaf.
+// A condition is evaluated only to find the rows for which it is true. With `not` only in the
+// leaves, this needs no third truth value: true(a and b) = true(a) & true(b), and a null is true in
+// no leaf.
 #ifndef ERIS_STORAGE_TABLE_PLAN_BODY_H_
 #define ERIS_STORAGE_TABLE_PLAN_BODY_H_
 
@@ -17,7 +18,7 @@
 
 namespace eris::storage {
 
-// How a value is computed with, whatever its type.
+// The arithmetic of a value, whatever its type.
 enum class ValueClass : uint8_t { kSigned, kUnsigned, kDouble, kString };
 
 constexpr ValueClass ClassOf(ColumnType type) {
@@ -50,15 +51,15 @@ struct ValueNode {
   enum class Op : uint8_t { kColumn, kConstant, kNull, kAdd, kSubtract, kMultiply, kToDouble };
   Op op = Op::kColumn;
   ValueClass value_class = ValueClass::kSigned;
-  ColumnType type = ColumnType::kInt64;  // of a result column
+  ColumnType type = ColumnType::kInt64;  // type of a result column
   uint8_t scale = 0;
   bool nullable = false;
-  uint32_t column = 0;           // kColumn: of the table
+  uint32_t column = 0;           // kColumn: index in the table
   Scalar constant{.i64 = 0};     // kConstant
-  uint32_t left = 0, right = 0;  // arguments, numbers of values; kToDouble: left
-  uint8_t left_power = 0;        // of ten, that an argument of kAdd and kSubtract is
-  uint8_t right_power = 0;       // multiplied by first
-  std::string text{};            // as it was written, for errors
+  uint32_t left = 0, right = 0;  // arguments, as numbers of values; kToDouble: left
+  uint8_t left_power = 0;        // the power of ten by which an argument of kAdd or kSubtract
+  uint8_t right_power = 0;       // is multiplied first
+  std::string text{};            // source text, for errors
 
   bool IsColumn() const { return op == Op::kColumn; }
   bool IsArithmetic() const { return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply; }
@@ -78,7 +79,7 @@ struct PredicateNode {
   };
   enum class Comparison : uint8_t { kEqual, kLess, kLessEqual };
   Kind kind = Kind::kAll;
-  // Of a leaf: true for the other values, nulls not among them.
+  // For leaves: true for the other values, except nulls.
   bool negated = false;
   Comparison comparison = Comparison::kEqual;
   uint32_t value = 0, other = 0;
@@ -96,7 +97,7 @@ struct PredicateNode {
 };
 
 struct Accumulator {
-  enum class Kind : uint8_t { kSum, kMin, kMax, kCount };  // kCount: of rows that are not null
+  enum class Kind : uint8_t { kSum, kMin, kMax, kCount };  // kCount: counts rows that are not null
   Kind kind = Kind::kSum;
   uint32_t value = 0;
   friend bool operator==(const Accumulator&, const Accumulator&) = default;
@@ -105,13 +106,13 @@ struct Accumulator {
 struct AggregateResult {
   static constexpr uint32_t kNoAccumulator = ~uint32_t{0};
   AggregateFunction function = AggregateFunction::kCount;
-  uint32_t accumulator = kNoAccumulator;  // none: kCount of rows
-  uint32_t count = kNoAccumulator;        // of the rows that went in; none: all
+  uint32_t accumulator = kNoAccumulator;  // none: kCount of all rows
+  uint32_t count = kNoAccumulator;        // counts the rows that were aggregated; none: all
   ValueClass value_class = ValueClass::kSigned;
   uint8_t scale = 0;
 };
 
-// Values of one plan at most: each may need a block's room in every run.
+// Most values of one plan: each may need a block of memory in every run.
 inline constexpr uint32_t kPlanValuesMax = 1024;
 
 class PlanBody {
@@ -119,7 +120,7 @@ class PlanBody {
   std::vector<ValueNode> values{};
   std::vector<PredicateNode> predicates{};
   std::vector<uint32_t> conjuncts{};      // predicates, all of which a row must pass, in this order
-  std::vector<uint32_t> outputs{};        // values handed out of each row
+  std::vector<uint32_t> outputs{};        // values returned for each row
   std::vector<uint32_t> group_columns{};  // columns of the table
   std::vector<Accumulator> accumulators{};
   std::vector<AggregateResult> results{};

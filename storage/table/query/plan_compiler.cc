@@ -204,7 +204,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Column(const std::string& name) {
   return AddValue(std::move(node));
 }
 
-// `beside` is what it is computed with, nullptr where it stands alone.
+// `beside` is the other operand; nullptr if there is none.
 absl::StatusOr<uint32_t> PlanCompiler::LiteralValue(const eris::Value& literal,
                                                     const ValueNode* beside) {
   ValueNode node{.op = ValueNode::Op::kConstant, .text = LiteralText(literal)};
@@ -289,7 +289,7 @@ absl::StatusOr<uint32_t> PlanCompiler::ToDouble(uint32_t value) {
 }
 
 absl::Status PlanCompiler::Operands(const Expression& expression, uint32_t& left, uint32_t& right) {
-  // A literal takes its type from what stands beside it, so that comes first.
+  // A literal takes its type from the other operand, so that is compiled first.
   const Expression& left_expression = expression.arguments[0];
   const Expression& right_expression = expression.arguments[1];
   if (left_expression.kind == Kind::kLiteral && right_expression.kind != Kind::kLiteral) {
@@ -354,13 +354,13 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
       node.type = ColumnType::kUint64;
     }
   }
-  // Its text is only made where it is new: equal ones come again and again.
+  // Make the text only for a new value: equal ones occur often.
   if (const auto known = values_.find(KeyOf(node)); known != values_.end()) return known->second;
   node.text = ExpressionText(expression);
   return Fold(node);
 }
 
-// Of constants what they come to, of others themselves.
+// Folds constants into their result; other nodes stay as they are.
 absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
   const ValueNode& a = body_.values[node.left];
   const ValueNode& b = body_.values[node.right];

@@ -1,6 +1,6 @@
-// Compiles expressions over a table's columns into a PlanBody. Control plane: allocates as it
-// likes; one thread. What is equal is found by its hash: the time grows with the expressions' parts
-// alone. Errors are InvalidArgument and name what does not fit, and the limit.
+// Compiles expressions over a table's columns into a PlanBody. Control plane: allocates freely; one
+// thread. Equal values are found by lookup: the time grows only with the size of the expressions.
+// Errors are InvalidArgument and name the fault and the limit.
 #ifndef ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
 #define ERIS_STORAGE_TABLE_PLAN_COMPILER_H_
 
@@ -21,16 +21,16 @@ class PlanCompiler {
  public:
   PlanCompiler(const TableLayout& layout, PlanBody& body);
 
-  // Size and depth, and how many arguments each kind has; to be asked before all else, of each
+  // Checks size and depth, and the number of arguments of each kind; call it first, for each
   // expression.
   static absl::Status CheckShape(const Expression& expression);
 
-  // A column, a number computed from columns, or a literal: its number among the values.
+  // The number of the value for a column, a number computed from columns, or a literal.
   absl::StatusOr<uint32_t> Value(const Expression& expression);
   absl::StatusOr<uint32_t> Column(const std::string& name);
-  // A condition, true where `expression` is, or with `negated` where it is false.
+  // A condition that is true where `expression` is true, or with `negated` where it is false.
   absl::StatusOr<uint32_t> Predicate(const Expression& expression, bool negated);
-  // The same, taken apart at its `and`s, into body.conjuncts.
+  // The same, split at its `and`s into body.conjuncts.
   absl::Status Filter(const Expression& expression, bool negated);
 
   static bool IsPredicate(Expression::Kind kind);
@@ -38,7 +38,7 @@ class PlanCompiler {
  private:
   using Kind = Expression::Kind;
 
-  // The two numbers that an expression computes with.
+  // The two numeric operands of an expression.
   absl::Status Operands(const Expression& expression, uint32_t& left, uint32_t& right);
   absl::StatusOr<uint32_t> Arithmetic(const Expression& expression);
   absl::StatusOr<uint32_t> LiteralValue(const eris::Value& literal, const ValueNode* beside);
@@ -48,7 +48,7 @@ class PlanCompiler {
 
   uint32_t AddPredicate(PredicateNode node);
   uint32_t Constant(bool all);
-  // Every row where `value` is not null.
+  // True for every row where `value` is not null.
   uint32_t NotNull(uint32_t value);
   absl::StatusOr<uint32_t> Comparison(const Expression& left, const Expression& right, Kind kind,
                                       bool negated);
@@ -61,31 +61,31 @@ class PlanCompiler {
   absl::StatusOr<uint32_t> Between(const Expression& expression, bool negated);
   absl::StatusOr<uint32_t> In(const Expression& expression, bool negated);
   absl::StatusOr<uint32_t> Join(std::vector<uint32_t> children, bool conjunction);
-  // Makes one set of the equalities of a column that an `or` joins, and of the inequalities that
-  // an `and` does.
+  // Merges into one set the equalities of a column that an `or` joins, and the inequalities that an
+  // `and` joins.
   std::vector<uint32_t> MergeSets(const std::vector<uint32_t>& children, bool conjunction);
-  // Whether value is one of `set`, which need not be in order.
+  // Whether value is one of `set`, which may be in any order.
   uint32_t Set(uint32_t value, std::vector<Scalar> set, bool negated);
   uint32_t Set(uint32_t value, std::vector<std::string> strings, bool negated);
-  // A range of a number, simplified to all or none where the class has no other values.
+  // A numeric range, simplified to all or none if possible.
   uint32_t Range(uint32_t value, Scalar lo, Scalar hi, bool empty, bool negated);
   absl::Status CheckComparable(const ValueNode& value, const eris::Value& literal) const;
   std::string Describe(const ValueNode& value) const;
 
-  // What makes two values the same.
+  // Two values with equal keys are the same.
   using ValueKey = std::tuple<ValueNode::Op, ValueClass, ColumnType, uint8_t, uint32_t, uint64_t,
                               uint32_t, uint32_t, uint8_t, uint8_t>;
   static ValueKey KeyOf(const ValueNode& node);
 
   const TableLayout& layout_;
   PlanBody& body_;
-  // Maps of the standard library: Abseil's hash tables do not survive std::bad_alloc.
-  std::map<std::string, uint32_t> columns_;  // of the table, by name
-  std::map<ValueKey, uint32_t> values_;      // of the plan
+  // Standard maps: Abseil's hash tables do not survive std::bad_alloc.
+  std::map<std::string, uint32_t> columns_;  // the table's, by name
+  std::map<ValueKey, uint32_t> values_;      // the plan's
   std::map<uint32_t, uint32_t> ranges_;      // by value, the conjunct that is its range
 };
 
-// "l_price * (1 - l_discount)", cut off where it gets long.
+// For example "l_price * (1 - l_discount)"; long texts are cut off.
 std::string ExpressionText(const Expression& expression);
 
 }  // namespace eris::storage

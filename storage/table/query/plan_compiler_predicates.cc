@@ -1,5 +1,5 @@
 // Conditions: comparisons with literals become ranges of the column's own type, so that kernels
-// know nothing of literals, scales and rounding.
+// need not know literals, scales and rounding.
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -84,7 +84,7 @@ uint32_t PlanCompiler::Range(uint32_t value, Scalar lo, Scalar hi, bool empty, b
   }
   if (empty) return negated ? NotNull(value) : Constant(false);
   if (node.value_class != ValueClass::kDouble) {
-    // Not so of doubles, where NaNs are in no range.
+    // Not valid for doubles, because NaNs are in no range.
     const RangeOfValues limits = RangeOf(node);
     const bool all = node.value_class == ValueClass::kUnsigned
                          ? lo.u64 == 0 && hi.u64 == limits.max
@@ -257,7 +257,7 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
       if (!one.empty) node.set.push_back(one.lo);
     }
   }
-  // Not among values of which one is not known: that is true of nothing.
+  // "Not in" a set with an unknown value is never true.
   if (null && negated) return Constant(false);
   return value_class == ValueClass::kString ? Set(value, std::move(node.strings), negated)
                                             : Set(value, std::move(node.set), negated);
@@ -307,7 +307,7 @@ std::vector<uint32_t> PlanCompiler::MergeSets(const std::vector<uint32_t>& child
            (node.kind == NodeKind::kRange && !Below(value.value_class, node.lo, node.hi));
   };
   struct Sets {
-    size_t at = 0;  // among those that are left
+    size_t at = 0;  // among the remaining ones
     std::vector<uint32_t> members{};
   };
   std::vector<uint32_t> left;
@@ -331,7 +331,7 @@ std::vector<uint32_t> PlanCompiler::MergeSets(const std::vector<uint32_t>& child
       if (node.kind == NodeKind::kRange) numbers.push_back(node.lo);
       numbers.insert(numbers.end(), node.set.begin(), node.set.end());
       std::move(node.strings.begin(), node.strings.end(), std::back_inserter(strings));
-      // Nobody asks for it any more.
+      // It is no longer used.
       node = {.kind = NodeKind::kNone};
     }
     left[sets.at] = strings.empty() ? Set(value, std::move(numbers), conjunction)
@@ -408,7 +408,7 @@ absl::Status PlanCompiler::Filter(const Expression& expression, bool negated) {
   const PredicateNode node = body_.predicates[made];
   if (node.kind == PredicateNode::Kind::kAll) return absl::OkStatus();
   if (node.kind == PredicateNode::Kind::kRange && !node.negated) {
-    // Two bounds of one column are looked at together.
+    // Merges two bounds of one column.
     const auto [at, is_new] = ranges_.try_emplace(node.value, made);
     if (!is_new) {
       PredicateNode& other = body_.predicates[at->second];

@@ -11,8 +11,8 @@
 
 namespace eris::storage {
 
-// How many of the rows picks[0 .. count) of the block at `base` have their strings fit behind
-// `rows` rows that are in `out`.
+// How many of the rows picks[0 .. count) of the block at `base` fit with their strings after the
+// first `rows` rows of `out`.
 uint32_t StringsThatFit(const SegmentColumn& from, uint32_t base, const uint16_t* picks,
                         uint32_t count, const ResultColumn& out, uint32_t rows);
 // Appends a segment's column at those rows, for which there must be room.
@@ -21,7 +21,7 @@ void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* pick
 // Appends the first `count` values of a picked vector.
 void AppendVector(const BlockVector& from, uint32_t count, ResultColumn& out, uint32_t rows);
 
-// Sets row `row` of a column of fixed width; `bytes` are as many as its type has.
+// Sets row `row` of a fixed-width column; `bytes` has the width of its type.
 void PutValue(const void* bytes, bool valid, ResultColumn& out, uint32_t row);
 // False: no room.
 bool PutString(std::string_view text, bool valid, ResultColumn& out, uint32_t row);

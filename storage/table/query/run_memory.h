@@ -1,6 +1,6 @@
-// What the runs of an engine's queries take beside the data, and its bound: scratch memory, groups
-// and what is added up for them. Each run counts what it takes, and gives it back with its end.
-// Thread-safe. Paper: none, a server's need.
+// Limits the memory of an engine's queries, apart from data: scratch memory, groups and aggregates.
+// Each run counts what it takes, and returns it at its end. Thread-safe. Not from the paper: a
+// server needs it.
 #ifndef ERIS_STORAGE_TABLE_RUN_MEMORY_H_
 #define ERIS_STORAGE_TABLE_RUN_MEMORY_H_
 
@@ -15,7 +15,8 @@ class RunMemory {
   RunMemory(const RunMemory&) = delete;
   RunMemory& operator=(const RunMemory&) = delete;
 
-  // False: so many are not left. relaxed, here and below: a count, no memory goes with it.
+  // False: less than `bytes` is left. relaxed, here and below: only a count, it publishes no
+  // memory.
   [[nodiscard]] bool Take(uint64_t bytes) {
     if (used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= bytes_max_) return true;
     Give(bytes);
@@ -30,10 +31,10 @@ class RunMemory {
   std::atomic<uint64_t> used_{0};
 };
 
-// What one run has taken of it. Of one thread.
+// One run's share of it. Used by one thread.
 class RunShare {
  public:
-  // nullptr: without a bound.
+  // nullptr: no limit.
   explicit RunShare(RunMemory* memory) : memory_(memory) {}
   RunShare(const RunShare&) = delete;
   RunShare& operator=(const RunShare&) = delete;
@@ -48,7 +49,7 @@ class RunShare {
     if (memory_ != nullptr) memory_->Give(taken_);
     taken_ = 0;
   }
-  // Of the engine; 0: no bound.
+  // The engine's limit; 0: none.
   uint64_t bytes_max() const { return memory_ == nullptr ? 0 : memory_->bytes_max(); }
 
  private:

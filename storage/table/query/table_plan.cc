@@ -25,7 +25,7 @@ class PlanBuilder {
       return absl::InvalidArgumentError(
           "a query either hands out columns or aggregates: group columns are handed out anyway");
     }
-    // Before any of them is looked at.
+    // Check the shapes of all expressions first.
     ERIS_RETURN_IF_ERROR(
         CheckCount(query.columns.size() + query.group_by.size() + query.aggregates.size()));
     if (query.filter.has_value()) {
@@ -164,7 +164,7 @@ class PlanBuilder {
     result_.columns.push_back(std::move(column));
   }
 
-  // Names that were given may not be there twice; those that were not are numbered until they fit.
+  // Names given by the caller must be distinct; generated names are numbered until they are.
   absl::Status NameColumns() {
     auto& columns = result_.columns;
     std::set<std::string> taken;

@@ -1,6 +1,6 @@
-// A table query, checked against the table's schema and compiled: names are columns, literals have
-// the type that they are compared as, each TreeNode of an expression has its type. Immutable;
-// shared by the engine and all AEUs that run it. Paper: ERIS 3.1 (filters of a scan).
+// A table query, checked against the table's schema and compiled: names are resolved to columns,
+// literals have the type of their comparison, and each TreeNode of an expression has a type.
+// Immutable; shared by the engine and all AEUs that run it. Paper: ERIS 3.1 (filters of a scan).
 #ifndef ERIS_STORAGE_TABLE_TABLE_PLAN_H_
 #define ERIS_STORAGE_TABLE_TABLE_PLAN_H_
 
@@ -15,19 +15,19 @@
 
 namespace eris::storage {
 
-class PlanBody;  // compiled expressions
+class PlanBody;  // the compiled expressions
 
 class TablePlan {
  public:
-  // Of the query: filter, columns, group_by, aggregates. Errors: InvalidArgument (a column that is
-  // not there, types that do not go together, a tree too large or too deep, names twice, too many
-  // columns), naming what and the limit.
+  // Uses filter, columns, group_by and aggregates of the query. Errors: InvalidArgument (an unknown
+  // column, incompatible types, an expression too large or too deep, duplicate names, too many
+  // columns), with the cause and the limit.
   static absl::StatusOr<std::shared_ptr<const TablePlan>> Create(
       std::shared_ptr<const TableLayout> layout, const Query& query);
   ~TablePlan();
 
   const TableLayout& layout() const { return *layout_; }
-  // Of the answer. Of aggregates: the group columns, then the aggregates.
+  // The schema of the answer. For aggregates: the group columns, then the aggregates.
   const Schema& result() const { return result_; }
   bool aggregates() const { return aggregates_; }
   const PlanBody& body() const { return *body_; }

@@ -1,7 +1,7 @@
-// A plan at work on one AEU's part of a table: filter, projection and aggregates, block by block,
-// through the column kernels. Holds what has been added up so far, and scratch memory that is
-// allocated once. Several runs of one partition ride one pass: each gets every block while it is in
-// the caches. Owned by one AEU at a time; no latch. Paper: ERIS 3.1 (scan sharing), 4.2.2.
+// Executes a plan on one AEU's part of a table: filter, projection and aggregates, block by block,
+// through the column kernels. Has the partial aggregates, and scratch memory that is allocated
+// once. Several runs share one pass over a partition: each processes every block while it is in the
+// caches. Owned by one AEU at a time; no latch. Paper: ERIS 3.1 (scan sharing), 4.2.2.
 #ifndef ERIS_STORAGE_TABLE_TABLE_RUN_H_
 #define ERIS_STORAGE_TABLE_TABLE_RUN_H_
 
@@ -22,41 +22,40 @@ class GroupTable;  // partial aggregates by group
 
 class TableRun {
  public:
-  // What the run takes is counted in `memory`, which outlives it; nullptr: nowhere. Errors:
-  // ResourceExhausted (no memory, or none left there).
+  // The run's memory is counted in `memory`, which outlives it; nullptr: not counted. Errors:
+  // ResourceExhausted (no memory, or the limit of `memory`).
   static absl::StatusOr<std::unique_ptr<TableRun>> Create(std::shared_ptr<const TablePlan> plan,
                                                           RunMemory* memory = nullptr);
   ~TableRun();
 
-  // To be called before blocks of `segment` are run, in every slice anew. False: no row of it can
-  // pass the filter, its blocks need not be run.
+  // Call it in every slice before running blocks of `segment`. False: no row of it can pass the
+  // filter, so skip its blocks.
   bool BeginSegment(const SegmentView& segment);
 
   enum class Outcome : uint8_t {
-    kDone,   // the block has been run to its end
-    kFull,   // `out` has no more room: `at` is the row to go on from, with another `out`
-    kError,  // status() says why; the run is over
+    kDone,   // the whole block has been run
+    kFull,   // `out` is full: continue at row `at`, with another `out`
+    kError,  // see status(); the run has ended
   };
-  // Runs rows [at, end of the block that `at` lies in, or of the segment) of the segment begun.
-  // `out` is where rows are appended; nullptr for aggregates. Moves `at` to the first row that has
-  // not been run.
+  // Runs rows of the current segment from `at` to the end of its block, or of the segment. Appends
+  // to `out`; nullptr for aggregates. Moves `at` to the first row that has not been run.
   Outcome RunBlock(uint32_t& at, ResultRows* out);
   const absl::Status& status() const { return status_; }
-  // That it is the `index`-th of `of` runs that are given each block in turn: each then asks the
-  // caches for its share of the next block while the others compute, so that the memory does not
-  // idle. A hint; to be given anew when runs join or leave.
+  // Tells the run that it is the `index`-th of `of` runs that process each block in turn. Each then
+  // prefetches its share of the next block while the others compute, so that memory is never idle.
+  // A hint; call it again when runs join or leave.
   void Ride(uint32_t index, uint32_t of);
 
   // Of aggregates: adds what `other`, of the same plan, has added up; it must not be run after
   // that. Errors: ResourceExhausted (no memory, or none left there), OutOfRange (a result outside
   // its type, more than kGroupsMax groups).
   absl::Status Merge(TableRun& other);
-  // Of aggregates: how many groups there are by now.
+  // For aggregates: the current number of groups.
   uint64_t groups() const;
-  // Of aggregates: how many result rows there are, and rows [first, first + out.capacity) of them
-  // in the order of their groups. Errors: OutOfRange (a result outside its type).
+  // For aggregates: FinishGroups returns the number of result rows; TakeGroups returns rows from
+  // `first` on, in the order of their groups. Errors: OutOfRange (a result outside its type).
   absl::StatusOr<uint64_t> FinishGroups();
-  // Appends to `out` until it is full or all rows have been given; moves `first`.
+  // Appends to `out` until it is full or all rows have been returned; advances `first`.
   void TakeGroups(uint64_t& first, ResultRows& out);
 
  private:
@@ -64,7 +63,7 @@ class TableRun {
   TableRun(std::shared_ptr<const TablePlan> plan, RunMemory* memory);
 
   const std::shared_ptr<const TablePlan> plan_;
-  RunShare share_;  // of scratch memory
+  RunShare share_;  // for scratch memory
   std::unique_ptr<Body> body_;
   absl::Status status_;
 };

@@ -23,7 +23,7 @@ std::vector<uint64_t> AppendPieces(const TableLayout& layout, const RowBatch& ba
     };
     uint64_t rows = std::min<uint64_t>(kAppendRowsMax, batch.rows - first);
     if (!fits(rows)) {
-      // So many do not fit; `low` do, or it is one.
+      // `high` rows do not fit; `low` rows do, or low is 1.
       uint64_t low = 1;
       while (rows - low > 1) {
         const uint64_t middle = (low + rows) / 2;

@@ -1,5 +1,5 @@
-// How an append of rows is cut into pieces: each is one step of an AEU, which serves others before
-// the next. Pure functions; any thread.
+// Cuts an append of rows into pieces. Each is one step of an AEU, which serves other commands in
+// between. Pure functions; any thread.
 #ifndef ERIS_STORAGE_TABLE_APPEND_PIECES_H_
 #define ERIS_STORAGE_TABLE_APPEND_PIECES_H_
 
@@ -11,7 +11,7 @@
 
 namespace eris::storage {
 
-// Of one piece; a row that is longer is one by itself.
+// Limits of one piece; a longer row is a piece by itself.
 inline constexpr uint32_t kAppendRowsMax = 4096;
 inline constexpr uint64_t kAppendBytesMax = uint64_t{1} << 20;  // values, strings and offsets
 

@@ -1,6 +1,6 @@
-// An array that grows, in blocks of a LocalCache: aligned to 64 bytes, and readable up to the next
-// multiple of 64. Frees nothing by itself: whoever holds it has the cache. Used by the thread of
-// the AEU that owns the partition.
+// A growing array in blocks of a LocalCache: aligned to 64 bytes, and readable up to the next
+// multiple of 64. It has no destructor: its owner must free it with the same cache. Used by the
+// thread of the AEU that owns the partition.
 #ifndef ERIS_STORAGE_TABLE_CACHE_ARRAY_H_
 #define ERIS_STORAGE_TABLE_CACHE_ARRAY_H_
 
@@ -23,8 +23,8 @@ class CacheArray {
   T& operator[](size_t i) const { return data_[i]; }
   uint32_t capacity() const { return capacity_; }
 
-  // Room for `wanted` elements, of which the first `used` are there already. False: no memory,
-  // nothing has changed. REQUIRES: used <= capacity().
+  // Makes room for `wanted` elements, and keeps the first `used`. False: no memory, nothing has
+  // changed. REQUIRES: used <= capacity().
   [[nodiscard]] bool Reserve(memory::LocalCache& cache, uint32_t wanted, uint32_t used) {
     if (wanted <= capacity_) return true;
     T* const grown = static_cast<T*>(cache.Allocate(Bytes(wanted)));

@@ -43,7 +43,7 @@ PutResult ColumnData::Put(memory::LocalCache& cache, const ColumnSource& source,
                           const RowPick& pick, uint32_t at, uint32_t capacity, Growth growth) {
   if (!ReserveRows(cache, source, pick, at, capacity)) return PutResult::kNoMemory;
   if (view_.type == ColumnType::kString) {
-    // Or an earlier piece was refused the memory to leave it.
+    // It is no longer useful, or there was no memory for an earlier piece to leave it.
     if (view_.offsets == nullptr && (plain_ || !DictionaryServes(at))) {
       if (growth == Growth::kNone && at > 0) return PutResult::kFull;
       const PutResult left = LeaveDictionary(cache, at);
@@ -93,7 +93,7 @@ void ColumnData::PutValidity(const ColumnSource& source, const RowPick& pick, ui
     const uint32_t row = at + i;
     const uint64_t bit = uint64_t{1} << row % 64;
     uint64_t& word = validity_[row / 64];
-    // What lies behind the rows is nobody's: the first row of a word clears it.
+    // Bits after the last row are undefined: the first row of a word clears it.
     if (row % 64 == 0) word = 0;
     word = source.IsNull(pick[i]) ? word & ~bit : word | bit;
   }

@@ -1,9 +1,10 @@
 // One column of one segment: the arrays behind a SegmentColumn, and how rows are appended to them.
-// Fixed-width values are an array; strings begin as u16 codes of a dictionary, and become offsets
-// and bytes when they turn out to be many. A validity bitmap stands there once a null has come.
+// Fixed-width values are an array; strings begin as u16 codes of a dictionary, and change to
+// offsets and bytes when there are too many distinct ones. There is a validity bitmap from the
+// first null on.
 //
-// What is put behind the segment's rows is nobody's until the segment counts it: a refused piece
-// leaves values there that the next one writes over, and wider bounds. Used by the thread of the
+// Values after the segment's last row are ignored until the segment counts them: a refused piece
+// leaves values there, which the next one overwrites, and wider bounds. Used by the thread of the
 // AEU that owns the partition. Paper: ERIS 3.1 (column store).
 #ifndef ERIS_STORAGE_TABLE_COLUMN_DATA_H_
 #define ERIS_STORAGE_TABLE_COLUMN_DATA_H_
@@ -19,21 +20,21 @@
 
 namespace eris::storage {
 
-// Of one column of strings in one segment: beyond it the segment is full, whatever rows it has, so
-// that no allocation is larger. The strings of a piece always fit.
+// Limit for one column of strings in one segment. Beyond it the segment is full, whatever its
+// number of rows, so that no allocation is larger. The strings of a piece always fit.
 inline constexpr uint32_t kSegmentStringBytesMax = 16u << 20;
 static_assert(uint64_t{kPieceRows} * kTableStringBytesMax <= kSegmentStringBytesMax);
 
 enum class PutResult : uint8_t {
   kDone,
-  kFull,      // the rows do not fit beside those that are there
-  kNoMemory,  // nothing that counts has changed
+  kFull,      // the rows do not fit in addition to the existing ones
+  kNoMemory,  // nothing visible has changed
 };
 
-// What is done for rows that the arrays have no room for.
+// What to do if the arrays have no room.
 enum class Growth : uint8_t {
-  kCopy,  // longer arrays, to which all that is there is copied
-  kNone,  // kFull, unless nothing is there: what a call costs depends on its own rows alone
+  kCopy,  // allocate longer arrays and copy everything
+  kNone,  // kFull, unless the arrays are empty: the cost of a call depends only on its own rows
 };
 
 class ColumnData {
@@ -44,30 +45,30 @@ class ColumnData {
     view_.type = type;
   }
 
-  // Writes the picked rows of `source`, which is of this type, to rows [at, at + pick.count), and
-  // makes room for `capacity` rows before. REQUIRES: at + pick.count <= capacity.
+  // First makes room for `capacity` rows, then writes the picked rows of `source`, which is of this
+  // type, to rows [at, at + pick.count). REQUIRES: at + pick.count <= capacity.
   PutResult Put(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
                 uint32_t at, uint32_t capacity, Growth growth = Growth::kCopy);
 
   const SegmentColumn& view() const { return view_; }
-  // Counts the nulls among rows [first, last), which the segment counts from now on; or anew those
-  // of the first `rows` rows, where rows were taken back.
+  // CountNulls: counts the nulls among rows [first, last), which the segment counts from now on.
+  // RecountNulls: counts again those of the first `rows` rows, after rows were taken back.
   void CountNulls(uint32_t first, uint32_t last);
   void RecountNulls(uint32_t rows) {
     view_.nulls = 0;
     CountNulls(0, rows);
   }
-  // Of the strings of `rows` rows; 0 where there is a dictionary.
+  // The string bytes of `rows` rows; 0 if there is a dictionary.
   uint32_t string_bytes(uint32_t rows) const {
     return view_.offsets == nullptr ? 0 : offsets_[rows];
   }
   const StringDictionary& dictionary() const { return dictionary_; }
-  // Whether a dictionary has not been worth it, or would not be for long.
+  // Whether a dictionary was not worthwhile, or will not be much longer.
   bool MostlyDistinct(uint32_t rows) const {
     return view_.offsets != nullptr || !DictionaryServes(rows) || 2 * dictionary_.size() > rows;
   }
-  // So that the strings need not grow again and again. A hint, as is its outcome. `plain`: without
-  // a dictionary from the first row on.
+  // Reserves room, so that the strings need not grow repeatedly. Only a hint, which may fail.
+  // `plain`: without a dictionary from the first row on.
   void ExpectStrings(uint32_t bytes, bool plain = false) {
     expected_bytes_ = bytes;
     plain_ = plain;
@@ -93,9 +94,9 @@ class ColumnData {
                      uint32_t at, Growth growth);
   PutResult PutStrings(memory::LocalCache& cache, const ColumnSource& source, const RowPick& pick,
                        uint32_t at, Growth growth);
-  // Whether codes are still the better way for the first `rows` rows.
+  // Whether codes are still better for the first `rows` rows.
   bool DictionaryServes(uint32_t rows) const;
-  // With Growth::kNone only before a segment's first rows count.
+  // With Growth::kNone: only if no row of the segment counts.
   PutResult LeaveDictionary(memory::LocalCache& cache, uint32_t rows);
   // Makes 0.0 of the zeros among `count` values.
   static void PutOneZero(char* values, uint32_t count);
@@ -107,13 +108,13 @@ class ColumnData {
     return view_.type == ColumnType::kString ? sizeof(uint16_t) : ColumnValueBytes(view_.type);
   }
 
-  SegmentColumn view_;  // what kernels see
+  SegmentColumn view_;  // the view for kernels
   SegmentColumn::Bounds bounds_{};
   bool nan_ = false;
   const bool one_zero_;
   bool plain_ = false;
   uint32_t expected_bytes_ = 0;
-  // Values, or codes; of strings without a dictionary their bytes.
+  // Values, or codes; for strings without a dictionary their bytes.
   CacheArray<char> values_;
   CacheArray<uint64_t> validity_;
   CacheArray<uint32_t> offsets_;

@@ -10,7 +10,7 @@
 namespace eris::storage {
 namespace {
 
-// Answers stand where the keys do.
+// The answer of key i is at index i.
 constexpr std::array<uint32_t, kPieceRows> kInPlace = [] {
   std::array<uint32_t, kPieceRows> positions{};
   for (uint32_t i = 0; i < kPieceRows; ++i) positions[i] = i;
@@ -56,8 +56,8 @@ void KeyIndex::Find(const KeyPick& keys, uint64_t* words, KeyState* states) {
 void KeyIndex::InsertIfAbsent(const KeyPick& keys, const uint64_t* words, uint64_t* there,
                               KeyState* states) {
   if (two_words_) return Run(Operation::kInsertIfAbsent, keys, words, there, states);
-  // Searched side by side, which brings the paths into the cache, then one by one: an insert may
-  // move what was found, and keys may come twice.
+  // Keys are first searched in parallel, which brings the paths into the cache, then one by one: an
+  // insert may move locations, and keys may occur twice.
   PrefixTree& tree = one_word_->tree();
   for (uint32_t begin = 0; begin < keys.count; begin += kFindGroupMax) {
     const uint32_t count = std::min(keys.count - begin, kFindGroupMax);

@@ -1,7 +1,6 @@
-// From the keys of a clustered table to the addresses of their rows: an index partition, of one or
-// of two words, asked in batches. It takes any key: whose rows are in the table's range and whose
-// are lent is the table's business. Used by the thread of the AEU that owns the partition. Paper:
-// ERIS 3.1.
+// Maps the keys of a clustered table to the addresses of their rows: an index partition, of one or
+// of two words, called in batches. It accepts any key: the table checks ranges and loans. Used by
+// the thread of the AEU that owns the partition. Paper: ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_KEY_INDEX_H_
 #define ERIS_STORAGE_TABLE_KEY_INDEX_H_
 
@@ -17,7 +16,7 @@
 
 namespace eris::storage {
 
-// Keys that are asked for together. `tails` may be nullptr where keys have one word.
+// Keys that are processed together. `tails` may be nullptr if keys have one word.
 struct KeyPick {
   uint32_t count = 0;  // at most kPieceRows
   const uint64_t* heads = nullptr;
@@ -34,15 +33,15 @@ class KeyIndex {
 
   // kPresent with the row's address, or kAbsent.
   void Find(const KeyPick& keys, uint64_t* words, KeyState* states);
-  // For each key in order: kAbsent: words[i] is now where its row is. kPresent: it was there
-  // before, there[i] says where. kNoMemory.
+  // For each key in order. kAbsent: it was inserted with the row address words[i]. kPresent: it
+  // existed, and there[i] is its row. kNoMemory.
   void InsertIfAbsent(const KeyPick& keys, const uint64_t* words, uint64_t* there,
                       KeyState* states);
-  // Points keys to other rows. Needs no memory. REQUIRES: all are there.
+  // Sets the row addresses of existing keys. Needs no memory. REQUIRES: all keys exist.
   void Point(const KeyPick& keys, const uint64_t* words);
-  // kPresent where the key was there, else kAbsent. Needs no memory.
+  // kPresent if the key existed, else kAbsent. Needs no memory.
   void Erase(const KeyPick& keys, KeyState* states);
-  // Keys of cursor.rest and where their rows are, in the cursor's direction, until `out` is full or
+  // Keys of cursor.rest and their row addresses, in the cursor's direction, until `out` is full or
   // the cursor is done.
   void Scan(ScanCursor& cursor, ScanRows& out) { rows_->Scan(cursor, ScanBudget{}, out); }
   void Abandon() { rows_->Abandon(); }
@@ -53,7 +52,7 @@ class KeyIndex {
            KeyState* states);
 
   std::unique_ptr<OrderedPartition> rows_;
-  IndexPartition* one_word_ = nullptr;  // the same
+  IndexPartition* one_word_ = nullptr;  // the same object
   bool two_words_;
 };
 

@@ -1,5 +1,5 @@
-// Where rows that are appended to a segment come from: a client's batch, another segment, or a
-// chunk of a transfer; and which of the rows are meant. Borrowed, plain data.
+// The source of rows that are appended to a segment: a client's batch, another segment, or a chunk
+// of a transfer; and which of the rows are meant. Borrowed, plain data.
 #ifndef ERIS_STORAGE_TABLE_ROW_SOURCE_H_
 #define ERIS_STORAGE_TABLE_ROW_SOURCE_H_
 
@@ -13,17 +13,17 @@
 
 namespace eris::storage {
 
-// Rows that are appended at once. Small enough that the strings of one piece, however long, fit a
-// segment, and that what is kept for each row of it may stand on the stack.
+// Rows that are appended at once. Few enough that the strings of one piece, however long, fit in a
+// segment, and that per-row arrays can be on the stack.
 inline constexpr uint32_t kPieceRows = 256;
 
-// Made by Of. Arrays of it for all columns of a table are not cleared first: rows often come one by
-// one.
+// Made by Of. It has no initializers, so that arrays of it for all columns need not be cleared:
+// rows often come one by one.
 struct ColumnSource {
   const void* values;
   const uint8_t* validity;  // bit i & 7 of byte i >> 3; nullptr: no nulls
   const uint32_t* offsets;
-  const DictionaryView* dictionary;  // of strings: then `values` are u16 codes
+  const DictionaryView* dictionary;  // for strings: if set, `values` are u16 codes
 
   static ColumnSource Of(const ColumnView& column) {
     return {column.values, column.validity, column.offsets, nullptr};
@@ -52,7 +52,7 @@ struct ColumnSource {
             dictionary->offsets[code + 1] - dictionary->offsets[code]};
   }
 
-  // Of strings: fetches what StringAt(row) will read, in two steps.
+  // For strings: fetches in two steps what StringAt(row) will read.
   void PrefetchOffsets(uint32_t row) const {
     if (dictionary == nullptr) base::Prefetch(offsets + row);
   }
@@ -71,7 +71,7 @@ struct RowPick {
 
   uint32_t operator[](uint32_t i) const { return positions == nullptr ? first + i : positions[i]; }
 
-  // Strings of scattered rows are fetched ahead, their offsets still further.
+  // Strings of scattered rows are fetched ahead, their offsets even further ahead.
   static constexpr uint32_t kAhead = 8;
   void PrefetchFrom(const ColumnSource& source, uint32_t i) const {
     if (positions == nullptr) return;
@@ -80,7 +80,7 @@ struct RowPick {
   }
 
   static RowPick Of(const uint32_t* positions, uint32_t count) {
-    // Whole commands mostly carry neighbours: their columns are copied as they are.
+    // A command's rows are mostly adjacent: their columns are copied as they are.
     for (uint32_t i = 1; i < count; ++i) {
       if (positions[i] != positions[0] + i) return {count, 0, positions};
     }

@@ -47,7 +47,7 @@ void RowVersions::Born(const SnapshotView& snapshots, uint32_t row) {
 }
 
 uint64_t RowVersions::BirthOf(uint32_t row) const {
-  // As many marks as snapshots may be held, and every death asks.
+  // There are as many marks as held snapshots, and every death searches them.
   const BirthMark* const begin = marks_.data();
   const BirthMark* const after =
       std::upper_bound(begin, begin + marks_count_, row,
@@ -102,7 +102,7 @@ void RowVersions::MaskBlock(uint64_t snapshot, uint32_t rows, uint32_t block,
     if (record->epoch > snapshot)
       mask[(record->row - base) / 64] |= uint64_t{1} << record->row % 64;
   }
-  // Also records of rows behind the count have set bits.
+  // Rows after the count may have set bits too: clear them.
   std::fill(mask + words, mask + kBlockWords, 0);
   if (count % 64 != 0) mask[words - 1] &= (uint64_t{1} << count % 64) - 1;
 }
@@ -140,7 +140,7 @@ bool RowVersions::FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& p
   }
   looked_block_ = 0;
   looked_at_ = nullptr;
-  DropMarks(snapshots);  // after the records, whose births they tell
+  DropMarks(snapshots);  // after the records, which need the births
   return true;
 }
 

@@ -21,11 +21,12 @@ Segment* Segment::Create(memory::LocalCache& cache, const TableLayout& layout, u
   void* const block = cache.Allocate(bytes);
   if (block == nullptr) return nullptr;
   if (reinterpret_cast<uint64_t>(block) >> (64 - kRowBits) != 0) {
-    // Page tables of five levels give such addresses to those who ask for them; nobody here does.
+    // Linux returns addresses above 48 bits (five-level page tables) only on request, which we
+    // never make.
     cache.Free(block, bytes);
     return nullptr;
   }
-  // relaxed: only that it is another one each time.
+  // relaxed: only uniqueness matters.
   static std::atomic<uint64_t> ids{0};
   const uint64_t id = ids.fetch_add(1, std::memory_order_relaxed) + 1;
   auto* const segment = new (block) Segment(id, number, layout.columns(), layout.clustered());
@@ -58,7 +59,7 @@ PutResult Segment::Put(memory::LocalCache& cache, std::span<const ColumnSource> 
   for (uint32_t i = 0; i < columns_; ++i) {
     ColumnData& column = Columns()[i];
     const PutResult result = column.Put(cache, sources[i], pick, rows_, capacity, growth);
-    // Also of a refused piece: the arrays may stand elsewhere now.
+    // Also for a refused piece: the arrays may have moved.
     Views()[i] = column.view();
     if (result != PutResult::kDone) return result;
   }
@@ -84,7 +85,7 @@ void Segment::TakeBack(uint32_t rows) {
   rows_ = rows;
   versions_.Unborn(rows);
   for (uint32_t i = 0; i < columns_; ++i) {
-    // Also where the piece that was refused has made room for the first null.
+    // Also if a refused piece has made room for the first null.
     Columns()[i].RecountNulls(rows);
     Views()[i].nulls = Columns()[i].view().nulls;
   }

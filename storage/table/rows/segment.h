@@ -1,6 +1,6 @@
-// A column segment: up to kSegmentRows rows in column arrays, and which of them are there at which
-// snapshot. Rows are appended and marked dead, never changed.
-// Lives in one block of the partition's cache, at an address that fits a row's word:
+// A column segment: up to kSegmentRows rows in column arrays, and which of them are visible at
+// which snapshot. Rows are appended and marked dead, never changed.
+// It is one block of the partition's cache, at an address that fits in a row's word:
 //
 //   word:   address of the segment, 48 bits | row, 16 bits
 //   block:  Segment | SegmentColumn x columns | ColumnData x columns
@@ -27,10 +27,10 @@ class Segment {
   static constexpr uint32_t kRowBits = 16;
   static_assert(kSegmentRows == 1u << kRowBits);
 
-  // For `capacity` rows at first. nullptr: no memory, or an address of more than 48 bits.
+  // Initially for `capacity` rows. nullptr: no memory, or an address of more than 48 bits.
   static Segment* Create(memory::LocalCache& cache, const TableLayout& layout, uint64_t number,
                          uint32_t capacity);
-  // Gives all memory back, records to the pool.
+  // Frees all memory; records go back to the pool.
   void Destroy(memory::LocalCache& cache, DeathRecordPool& pool);
 
   static Segment* Of(uint64_t word) {
@@ -39,7 +39,7 @@ class Segment {
   static uint32_t RowOf(uint64_t word) { return word & (kSegmentRows - 1); }
   uint64_t WordOf(uint32_t row) const { return reinterpret_cast<uint64_t>(this) << kRowBits | row; }
 
-  // Of no other segment of the process, ever.
+  // Unique among all segments of the process, for ever.
   uint64_t id() const { return id_; }
   uint64_t number() const { return number_; }
   uint32_t rows() const { return rows_; }
@@ -52,19 +52,20 @@ class Segment {
   RowVersions& versions() { return versions_; }
   const RowVersions& versions() const { return versions_; }
 
-  // Writes the picked rows behind rows(), where they are nobody's until Commit. `sources` has one
+  // Writes the picked rows after rows(), where they are ignored until Commit. `sources` has one
   // element per column. REQUIRES: rows() + pick.count <= kSegmentRows.
   PutResult Put(memory::LocalCache& cache, std::span<const ColumnSource> sources,
                 const RowPick& pick, Growth growth = Growth::kCopy);
 #ifdef ERIS_TABLE_FAULTS
   void ShowAgain(uint32_t column) { Views()[column] = Columns()[column].view(); }
 #endif
-  // Counts the first `count` rows behind rows(). REQUIRES: Put with as many, and ReserveBirth.
+  // Counts the first `count` rows after rows(). REQUIRES: Put of at least that many, and
+  // ReserveBirth.
   void Commit(uint32_t count, const SnapshotView& snapshots);
-  // Takes rows back that Commit has counted, which nobody has seen. Heap tables.
+  // Takes back rows that Commit has counted but no reader has seen. Heap tables.
   void TakeBack(uint32_t rows);
-  // Rows of it may die from now on; those of a heap table do only as others take them over. False:
-  // no memory.
+  // Allows rows to die from now on; rows of a heap table die only when another AEU takes them over.
+  // False: no memory.
   [[nodiscard]] bool MayDie(memory::LocalCache& cache) {
     return versions_.HasBits() || versions_.BeginBits(cache, capacity_);
   }
@@ -83,7 +84,7 @@ class Segment {
   const uint64_t id_;
   const uint64_t number_;
   const uint32_t columns_;
-  const bool dies_;  // rows of clustered tables do; of heap tables from MayDie on
+  const bool dies_;  // true for clustered tables; for heap tables from MayDie on
   uint32_t rows_ = 0;
   uint32_t capacity_ = 0;
   RowVersions versions_;
@@ -94,10 +95,10 @@ class SegmentList {
  public:
   uint32_t size() const { return size_; }
   Segment* operator[](uint32_t i) const { return segments_[i]; }
-  // Index of the first one numbered `number` or above; size(): none.
+  // Index of the first segment with at least this number; size(): none.
   uint32_t LowerBound(uint64_t number) const;
   [[nodiscard]] bool Reserve(memory::LocalCache& cache, uint32_t more);
-  // REQUIRES: reserved; numbered above all others.
+  // REQUIRES: room reserved; a number above all others.
   void Add(Segment* segment) { segments_[size_++] = segment; }
   void RemoveAt(uint32_t i);
   void Free(memory::LocalCache& cache) { segments_.Free(cache); }

@@ -1,6 +1,6 @@
 // A column segment as kernels see it: arrays of a fixed number of rows, and which of the rows count
-// for one snapshot. A view is good until the partition that gave it is changed: a scan asks anew in
-// each slice. Plain data. Paper: ERIS 3.1 (column store), 4.2.2.
+// for one snapshot. A view is valid until its partition changes: a scan gets a new one in each
+// slice. Plain data. Paper: ERIS 3.1 (column store), 4.2.2.
 #ifndef ERIS_STORAGE_TABLE_SEGMENT_VIEW_H_
 #define ERIS_STORAGE_TABLE_SEGMENT_VIEW_H_
 
@@ -11,11 +11,11 @@
 
 namespace eris::storage {
 
-// Rows of a full segment, and of the blocks in which kernels walk it: a block's columns of eight
-// bytes and what is computed from them stay in the core's first caches.
+// Rows of a full segment, and of the blocks in which kernels process it: a block's eight-byte
+// columns and the values computed from them fit in the core's first caches.
 inline constexpr uint32_t kSegmentRows = 1u << 16;
 inline constexpr uint32_t kBlockRows = 1u << 11;
-inline constexpr uint32_t kBlockWords = kBlockRows / 64;  // of a bitmap
+inline constexpr uint32_t kBlockWords = kBlockRows / 64;  // words of a bitmap
 static_assert(kSegmentRows % kBlockRows == 0);
 
 // Distinct strings of one segment's column: code c is bytes[offsets[c] .. offsets[c + 1]).
@@ -25,16 +25,17 @@ struct DictionaryView {
   const char* bytes = nullptr;
 };
 
-// Arrays are aligned to 64 bytes, and may be read (not believed) up to the next multiple of 64.
+// Arrays are aligned to 64 bytes and may be read up to the next multiple of 64; the values beyond
+// the end are undefined.
 struct SegmentColumn {
   ColumnType type = ColumnType::kInt64;
-  // By type, in row order. Of strings: u16 codes where there is a dictionary, else the bytes.
+  // By type, in row order. For strings: u16 codes if there is a dictionary, else the bytes.
   const void* values = nullptr;
   const uint64_t* validity = nullptr;          // bit i of word i / 64: not null. nullptr: no nulls
-  const uint32_t* offsets = nullptr;           // of strings without a dictionary
-  const DictionaryView* dictionary = nullptr;  // of strings, where they are few
-  // Every value that is not null, of every row that the segment has ever had, lies between these:
-  // they only widen. By type: int64 for int32, int64, date and decimal. Strings have none.
+  const uint32_t* offsets = nullptr;           // for strings without a dictionary
+  const DictionaryView* dictionary = nullptr;  // for strings, if few are distinct
+  // Every non-null value of every row that the segment has ever had is between these: they only
+  // widen. By type: int64 for int32, int64, date and decimal. Strings have none.
   struct Bounds {
     union {
       int64_t i64;
@@ -42,22 +43,21 @@ struct SegmentColumn {
       double f64;
     } min, max;
   };
-  const Bounds* bounds = nullptr;  // nullptr: not known, or a NaN is among them
-  // How many of the rows that the segment has ever had (SegmentView::ever) are null.
+  const Bounds* bounds = nullptr;  // nullptr: unknown, or there is a NaN
+  // Null rows among all that the segment has ever had (SegmentView::ever).
   uint32_t nulls = 0;
 };
 
 struct SegmentView {
-  uint32_t rows = 0;                         // those to look at: [0, rows)
+  uint32_t rows = 0;                         // rows to process: [0, rows)
   std::span<const SegmentColumn> columns{};  // as in the table's schema
-  // Bit i of word i / 64: row i counts. nullptr: all of them. Bits from `rows` on are 0. Of blocks
-  // that have been made (SegmentMask::Make).
+  // Bit i of word i / 64: row i counts. nullptr: all of them. Bits from `rows` on are 0. Valid for
+  // blocks that have been made (SegmentMask::Make).
   const uint64_t* kept = nullptr;
-  // Rows that the segment has ever had, those that have died or came later among them. 0: nulls
-  // have not been counted.
+  // Rows that the segment has ever had, including dead and newer ones. 0: nulls have not been
+  // counted.
   uint32_t ever = 0;
-  // Of which segment: what has been found out about its values holds for a later view of it, too.
-  // 0: not known.
+  // The segment: facts found about its values also hold for a later view of it. 0: unknown.
   uint64_t id = 0;
 };
 

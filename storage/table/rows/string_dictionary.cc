@@ -28,7 +28,8 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
 }  // namespace
 
 uint64_t StringDictionary::Hash(absl::string_view text) {
-  // The last word may overlap the one before; the length tells apart what would look alike.
+  // The last word may overlap the previous one; the length distinguishes strings that would look
+  // alike.
   uint64_t hash = text.size() + 0x2545f4914f6cdd1d;
   const char* at = text.data();
   const size_t size = text.size();

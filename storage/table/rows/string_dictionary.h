@@ -1,7 +1,7 @@
 // The distinct strings of one segment's column, while they are few: string -> code by a hash table,
-// code -> string by offsets, as kernels read them. Codes are given in order of appearance and never
-// taken back; one that no row uses harms nobody. Used by the thread of the AEU that owns the
-// partition. Paper: ERIS 3.1 (column store).
+// code -> string by offsets, as kernels read them. Codes are assigned in order of appearance and
+// never removed; an unused code is harmless. Used by the thread of the AEU that owns the partition.
+// Paper: ERIS 3.1 (column store).
 #ifndef ERIS_STORAGE_TABLE_STRING_DICTIONARY_H_
 #define ERIS_STORAGE_TABLE_STRING_DICTIONARY_H_
 
@@ -14,17 +14,17 @@
 
 namespace eris::storage {
 
-// More than this, and a segment's column keeps the strings themselves. Slots of two bytes for twice
-// as many stay in the core's first cache while rows are loaded.
+// With more strings than this, a segment's column stores the strings themselves. Two-byte slots for
+// twice as many stay in the core's first cache while rows are loaded.
 inline constexpr uint32_t kDictionaryStringsMax = 4096;
 inline constexpr uint32_t kDictionaryBytesMax = 1u << 20;
-// Beyond so many, strings that are more than half of the rows are not worth one. Fewer tell
-// nothing.
+// Above this number a dictionary is not worthwhile if the strings are more than half of the rows.
+// Fewer strings are not enough to judge.
 inline constexpr uint32_t kDictionaryUnjudged = 1024;
 
 class StringDictionary {
  public:
-  // The string's code, which is new if it was not there; kNoCode: no memory, nothing has changed.
+  // The string's code, a new one if it was absent; kNoCode: no memory, nothing has changed.
   static constexpr uint32_t kNoCode = ~uint32_t{0};
   uint32_t CodeOf(memory::LocalCache& cache, absl::string_view text);
 
@@ -44,7 +44,7 @@ class StringDictionary {
   DictionaryView view_;
   CacheArray<uint32_t> offsets_;  // size + 1
   CacheArray<char> bytes_;
-  CacheArray<uint16_t> slots_;  // code + 1, or 0; a power of two of them, at most half of it used
+  CacheArray<uint16_t> slots_;  // code + 1, or 0; the size is a power of two, at most half used
 };
 
 }  // namespace eris::storage

@@ -1,4 +1,4 @@
-// From the key columns of rows to the two words that they are found by. Pure functions; any thread.
+// Packs the key columns of rows into the two words that identify them. Pure functions; any thread.
 #ifndef ERIS_STORAGE_TABLE_TABLE_KEYS_H_
 #define ERIS_STORAGE_TABLE_TABLE_KEYS_H_
 
@@ -10,7 +10,7 @@
 
 namespace eris::storage {
 
-// The key of one row, as TableLayout::PackKeys packs it. `columns` are all of the table's.
+// The key of one row, as TableLayout::PackKeys packs it. `columns` has all columns of the table.
 Key KeyOfRow(const TableLayout& layout, const ColumnSource* columns, uint32_t row);
 
 }  // namespace eris::storage

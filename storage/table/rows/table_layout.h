@@ -1,5 +1,6 @@
-// An object's schema as the engine uses it: checked, and of tables with the way from key columns to
-// the two words that rows are found and routed by. Immutable; shared by the engine and all AEUs.
+// An object's schema as the engine uses it: checked, and for tables with the mapping from key
+// columns to the two words by which rows are found and routed. Immutable; shared by the engine and
+// all AEUs.
 #ifndef ERIS_STORAGE_TABLE_TABLE_LAYOUT_H_
 #define ERIS_STORAGE_TABLE_TABLE_LAYOUT_H_
 
@@ -17,9 +18,9 @@ namespace eris::storage {
 
 class TableLayout {
  public:
-  // Checks what holds for objects of all kinds. Errors: InvalidArgument (no or too many columns,
-  // names, types, scales, a key too wide, of strings, or nullable), naming the column and the
-  // limit.
+  // Checks the rules that hold for all kinds of objects. Errors: InvalidArgument (no or too many
+  // columns, names, types, scales, a key too wide, of strings, or nullable), with the column and
+  // the limit.
   static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const Schema& schema);
 
   const Schema& schema() const { return schema_; }
@@ -29,22 +30,21 @@ class TableLayout {
   // The column of that name.
   std::optional<uint32_t> Find(absl::string_view name) const;
 
-  // Of a clustered table: whether keys take more than eight bytes, so that rows are found by two
-  // words. Those of one word have tail 0.
+  // For a clustered table: whether keys take more than eight bytes, so that rows are found by two
+  // words. One-word keys have tail 0.
   bool two_words() const { return key_bytes_ > 8; }
   uint32_t key_bytes() const { return key_bytes_; }
-  // The key columns' values, order-preserving and most significant first, one column behind the
-  // other, in two words. `batch` has as many columns as the key (in the key's order) if
-  // `keys_only`, else those of the table. heads and (where two_words()) tails have batch.rows
-  // elements.
+  // Packs the key columns' values in two words: order-preserving and most significant first, one
+  // column after the other. `batch` has the key's columns (in the key's order) if `keys_only`, else
+  // those of the table. heads and (if two_words()) tails have batch.rows elements.
   void PackKeys(const RowBatch& batch, bool keys_only, uint64_t* heads, uint64_t* tails) const;
 
-  // Whether `batch` fits: number of columns, buffers that are there, offsets that do not descend,
-  // strings within the limit, no null where none may be, no NaN in a key. `keys_only` as above.
-  // Errors: InvalidArgument, naming column, row and limit.
+  // Whether `batch` is valid: number of columns, buffers present, offsets that do not descend,
+  // strings within the limit, nulls only where allowed, no NaN in a key. `keys_only` as above.
+  // Errors: InvalidArgument, with column, row and limit.
   absl::Status Check(const RowBatch& batch, bool keys_only,
                      uint32_t string_bytes_max = kTableStringBytesMax) const;
-  // The same for one column, but for NaN.
+  // The same for one column, without the NaN check.
   static absl::Status CheckColumn(const ColumnSchema& column, const ColumnView& view, uint64_t rows,
                                   uint32_t string_bytes_max);
 

@@ -1,6 +1,6 @@
-// A stand-in for the engine's memory::LocalCache, for tree_trace alone: storage's sources are built
-// against it, so that the recorder sees each block that the real PrefixTree takes and gives back.
-// Single-threaded.
+// A replacement for the engine's memory::LocalCache, only for tree_trace: storage's sources are
+// built against it, so that the recorder sees each block that the real PrefixTree allocates and
+// frees. Single-threaded.
 #ifndef ERIS_BENCH_MEMORY_LOGGING_MEMORY_LOCAL_CACHE_H_
 #define ERIS_BENCH_MEMORY_LOGGING_MEMORY_LOCAL_CACHE_H_
 
@@ -18,7 +18,7 @@ class LocalCache {
   [[nodiscard]] virtual void* Allocate(size_t bytes) = 0;
   virtual void Free(void* block, size_t bytes) = 0;
 
-  // Nothing is moved: a trace is of what the tree itself takes and gives back.
+  // Nothing is moved: a trace records only what the tree itself allocates and frees.
   bool Scattered(size_t) const { return false; }
   void* AllocateToMove(const void*, size_t) { return nullptr; }
   void FreeMoved(void*, size_t) {}
