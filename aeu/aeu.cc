@@ -29,7 +29,7 @@ routing::PortOptions OfAeu(routing::PortOptions options) {
   return options;
 }
 
-// What does not pass the look-up's filter counts as absent. Before any of its keys is forwarded:
+// A key that does not pass the lookup's filter counts as absent. Before any of its keys is forwarded:
 // until then nobody else writes into its states, and a key that is forwarded after gets its own.
 void ApplyQuery(const CommandHeader* command) {
   ERIS_DCHECK(command->type == CommandType::kLookup);
@@ -79,7 +79,7 @@ bool Aeu::Step(const StepBudget& budget) {
   // Before the answers: whoever has one may begin a snapshot, which is not to pay for older rows.
   if (version_bytes_ > 0 || !snapshots_.active.empty()) EnforceSnapshotLimits(begin_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it. And
-  // before the slice of the scans: a look-up waits for the one that was under way, not for two.
+  // before the slice of the scans: a lookup waits for the one that was under way, not for two.
   acknowledgements_.Send();
   if (runners_.running() > 0) {
     // From the turn's begin on, since a command waits for the whole turn; but a part in any case.

@@ -137,12 +137,12 @@ void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, i
     ratios.push_back(with / without);
     recording.push_back(Record(batches, sample));
   }
-  const double look_up = MedianOf(plain);
+  const double lookup = MedianOf(plain);
   std::printf(
       "%4u keys a command: lookup %6.2f ns a key, with the monitor %6.3f times that; "
       "recording alone %5.3f ns a key, %5.2f %%\n",
-      part_keys, look_up, MedianOf(ratios), MedianOf(recording),
-      100 * MedianOf(recording) / look_up);
+      part_keys, lookup, MedianOf(ratios), MedianOf(recording),
+      100 * MedianOf(recording) / lookup);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ def shifting(report, load, top, title):
     seconds = len(one["mkeys_s"]) / 10
     highest = 1.1 * max(max(run["mkeys_s"]) for run in runs.values())
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100) if highest / step <= 6)
-    y, out = axis(top, 0, highest, [step * i for i in range(int(highest / step) + 1)], "M look-ups/s")
+    y, out = axis(top, 0, highest, [step * i for i in range(int(highest / step) + 1)], "M lookups/s")
     x = lambda second: LEFT + (WIDTH - RIGHT - LEFT) * second / seconds  # noqa: E731
     out.append(text(LEFT, top - 18, title, more='font-weight="bold"'))
     for number, name in enumerate(one["phases"]):
@@ -100,7 +100,7 @@ def picture(parts, subtitle):
         top += PANEL + 62
     head = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top - 20}" font-family="sans-serif" font-size="12" fill="#222">',
             f'<rect width="{WIDTH}" height="{top - 20}" fill="#fff"/>',
-            text(WIDTH / 2, 22, "Look-ups while the load changes", "middle", 'font-size="14"'),
+            text(WIDTH / 2, 22, "Lookups while the load changes", "middle", 'font-size="14"'),
             text(WIDTH / 2, 40, subtitle, "middle", 'fill="#666" font-size="11"')]
     return "\n".join(head + panels + ["</svg>", ""])
 

@@ -44,7 +44,7 @@ def by_batch(report, cell):
         zipf = line_of(report, cell, side, lambda batch: f"lookup {batch} zipf") if side == "eris" else []
         if zipf:
             lines.append({"name": "ERIS, Zipf", "colour": "#e6a097", "points": [zipf[0]]})
-    return LinePanel(f"Look-ups by batch size, M/s: {cell.replace('-', ' million, ')}", lines,
+    return LinePanel(f"Lookups by batch size, M/s: {cell.replace('-', ' million, ')}", lines,
                      "keys in a batch; dashed: without batches, or one size only") if any(len(one["points"]) > 1 for one in lines) else None
 
 
@@ -81,7 +81,7 @@ def sizes(report, keys):
         if len(points) > 1:
             lines.append({"name": "random loads" if side == "limits" else side.replace("eris", "ERIS"),
                           "colour": COLOURS[side], "points": points})
-    return LinePanel(f"Look-ups by size, M/s: {keys} keys", lines,
+    return LinePanel(f"Lookups by size, M/s: {keys} keys", lines,
                      f"million keys; ERIS in batches of {report['batch']}") if lines else None
 
 
@@ -112,15 +112,15 @@ def main():
     both = "below, pale: dense keys"
     found = [
         by_batch(report, cell), sizes(report, cell.split("-")[1]),
-        bars(report, cell, "Look-ups, M/s", lambda side: f"lookup {batch(side)} uniform", "mkeys_s", ".1f",
+        bars(report, cell, "Lookups, M/s", lambda side: f"lookup {batch(side)} uniform", "mkeys_s", ".1f",
              f"ERIS in batches of {report['batch']}; {both}"),
-        bars(report, cell, "Single look-ups, M/s", lambda side: "lookup 1 uniform", "mkeys_s", ".1f", both),
+        bars(report, cell, "Single lookups, M/s", lambda side: "lookup 1 uniform", "mkeys_s", ".1f", both),
         bars(report, cell, "Inserts from empty, M/s", lambda side: "fill", "mkeys_s", ".1f", f"in random order; {both}"),
         bars(report, cell, "Upserts of existing keys, M/s", lambda side: "replace", "mkeys_s", ".1f", both),
         bars(report, cell, "Scans of 100 rows, 1000/s", lambda side: "scan", "kscans_s", ".0f", both),
         bars(report, cell, "Scan of everything, GB/s", lambda side: "scan_all", "gb_s", ".1f", both),
         bars(report, cell, "Mixed, M operations/s", lambda side: "mixed", "mops_s", ".1f",
-             f"half look-ups, a quarter erases, a quarter inserts; {both}"),
+             f"half lookups, a quarter erases, a quarter inserts; {both}"),
         memory_bars(report, cell)]
     found = [panel for panel in found if panel]
     if not found:

@@ -286,7 +286,7 @@ def table_of(report, cell):
         out.append(f"limits: random loads, 16 in flight {show(loads, '.1f', 1)} M/s; sequential read {show(reads, '.2f', 1)} GB/s")
     out += [f"LEFT OUT: {words}" for words in report["cells"][cell]["left_out"]]
     if loads:
-        out.append("look-ups, M/s             uniform   of the loads  over btree |                   Zipf | page size: huge")
+        out.append("lookups, M/s             uniform   of the loads  over btree |                   Zipf | page size: huge")
     for side in sides:
         for batch in BATCHES:
             name = f"lookup {batch} uniform"
@@ -302,7 +302,7 @@ def table_of(report, cell):
             ("", "erase", "erase", "erase_mkeys_s"), ("", "insert erased", "erase", "insert_mkeys_s"),
             ("", "mixed", "mixed", "mops_s"), ("", "mixed, Zipf", "mixed zipf", "mops_s"),
             ("scans", "100 rows, k/s", "scan", "kscans_s"), ("", "all, GB/s", "scan_all", "gb_s"),
-            ("bulk", "load, M/s", "bulk load", "mkeys_s"), ("", "look-up, M/s", "bulk lookup", "mkeys_s"),
+            ("bulk", "load, M/s", "bulk load", "mkeys_s"), ("", "lookup, M/s", "bulk lookup", "mkeys_s"),
             ("", "all, GB/s", "bulk scan_all", "gb_s"), ("2 cores", "both, M/s", "two", "two_mkeys_s")]
     measured = [side for side in sides if side != "eris_tree"]
     out.append(" " * 27 + "".join(f"{side:>27}" for side in measured))

@@ -2,9 +2,9 @@
 """Draws raw_routing's JSON as the paper's Figure 5: routing throughput against outgoing buffer size.
 
     bench/routing/plot.py raw_routing.json figure.svg [--aeus 2] [--mode plain|mixed] [--unit commands|bytes]
-                          [--methods port,queue_512,...] [--look-ups routed_keys.json] [--by batch|aeus]
+                          [--methods port,queue_512,...] [--lookups routed_keys.json] [--by batch|aeus]
 
---look-ups adds routed_keys' throughput by --outgoing, which includes lookups; --by aeus draws the best buffer size
+--lookups adds routed_keys' throughput by --outgoing, which includes lookups; --by aeus draws the best buffer size
 against the number of AEUs. Log-log, a line for each method, a bar from the slowest round to the fastest. Standard
 library only.
 """
@@ -21,7 +21,7 @@ LEFT, RIGHT, TOP, BOTTOM = 72, 220, 46, 60  # margins; the right one has the leg
 # Ours thick and first; colours that differ in brightness too.
 STYLES = {
     "port": ("#c0392b", 3, "", "ERIS: Port::Send"),
-    "look_ups": ("#e67e22", 3, "", "the same, look-ups of 1 M keys behind"),
+    "lookups": ("#e67e22", 3, "", "the same, lookups of 1 M keys behind"),
     "port_single": ("#e59866", 2, "", "ERIS: a header for each command"),
     "queue": ("#2471a3", 1.5, "", "moodycamel, blocks of 32"),
     "queue_512": ("#5dade2", 1.5, "", "moodycamel, blocks of 512"),
@@ -36,7 +36,7 @@ STYLES = {
 }
 
 
-def points_by_method(report, look_ups, arguments):
+def points_by_method(report, lookups, arguments):
     """method -> [(x, median, slowest, fastest)]"""
     lines = {}
     for point in report["points"]:
@@ -51,14 +51,14 @@ def points_by_method(report, look_ups, arguments):
             for one in line:
                 best[one[0]] = max(one, best.get(one[0], one), key=lambda point: point[1])
             lines[method] = list(best.values())
-    for point in look_ups["points"] if look_ups else []:
+    for point in lookups["points"] if lookups else []:
         rate = point["keys_s"] / 1e6
-        lines.setdefault("look_ups", []).append((point["outgoing"], rate, rate, rate))
+        lines.setdefault("lookups", []).append((point["outgoing"], rate, rate, rate))
     return lines
 
 
-def draw(report, look_ups, arguments):
-    lines = points_by_method(report, look_ups, arguments)
+def draw(report, lookups, arguments):
+    lines = points_by_method(report, lookups, arguments)
     if not lines:
         sys.exit("plot.py: no such points")
     unknown = set(lines) - set(STYLES)
@@ -115,18 +115,18 @@ def main():
     parser.add_argument("--aeus", type=int, default=2)
     parser.add_argument("--mode", choices=("plain", "mixed"), default="plain")
     parser.add_argument("--methods", type=lambda names: names.split(","))
-    parser.add_argument("--look-ups")
+    parser.add_argument("--lookups")
     parser.add_argument("--by", choices=("batch", "aeus"), default="batch")
     parser.add_argument("--unit", choices=("commands", "bytes"), default="commands")
     arguments = parser.parse_args()
     with open(arguments.json, encoding="utf-8") as file:
         report = json.load(file)
-    look_ups = None
-    if arguments.look_ups:
-        with open(arguments.look_ups, encoding="utf-8") as file:
-            look_ups = json.load(file)
+    lookups = None
+    if arguments.lookups:
+        with open(arguments.lookups, encoding="utf-8") as file:
+            lookups = json.load(file)
     with open(arguments.svg, "w", encoding="utf-8") as file:
-        file.write(draw(report, look_ups, arguments))
+        file.write(draw(report, lookups, arguments))
 
 
 if __name__ == "__main__":

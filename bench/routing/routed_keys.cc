@@ -30,7 +30,7 @@
 
 #include "bench/report.h"
 #include "bench/routing/flags.h"
-#include "bench/routing/look_up_lab.h"
+#include "bench/routing/lookup_lab.h"
 #include "bench/routing/machine.h"
 
 namespace eris::bench {
@@ -106,7 +106,7 @@ class Bench {
                       .states_out = states.data() + i * job.batch};
         }
         lab_.bare(self).Execute({storage::Operation::kLookup, parts});
-        if (values[0] != ValueOf(parts[0].keys[0])) Die("a bare look-up is wrong");
+        if (values[0] != ValueOf(parts[0].keys[0])) Die("a bare lookup is wrong");
         done.keys += turn_keys;
       } while (NowNs() < until_ns);
     });
@@ -196,7 +196,7 @@ class Bench {
         const storage::KeyState state = reply.states[i];
         if (state == storage::KeyState::kRefused && done.refused > 0) continue;
         if (state != storage::KeyState::kPresent || reply.values[i] != ValueOf(reply.keys[i])) {
-          Die("a routed look-up is wrong");
+          Die("a routed lookup is wrong");
         }
       }
     }

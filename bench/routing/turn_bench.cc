@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "bench/must.h"
-#include "bench/routing/look_up_lab.h"
+#include "bench/routing/lookup_lab.h"
 #include "bench/routing/machine.h"
 #include "bench/stepping.h"
 #include "engine/engine_impl.h"
@@ -96,7 +96,7 @@ void BM_Turn(benchmark::State& state) {
     port.Flush();
     machine.addressed().Step({});
     if (reply.left.load(std::memory_order_acquire) != 0 || reply.values[0] != ValueOf(key)) {
-      Die("a look-up is wrong");
+      Die("a lookup is wrong");
     }
   }
 }

@@ -26,7 +26,7 @@
 #include "base/memory_ops.h"
 #include "bench/report.h"
 #include "bench/routing/flags.h"
-#include "bench/routing/look_up_lab.h"
+#include "bench/routing/lookup_lab.h"
 #include "bench/routing/machine.h"
 
 namespace eris::bench {
@@ -179,7 +179,7 @@ class Bench {
     for (uint32_t i = 0; i < count; ++i) {
       if (reply.states[i] != storage::KeyState::kPresent ||
           reply.values[i] != ValueOf(reply.keys[i])) {
-        Die("a look-up is wrong");
+        Die("a lookup is wrong");
       }
     }
   }

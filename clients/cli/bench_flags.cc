@@ -281,7 +281,7 @@ absl::Status BenchFlags::CheckKeys(const Flags& verb, const load::Plan& of) cons
   }
   if (of.missing_percent > 0 && of.workload.PercentOf(Operation::kLookup) == 0) {
     status.Update(absl::InvalidArgumentError(
-        absl::StrCat("--missing-percent goes with look-ups; ", workload, " has none")));
+        absl::StrCat("--missing-percent goes with lookups; ", workload, " has none")));
   }
   if (of.keys < of.generators && !of.load) {
     status.Update(absl::InvalidArgumentError(absl::StrCat(

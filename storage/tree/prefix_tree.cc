@@ -19,7 +19,7 @@ namespace {
 // Keys of a last-level TreeNode from which on a page takes less than its runs. Far above the number
 // at which a page becomes a run again (prefix_tree_erase.cc).
 constexpr uint64_t kPageKeysMin = 96;
-// Of a run, in M look-ups/s at 16 M sparse keys: none 9.5, 4 9.6, 6 9.4, 8 10.8, 10 11.5, 12 9.2.
+// For a run, in M lookups/s at 16 M sparse keys: none 9.5, 4 9.6, 6 9.4, 8 10.8, 10 11.5, 12 9.2.
 constexpr unsigned kLookupLines = 10;
 
 // How many of the 64 bytes are below `limit` (up to 256).

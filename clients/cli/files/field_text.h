@@ -21,7 +21,7 @@
 
 namespace eris::cli {
 
-// Of a numeric field; a longer one is none.
+// The most bytes of a numeric field. A longer field is no number.
 inline constexpr size_t kNumberBytesMax = 400;
 
 namespace internal {
@@ -142,7 +142,7 @@ inline bool ParseField(absl::string_view text, int64_t& number) {
   }
   return internal::ParseWhole(text, number);
 }
-// Of fewer bytes.
+// Parses a number of 1, 2 or 4 bytes as a wide one, and checks its range.
 template <std::integral Integer>
 bool ParseField(absl::string_view text, Integer& number) {
   std::conditional_t<std::is_signed_v<Integer>, int64_t, uint64_t> wide = 0;

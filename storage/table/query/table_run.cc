@@ -189,10 +189,10 @@ class TableRun::Body {
   RangePass range_pass_;
   BlockAggregator aggregator_;
   GroupResults results_;
-  // Of the segment begun.
+  // State of the segment that BeginSegment has chosen.
   bool by_range_pass_ = false;
   bool sums_all_ = false;  // every row counts
-  // Of the runs that ride one pass.
+  // This run's place among the runs that share one pass, and how many these are.
   uint32_t ride_index_ = 0;
   uint32_t ride_of_ = 1;
   uint16_t picks_[kBlockRows];
