@@ -4,7 +4,6 @@
 // reference alone. Runs have two rounds of their own, for the tags and for the pairs.
 #include <bit>
 #include <cstdint>
-#include <span>
 
 #include "base/check.h"
 #include "base/prefetch.h"
@@ -28,32 +27,40 @@ void PrefetchStep(TreeRef ref, uint64_t key) {
                      : ref.block());
 }
 
-// The runs' first round: which pairs of each may have the key, by their tags.
-[[gnu::always_inline]] inline void FindCandidates(std::span<const uint8_t> at_run,
-                                                  const TreeRef* refs, const uint64_t* keys,
-                                                  uint64_t* candidates,
-                                                  PrefixTree::Purpose purpose) {
-  for (const uint8_t i : at_run) {
-    TreeRun* run = refs[i].run();
-    candidates[i] = run->Candidates(keys[i]);
-    const Pair* const pairs = run->pairs();
-    for (uint64_t rest = candidates[i]; rest != 0; rest &= rest - 1) {
-      base::Prefetch(pairs + std::countr_zero(rest));
-    }
-    if (purpose == PrefixTree::Purpose::kInsert && candidates[i] == 0) {
-      if (run->count == run->capacity()) {
-        PrefetchLines(refs[i]);  // it will be copied
-      } else {
-        __builtin_prefetch(pairs + run->count, 1, 3);
-      }
-    }
+// What the search among the candidates will read or, without any, what an insert will touch.
+[[gnu::always_inline]] inline void PrefetchPairs(TreeRef ref, uint64_t candidates,
+                                                 PrefixTree::Purpose purpose) {
+  TreeRun* const run = ref.run();
+  const Pair* const pairs = run->pairs();
+  for (uint64_t rest = candidates; rest != 0; rest &= rest - 1) {
+    base::Prefetch(pairs + std::countr_zero(rest));
+  }
+  if (purpose != PrefixTree::Purpose::kInsert || candidates != 0) return;
+  if (run->count == run->capacity()) {
+    PrefetchLines(ref);  // it will be copied
+  } else {
+    __builtin_prefetch(pairs + run->count, 1, 3);
   }
 }
 
-[[gnu::always_inline]] inline uint64_t* FindInPage(TreeRef page, uint64_t key) {
-  const unsigned byte = page.Byte(key);
-  const bool found = page.PrefixMatches(key) && internal::TestBit(page.page()->bitmap, byte);
-  return found ? &page.page()->slots[byte] : nullptr;
+// The last round: where the values are.
+[[gnu::always_inline]] inline void TakeFound(const TreeRef* refs, const uint64_t* keys,
+                                             const uint64_t* candidates, const uint8_t* at_page,
+                                             uint32_t page_count, const uint8_t* at_run,
+                                             uint32_t run_count, uint64_t** values) {
+  for (uint32_t j = 0; j < page_count; ++j) {
+    const uint8_t i = at_page[j];
+    const TreeRef ref = refs[i];
+    const unsigned byte = ref.Byte(keys[i]);
+    if (ref.PrefixMatches(keys[i]) && internal::TestBit(ref.page()->bitmap, byte)) {
+      values[i] = &ref.page()->slots[byte];
+    }
+  }
+  for (uint32_t j = 0; j < run_count; ++j) {
+    const uint8_t i = at_run[j];
+    Pair* pair = refs[i].run()->FindAmong(candidates[i], keys[i]);
+    if (pair != nullptr) values[i] = &pair->value;
+  }
 }
 
 // root_of(i) is where the search for keys[i] begins.
@@ -109,12 +116,12 @@ template <class RootOf>
       arrive(i, TreeRef(*slots[i]));
     }
   }
-  FindCandidates({at_run, run_count}, refs, keys, candidates, purpose);
-  for (const uint8_t i : std::span(at_page, page_count)) values[i] = FindInPage(refs[i], keys[i]);
-  for (const uint8_t i : std::span(at_run, run_count)) {
-    Pair* pair = refs[i].run()->FindAmong(candidates[i], keys[i]);
-    if (pair != nullptr) values[i] = &pair->value;
+  for (uint32_t j = 0; j < run_count; ++j) {
+    const uint8_t i = at_run[j];
+    candidates[i] = refs[i].run()->Candidates(keys[i]);
+    PrefetchPairs(refs[i], candidates[i], purpose);
   }
+  TakeFound(refs, keys, candidates, at_page, page_count, at_run, run_count, values);
 }
 
 }  // namespace
