@@ -238,10 +238,9 @@ def test_slow_copies_can_be_interrupted(programs):
         check_rows(server, "o", rows)
         server.eris("balancer", "resume")
 
-        late = server.eris("balancer", "move", "o", "--from", "1000", "--aeu", "0", "--kind", "copy",
-                           "--timeout", "0.5", code=UNAVAILABLE)
-        harness.check("not done within --timeout 0.5: what has moved by then stays, `eris balancer history o`"
-                      in late.stderr, late.stderr)
+        server.refused("balancer", "move", "o", "--from", "1000", "--aeu", "0", "--kind", "copy", "--timeout", "0.5",
+                       said="not done within --timeout 0.5: what has moved by then stays, `eris balancer history o`",
+                       code=UNAVAILABLE)
         harness.wait_until(lambda: not status(server)["running"], "the move to end")
         reason = newest(server)["reason"]
         harness.check("the caller gave up" in reason, f"reason {reason!r} at a deadline")
@@ -286,8 +285,7 @@ def test_options_change_one_by_one(programs):
                 (["--algorithm", "fair"], "fair"),
                 (["--enabled", "perhaps"], "perhaps"),
                 (["--threshold", "0.2", "--window", "0"], "window is 0")):
-            refused = server.eris("balancer", "set", *arguments, code=INVALID)
-            harness.check(said in refused.stderr, f"{arguments}: {refused.stderr}")
+            server.refused("balancer", "set", *arguments, said=said)
         harness.check_equal(status(server)["options"], options, "after refusals")
     refused = subprocess.run([programs.eris, "serve", "--balancer-period-ms", "1"],
                              capture_output=True, text=True, timeout=60)
@@ -324,8 +322,7 @@ def test_wrong_moves_are_refused_and_change_nothing(programs):
                 (["history", "--limit", "0"], INVALID, "limit"),
                 (["frobnicate"], INVALID, ""),
                 ([], INVALID, "")):
-            refused = server.eris("balancer", *arguments, code=code)
-            harness.check(said in refused.stderr, f"{arguments}: {refused.stderr}")
+            server.refused("balancer", *arguments, said=said, code=code)
         harness.check_equal(owners(server, "o"), before, "owners")
         harness.check_equal(server.eris_json("balancer", "history"), [], "history")
     server.eris("balancer", "status", "--timeout", "0.2", code=UNAVAILABLE)
@@ -338,9 +335,8 @@ def test_links_stay_inside_a_numa_node(programs):
         load(server, "o", rows, "--expect", "0:400000000")
         nodes = [aeu["numa_node"] for aeu in server.stats()["aeus"]]
         far = next(aeu for aeu in range(AEUS) if nodes[aeu] != nodes[0])
-        refused = server.eris("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu",
-                              str(far), "--kind", "link", code=REFUSED)
-        harness.check("NumaNode" in refused.stderr, refused.stderr)
+        server.refused("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far), "--kind", "link",
+                       said="NumaNode", code=REFUSED)
         server.eris("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far))
         harness.check_equal(newest(server)["kind"], "copy", "kind between NumaNodes")
         check_rows(server, "o", rows)

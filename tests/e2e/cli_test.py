@@ -81,15 +81,11 @@ def test_hash_objects(programs):
         harness.check_equal(server.eris_json("get", "h", "5")[0]["value"], "51", "counter")
         harness.check_equal(server.eris_json("erase", "h", "1", "999"), {"keys": "2", "erased": "1"},
                             "erase")
-        refused = server.eris("create", "x", "--kind", "hash", "--value-type", "string", code=INVALID)
-        harness.check("hash" in refused.stderr and "string" in refused.stderr, refused.stderr)
-        for refused in (server.eris("scan", "h", code=REFUSED),
-                        server.eris("scan", "h", "--reverse", code=REFUSED),
-                        server.eris("aggregate", "h", code=REFUSED),
-                        server.eris("count", "h", code=REFUSED),
-                        server.eris("export", "h", os.path.join(directory, "out.csv"), code=REFUSED)):
-            harness.check('"h" is a hash, which has no key order' in refused.stderr, refused.stderr)
-        harness.check("eris list h shows" in server.eris("count", "h", code=REFUSED).stderr, "what counts")
+        server.refused("create", "x", "--kind", "hash", "--value-type", "string", said=("hash", "string"))
+        for arguments in (["scan", "h"], ["scan", "h", "--reverse"], ["aggregate", "h"], ["count", "h"],
+                          ["export", "h", os.path.join(directory, "out.csv")]):
+            server.refused(*arguments, said='"h" is a hash, which has no key order', code=REFUSED)
+        server.refused("count", "h", said="eris list h shows", code=REFUSED)
         path = os.path.join(directory, "rows.csv")
         with open(path, "w") as file:
             file.writelines(f"{key},{key + 1}\n" for key in range(50_000))
@@ -151,8 +147,7 @@ def test_scans_and_aggregates(programs):
                 (["scan", "o", "--to", "x"], "--to: 'x' is no number"),
                 (["count", "o", "--from", "5", "--to", "4"], "inverted range: --to 4 is below --from 5"),
                 (["aggregate", "o", "--max-value", "1e3"], "--max-value: '1e3' is no number")):
-            refused = server.eris(*arguments, code=INVALID)
-            harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
+            server.refused(*arguments, said=said)
         server.eris("aggregate", "nosuch", code=NOT_FOUND)
         server.eris("count", "nosuch", code=NOT_FOUND)
 
@@ -210,15 +205,12 @@ def test_conditional_writes_refuse_bad_input(programs):
                 (["add", "o", "1=-9223372036854775809"], "from -9223372036854775808"),
                 (["add", "o", "1=18446744073709551616"], "18446744073709551615"),
                 (["add", "o"], "pairs is required")):
-            refused = server.eris(*arguments, code=INVALID)
-            harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
+            server.refused(*arguments, said=said)
         server.eris("add", "nosuch", "1=1", code=NOT_FOUND)
         harness.check_equal(server.eris_json("list")[0]["rows"], "0", "rows")
         # What came before a bad line has been counted, and the text says how much.
         bad = "".join("5 1\n" for _ in range(65536)) + "5 x\n"
-        refused = server.eris("add", "o", "-", input=bad, code=INVALID)
-        harness.check("line 65537 of the input, '5 x'" in refused.stderr, refused.stderr)
-        harness.check("after 65536 keys" in refused.stderr, refused.stderr)
+        server.refused("add", "o", "-", input=bad, said=("line 65537 of the input, '5 x'", "after 65536 keys"))
         harness.check_equal(server.eris_json("get", "o", "5")[0]["value"], "65536", "counter")
         for verb, line in (("put", "7"), ("get", "seven"), ("erase", "1/2")):
             refused = server.eris(verb, "o", "-", input=f"5 1\n\n{line}\n" if verb == "put" else f"5\n\n{line}\n", code=INVALID)
@@ -295,13 +287,10 @@ def test_import_aborts_at_the_first_bad_line_or_skips_them(programs):
         with open(path, "w") as file:
             file.write(BAD_CSV)
         flags = [path, "--delimiter", ";", "--key", "id", "--value", "group"]
-        aborted = server.eris("import", "a", *flags, code=INVALID)
-        for part in ("line 3", "column 3 (group) is 'x'", "after 1 rows were loaded",
-                     "a, which this import had created, was dropped again"):
-            harness.check(part in aborted.stderr, f"'{part}' is not in: {aborted.stderr}")
+        server.refused("import", "a", *flags,
+                       said=("line 3", "column 3 (group) is 'x'", "after 1 rows were loaded", "a, which this import had created, was dropped again"))
         harness.check_equal(server.eris_json("list"), [], "nothing is left that blocks the next try")
-        kept = server.eris("import", "a", *flags, "--keep", code=INVALID)
-        harness.check("a is kept, with the rows loaded so far" in kept.stderr, kept.stderr)
+        server.refused("import", "a", *flags, "--keep", said="a is kept, with the rows loaded so far")
         # An object that was there before is not dropped, whatever fails.
         again = server.eris("import", "a", *flags, code=INVALID)
         harness.check("dropped" not in again.stderr, again.stderr)
@@ -336,8 +325,7 @@ def test_an_index_does_not_lose_columns_in_silence(programs):
         tbl = os.path.join(directory, "nation.tbl")
         with open(tbl, "w") as file:
             file.write("0|ALGERIA|0|x|\n")
-        refused = server.eris("import", "nation", tbl, code=INVALID)
-        harness.check("give --schema tpch:nation for" in refused.stderr, refused.stderr)
+        server.refused("import", "nation", tbl, said="give --schema tpch:nation for")
 
 
 def test_import_beyond_the_memory_limit_is_refused_and_the_server_lives(programs):
@@ -351,54 +339,41 @@ def test_import_beyond_the_memory_limit_is_refused_and_the_server_lives(programs
         server.eris("import", "small", "-", "--no-header", "--expect", "0:100", input="1,2\n")
         idle = server.eris("import", "small", "-", "--no-header", "--expect", "9:1", input="1,2\n")
         harness.check("--expect 9:1 does nothing: small exists" in idle.stderr, idle.stderr)
-        refused = server.eris("topology", "--network-cores", "1", code=INVALID)
-        harness.check("--network-cores is for a plan" in refused.stderr and "--explain" in refused.stderr,
-                      refused.stderr)
+        server.refused("topology", "--network-cores", "1", said=("--network-cores is for a plan", "--explain"))
 
 
 def test_topology_explains_without_a_server(programs):
-    done = subprocess.run([programs.eris, "topology", "--explain", "--topology",
-                           "numa:4 core:2 pu:1", "--aeus", "3"], capture_output=True, text=True,
-                          env=dict(os.environ, ERIS_SERVER="127.0.0.1:1"), timeout=60)
-    harness.check_equal(done.returncode, OK, f"exit code {done.stderr}")
+    done = programs.run("topology", "--explain", "--topology", "numa:4 core:2 pu:1", "--aeus", "3", code=OK,
+                        env=dict(os.environ, ERIS_SERVER="127.0.0.1:1"))
     harness.check("NumaNode" in done.stdout, done.stdout)
-    wrong = subprocess.run([programs.eris, "topology", "--explain", "--topology", "nonsense"],
-                           capture_output=True, text=True, timeout=60)
-    harness.check_equal(wrong.returncode, INVALID, f"exit code {wrong.stderr}")
+    programs.run("topology", "--explain", "--topology", "nonsense", code=INVALID)
 
 
-def answers(program, address, *more):
+def expect_answer(programs, address, code, said, *more):
     """What `eris list` says of an address, and its exit code. The timeout of a day shows that an answer does not
-    wait for it; the limit here only ends a test that has failed."""
-    done = subprocess.run([program, "list", "--server", address, *(more or ("--timeout", "86400"))], capture_output=True,
-                          text=True, timeout=25)
+    wait for it."""
+    done = programs.run("list", "--server", address, *(more or ("--timeout", "86400")), code=code)
     harness.check("{" not in done.stderr and "last error" not in done.stderr, done.stderr)
-    return done.returncode, done.stderr
+    harness.check_said(done, said)
+    return done.stderr
 
 
 def test_without_a_server_every_verb_says_so_at_once(programs):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # taken, and nobody listens
         address = f"127.0.0.1:{free.getsockname()[1]}"
-        harness.check_equal(answers(programs.eris, address),
-                            (UNAVAILABLE, f"eris: UNAVAILABLE: nobody listens on {address}; start one with "
-                                          f"`eris serve --listen {address}`\n"), "no server")
+        text = expect_answer(programs, address, UNAVAILABLE, "nobody listens on")
+        harness.check_equal(text, f"eris: UNAVAILABLE: nobody listens on {address}; start one with "
+                                  f"`eris serve --listen {address}`\n", "no server")
         for verb in (["get", "a", "1"], ["scan", "a"], ["stats"], ["memory"], ["balancer", "status"], ["drop", "a"],
                      ["import", "a", "/dev/null"], ["bench", "c"]):
-            done = subprocess.run([programs.eris, *verb, "--server", address], capture_output=True, text=True,
-                                  timeout=25)
-            harness.check_equal(done.returncode, UNAVAILABLE, f"{verb}: {done.stderr}")
-            harness.check("nobody listens on" in done.stderr, f"{verb}: {done.stderr}")
-    code, text = answers(programs.eris, "unix:/nonexistent/eris.sock")
-    harness.check_equal(code, UNAVAILABLE, text)
-    harness.check("nobody listens on unix:/nonexistent/eris.sock; start one" in text, text)
-    code, text = answers(programs.eris, "nohost.invalid:7411")
-    harness.check_equal(code, UNAVAILABLE, text)
-    harness.check("host 'nohost.invalid' of nohost.invalid:7411 is not known" in text, text)
+            programs.refused(*verb, "--server", address, said="nobody listens on", code=UNAVAILABLE)
+    expect_answer(programs, "unix:/nonexistent/eris.sock", UNAVAILABLE,
+                  "nobody listens on unix:/nonexistent/eris.sock; start one")
+    expect_answer(programs, "nohost.invalid:7411", UNAVAILABLE,
+                  "host 'nohost.invalid' of nohost.invalid:7411 is not known")
     for wrong in ("localhost", "localhost:", ":7411", "127.0.0.1:99999", "127.0.0.1:0", "127.0.0.1:x", "[::1]"):
-        code, text = answers(programs.eris, wrong)
-        harness.check_equal(code, INVALID, f"{wrong}: {text}")
-        harness.check(f"server '{wrong}' is neither host:port" in text, text)
+        expect_answer(programs, wrong, INVALID, f"server '{wrong}' is neither host:port")
 
 
 def test_a_server_of_another_kind_is_named_as_such(programs):
@@ -414,157 +389,16 @@ def test_a_server_of_another_kind_is_named_as_such(programs):
                 return
         threading.Thread(target=answer, daemon=True).start()
         address = "127.0.0.1:%d" % other.getsockname()[1]
-        code, text = answers(programs.eris, address)
-        harness.check_equal(code, UNAVAILABLE, text)
-        harness.check(f"{address} answers, but not as a gRPC server without TLS does" in text, text)
+        expect_answer(programs, address, UNAVAILABLE,
+                      f"{address} answers, but not as a gRPC server without TLS does")
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        code, text = answers(programs.eris, "127.0.0.1:%d" % silent.getsockname()[1], "--timeout", "0.3")
-        harness.check_equal(code, UNAVAILABLE, text)
-        harness.check("no answer from 127.0.0.1:" in text and "is it an ERIS server?" in text, text)
-
-
-def contradiction(memory):
-    """Why the accounts do not add up; None: they do."""
-    total = 0
-    for numa_node in memory["numa_nodes"]:
-        have = {name: int(value) for name, value in numa_node.items() if name.endswith("_bytes")}
-        total += have["reserved_bytes"]
-        committed = sum(int(one["committed_bytes"]) for one in memory["objects"]
-                        if one["numa_node"] == numa_node["id"])
-        if have["in_use_bytes"] != have["buffers_bytes"] + committed:
-            return f"in use: {numa_node}, committed {committed}"
-        if have["reserved_bytes"] != sum(have[name] for name in ("in_use_bytes", "kept_bytes",
-                                                                 "ready_bytes")):
-            return f"reserved: {numa_node}"
-    if total + int(memory["heap_bytes"]) != int(memory["reserved_bytes"]):
-        return f"reserved {memory['reserved_bytes']}, by NumaNode {total}"
-    for one in memory["objects"]:
-        parts = ("used", "cached", "spare", "header", "extent")
-        if int(one["committed_bytes"]) != sum(int(one[f"{part}_bytes"]) for part in parts):
-            return f"object: {one}"
-        used = sum(int(c["block_bytes"]) * int(c["used_blocks"]) for c in one["classes"])
-        if used != int(one["used_bytes"]):
-            return f"classes: {one}"
-    return None
-
-
-def memory_at_rest(server):
-    """AEUs and the pools' keeper tidy up for a while after the last answer."""
-    harness.wait_until(lambda: contradiction(server.eris_json("memory")) is None,
-                       "accounts that add up")
-    return server.eris_json("memory")
-
-
-def test_memory_adds_up(programs):
-    rows = "".join(f"{key},{key}\n" for key in range(200_000))
-    with harness.Server(programs, "--topology", "numa:2 core:1 pu:1", "--memory-limit",
-                        "512MiB") as server:
-        server.eris("import", "a", "-", "--no-header", "--expect", "0:200000", input=rows)
-        memory = memory_at_rest(server)
-        harness.check_equal(memory["limit_bytes"], str(512 << 20), "limit")
-        harness.check_equal([(one["name"], one["numa_node"]) for one in memory["objects"]],
-                            [("a", 0), ("a", 1)], "objects")
-        for one in memory["objects"]:
-            harness.check(int(one["used_bytes"]) >= 100_000 * 8, one)
-        text = server.eris("memory").stdout
-        for part in ("NUMANODE", "BUFFERS", "COMMITTED", "limit 512.0 MiB", "superblocks of 2.0 MiB"):
-            harness.check(part in text, f"'{part}' is not in:\n{text}")
-        harness.check("BLOCK BYTES" not in text, text)
-        harness.check("BLOCK BYTES" in server.eris("memory", "--classes").stdout, "--classes")
-        server.eris("drop", "a")
-        memory = memory_at_rest(server)
-        harness.check_equal(memory["objects"], [], "objects after the drop")
-        for numa_node in memory["numa_nodes"]:
-            harness.check_equal(numa_node["in_use_bytes"], numa_node["buffers_bytes"], "in use")
-    server.eris("memory", "--timeout", "0.2", code=UNAVAILABLE)
-
-
-def test_memory_verify_finds_every_page_where_it_should_be(programs):
-    rows = "".join(f"{key},{key}\n" for key in range(200_000))
-    with harness.Server(programs) as server:
-        server.eris("import", "a", "-", "--no-header", "--expect", "0:200000", input=rows)
-        bound = all(one["bound"] for one in server.eris_json("memory")["numa_nodes"])
-        done = server.run(programs.eris, "memory", "verify", "--pages", "0", "--output", "json",
-                          code=OK if bound else UNVERIFIED)
-        if not done.stdout:
-            print("this system does not tell where pages lie:", done.stderr.strip())
-            return
-        found = 0
-        for one in json.loads(done.stdout)["numa_nodes"]:
-            harness.check_equal(one["pages_elsewhere"], "0", f"pages elsewhere in {one}")
-            harness.check_equal(one["bound"], bound, "bound")
-            if bound and int(one["pages_local"]) > 0:
-                harness.check_equal(one["percent_local"], 100.0, "percent")
-            found += int(one["pages_asked"]) - int(one["pages_absent"])
-            huge = sum(int(one[f"{kind}_huge_bytes"]) for kind in ("anonymous", "shared", "reserved"))
-            harness.check(huge <= int(one["resident_bytes"]), one)
-        harness.check(found >= 512, f"{found} pages found")
-        if bound:
-            text = server.eris("memory", "verify").stdout
-            harness.check("all where they should be" in text and "PERCENT LOCAL" in text, text)
-            sample = server.eris_json("memory", "verify", "--pages", "7")["numa_nodes"]
-            harness.check_equal([one["pages_asked"] for one in sample], ["7"] * len(sample), "asked")
-        for pages in ("-1", "many", "", "4294967297", "99999999999999999999", "0x10"):
-            refused = server.eris("memory", "verify", f"--pages={pages}", code=INVALID)
-            harness.check("4294967296" in refused.stderr or not pages, refused.stderr)
-    server.eris("memory", "verify", "--timeout", "0.2", code=UNAVAILABLE)
-
-
-def test_memory_verify_of_unbound_memory_is_neither_good_nor_bad(programs):
-    with harness.Server(programs, "--topology", "numa:2 core:1 pu:1") as server:
-        server.eris("create", "a", "--expect", "0:100")
-        done = server.run(programs.eris, "memory", "verify", code=UNVERIFIED)
-        harness.check("not bound" in done.stdout or done.stderr, done.stdout)
-        if done.stdout:
-            for one in server.eris_json("memory", "verify", code=UNVERIFIED)["numa_nodes"]:
-                harness.check_equal((one["bound"], one["percent_local"], one["pages_local"]),
-                                    (False, None, "0"), "unbound")
-
-
-def test_memory_settings_reach_the_engine(programs):
-    with harness.Server(programs, "--topology", "numa:2 core:1 pu:1", "--memory-placement",
-                        "one_numa_node", "--memory-numa-node", "1", "--huge-pages", "none",
-                        "--superblock", "4MiB") as server:
-        server.eris("create", "a", "--expect", "0:100")
-        memory = server.eris_json("memory")
-        harness.check_equal(memory["superblock_bytes"], str(4 << 20), "superblock")
-        harness.check_equal(memory["pages"], ["anonymous"], "pages")
-        harness.check_equal([one["id"] for one in memory["numa_nodes"]], [1], "NumaNodes")
-        harness.check_equal([one["numa_node"] for one in memory["objects"]], [1], "object")
-        topology = server.eris("topology").stdout
-        harness.check("all on NumaNode 1" in topology, topology)
-    with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "eris.toml")
-        with open(path, "w") as file:
-            file.write('[engine]\nmemory_placement = "interleaved"\nhuge_pages = "advised"\n'
-                       'memory_spill = true\n')
-        with harness.Server(programs, "--config", path, "--no-memory-spill") as server:
-            topology = server.eris("topology").stdout
-            harness.check("on all NumaNodes in turn\n" in topology, topology)
-            harness.check("Pages: anonymous, huge pages advised;" in topology, topology)
-
-
-def test_memory_settings_that_make_no_sense_are_refused_by_name(programs):
-    for flags, part in ((["--superblock", "3MiB"], "superblock_bytes"),
-                        (["--superblock", "64MiB"], "superblock_bytes"),
-                        (["--memory-decay-ms", "7"], "memory_decay_ms"),
-                        (["--memory-placement", "one_numa_node", "--memory-numa-node", "99"],
-                         "memory_numa_node"),
-                        (["--memory-placement", "remote"], "memory-placement"),
-                        (["--huge-pages", "all"], "huge-pages"),
-                        (["--memory-kept", "-1"], "--memory-kept")):
-        done = subprocess.run([programs.eris, "topology", "--explain", *flags], capture_output=True,
-                              text=True, timeout=60)
-        harness.check_equal(done.returncode, INVALID, f"{flags}: {done.stderr}")
-        harness.check(part in done.stderr, f"'{part}' is not in: {done.stderr}")
+        expect_answer(programs, "127.0.0.1:%d" % silent.getsockname()[1], UNAVAILABLE,
+                      ("no answer from 127.0.0.1:", "is it an ERIS server?"), "--timeout", "0.3")
 
 
 def test_options_come_from_file_environment_and_flags(programs):
     def printed(*args, **environment):
-        done = subprocess.run([programs.eris, "serve", "--print-config", *args], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, **environment})
-        harness.check_equal(done.returncode, 0, done.stderr)
-        return done.stdout
+        return programs.run("serve", "--print-config", *args, code=OK, env={**os.environ, **environment}).stdout
 
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "eris.toml")
@@ -578,47 +412,35 @@ def test_options_come_from_file_environment_and_flags(programs):
         with open(path, "w") as file:
             file.write(text)
         harness.check_equal(printed("--config", path), text, "what --print-config printed, read again")
-    done = subprocess.run([programs.eris, "serve", "--print-config"], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "ERIS_SCAN_SLICE_US": "soon"})
-    harness.check_equal(done.returncode, INVALID, done.stderr)
-    harness.check("ERIS_SCAN_SLICE_US: engine.scan_slice_us is 'soon'" in done.stderr, done.stderr)
+    programs.refused("serve", "--print-config", said="ERIS_SCAN_SLICE_US: engine.scan_slice_us is 'soon'",
+                     env={**os.environ, "ERIS_SCAN_SLICE_US": "soon"})
     for arguments, variable, said in (
             ([], "ERIS_MEMORY_LIMITS_BYTES", "ERIS_MEMORY_LIMITS_BYTES, which is no option; did you mean ERIS_MEMORY_LIMIT_BYTES?"),
             (["--memory-spill=maybe"], "ERIS_SEED", "--memory-spill is 'maybe', neither true nor false"),
             (["--memory-limits", "1GiB"], "ERIS_SEED", "did you mean '--memory-limit'?")):
-        done = subprocess.run([programs.eris, "serve", "--print-config", *arguments], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, variable: "1"})
-        harness.check_equal(done.returncode, INVALID, done.stderr)
-        harness.check(said in done.stderr, f"'{said}' is not in: {done.stderr}")
+        programs.refused("serve", "--print-config", *arguments, said=said, env={**os.environ, variable: "1"})
 
 
 def test_the_page_of_options_is_that_of_the_program(programs):
-    table = subprocess.run([programs.eris, "serve", "--print-options"], capture_output=True, text=True, timeout=60,
-                           check=True).stdout
+    table = programs.run("serve", "--print-options", code=OK).stdout
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide" / "configuration.md"
     harness.check(table in page.read_text(),
                   "docs/guide/configuration.md has another table than `eris serve --print-options`; put that one there")
 
 
 def test_version_names_the_release_and_the_commit(programs):
-    done = subprocess.run([programs.eris, "--version"], capture_output=True, text=True, timeout=60)
-    harness.check_equal(done.returncode, 0, done.stderr)
+    done = programs.run("--version", code=OK)
     harness.check(re.fullmatch(r"eris \d+\.\d+\.\d+ \(commit ([0-9a-f]{7,}(-changed)?|unknown)\)\n", done.stdout),
                   f"not a version: {done.stdout!r}")
 
 
 def test_help_and_mistyped_verbs(programs):
-    def run(*args):
-        return subprocess.run([programs.eris, *args], capture_output=True, text=True, timeout=60)
-
-    harness.check_equal(run("help", "scan").stdout, run("scan", "--help").stdout, "eris help scan")
-    harness.check_equal(run("help").returncode, 0, "eris help")
+    harness.check_equal(programs.run("help", "scan").stdout, programs.run("scan", "--help").stdout, "eris help scan")
+    programs.run("help", code=OK)
     for args, words in ((["serv"], "no verb 'serv'; did you mean 'serve'?"),
                         (["balancer", "staus"], "no verb 'balancer staus'; did you mean 'balancer status'?"),
                         ([], "a verb is missing")):
-        done = run(*args)
-        harness.check_equal(done.returncode, 2, f"exit code of eris {args}")
-        harness.check(words in done.stderr and "The verbs are: " in done.stderr, done.stderr)
+        programs.refused(*args, said=(words, "The verbs are: "))
 
 
 def test_help_of_every_verb_has_examples(programs):
@@ -626,11 +448,10 @@ def test_help_of_every_verb_has_examples(programs):
              "import", "export", "generate", "stats", "topology", "memory", "memory verify", "balancer", "balancer status",
              "balancer history", "balancer plan", "balancer set", "balancer pause", "balancer resume",
              "balancer rebalance", "balancer presplit", "balancer move"]
-    top = subprocess.run([programs.eris, "--help"], capture_output=True, text=True)
+    top = programs.run("--help", code=OK)
     harness.check("Exit codes" in top.stdout, top.stdout)
     for verb in verbs:
-        done = subprocess.run([programs.eris, *verb.split(), "--help"], capture_output=True, text=True)
-        harness.check_equal(done.returncode, OK, f"eris {verb} --help")
+        done = programs.run(*verb.split(), "--help", code=OK)
         harness.check(f"\n  eris {verb}" in done.stdout, f"no example in eris {verb} --help")
 
 

@@ -50,6 +50,12 @@ def check_equal(got, expected, what):
     check(got == expected, f"{what}: got {got!r}, expected {expected!r}")
 
 
+def check_said(done, said):
+    """What a program wrote to stderr has `said`, a text or several."""
+    for text in [said] if isinstance(said, str) else said:
+        check(text in done.stderr, f"{' '.join(done.args)}: '{text}' is not in: {done.stderr}")
+
+
 def wait_until(condition, what, seconds=20):
     """Polls; the limit only ends a test that has failed."""
     end = time.monotonic() + seconds
@@ -63,6 +69,17 @@ class Programs:
         self.build = os.path.abspath(build)
         self.eris = os.path.join(self.build, "clients", "cli", "eris")
         self.tests = os.path.join(self.build, "tests", "e2e")
+
+    def run(self, *args, code=None, **more):
+        """Runs eris without a server of the test's own; expects its exit code where one is given."""
+        done = subprocess.run([self.eris, *args], capture_output=True, text=True, timeout=60, **more)
+        if code is not None:
+            check_equal(done.returncode, code, f"exit code of eris {' '.join(args)}\n{done.stdout}{done.stderr}")
+        return done
+
+    def refused(self, *args, said, code=2, **more):
+        """Runs eris, which is refused; `said` is what it says then, a text or several."""
+        check_said(self.run(*args, code=code, **more), said)
 
 
 class Server:
@@ -145,6 +162,10 @@ class Server:
 
     def eris(self, *args, input=None, code=0):
         return self.run(self.programs.eris, *args, input=input, code=code)
+
+    def refused(self, *args, said, code=2, **kwargs):
+        """Runs eris, which is refused; `said` is what it says then, a text or several."""
+        check_said(self.eris(*args, code=code, **kwargs), said)
 
     def eris_json(self, *args, **kwargs):
         return json.loads(self.eris(*args, "--output", "json", **kwargs).stdout)

@@ -22,8 +22,7 @@ def test_negative_integers(programs):
                     "0=0")
         harness.check_equal(server.eris("get", "o", "-5", "7").stdout.split(),
                             ["key", "value", "-5", "50", "7", "70"], "get")
-        missing = server.eris("get", "o", "-6", code=NOT_FOUND)
-        harness.check("key -6: not found" in missing.stderr, missing.stderr)
+        server.refused("get", "o", "-6", said="key -6: not found", code=NOT_FOUND)
         ordered = [str(-2**63), "-5", "0", "7", str(2**63 - 1)]
         harness.check_equal(keys_of(server.eris_json("scan", "o")), ordered, "scan")
         harness.check_equal(keys_of(server.eris_json("scan", "o", "--from", "-5", "--to", "7")),
@@ -61,9 +60,8 @@ def test_negative_integers_backward_and_added_up(programs):
         harness.check_equal(server.eris("aggregate", "o", "--to", "-896").stdout.split()[-2:],
                             ["-900", "-897"], "table")
         harness.check_equal(server.eris("count", "o", "--from", "-3", "--to", "3").stdout, "2\n", "count")
-        refused = server.eris("count", "o", "--from", "2024-01-01", code=INVALID)
-        harness.check("--from: '2024-01-01' is no number from -9223372036854775808" in refused.stderr,
-                      refused.stderr)
+        server.refused("count", "o", "--from", "2024-01-01",
+                       said="--from: '2024-01-01' is no number from -9223372036854775808")
 
 
 def test_byte_strings_under_typed_keys(programs):
@@ -75,8 +73,7 @@ def test_byte_strings_under_typed_keys(programs):
         harness.check_equal(server.eris_json("get", "o", "7", "-5"),
                             [{"key": "7", "value": "seven, and longer than a word"},
                              {"key": "-5", "value": "minus five"}], "get")
-        missing = server.eris("get", "o", "-6", code=NOT_FOUND)
-        harness.check("key -6: not found" in missing.stderr, missing.stderr)
+        server.refused("get", "o", "-6", said="key -6: not found", code=NOT_FOUND)
         harness.check_equal(server.eris("get", "o", "-5", "--raw").stdout, "minus five", "raw")
         harness.check_equal(keys_of(server.eris_json("scan", "o", "--reverse")), ["7", "0", "-5"],
                             "backward")
@@ -87,9 +84,7 @@ def test_byte_strings_under_typed_keys(programs):
             [{"key": "-5", "written": True, "before": "minus five"}], "compare and set")
         harness.check_equal(server.eris_json("erase", "o", "-5"), {"keys": "1", "erased": "1"}, "erase")
         harness.check_equal(server.eris("count", "o", "--from", "-9").stdout, "2\n", "count")
-        refused = server.eris("put", "o", "2024-01-01=x", code=INVALID)
-        harness.check("'2024-01-01' is no number from -9223372036854775808" in refused.stderr,
-                      refused.stderr)
+        server.refused("put", "o", "2024-01-01=x", said="'2024-01-01' is no number from -9223372036854775808")
         server.eris("create", "days", "--key-type", "date", "--value-type", "string")
         server.eris("put", "days", "-", input="2024-02-29 a leap day\n1969-12-31 the day before\n")
         harness.check_equal(server.eris_json("scan", "days"),
@@ -145,8 +140,7 @@ def test_dates(programs):
             harness.check(exported == file.read(), "the exported file differs from the imported")
         server.eris("import", "days", path, "--key-type", "date")
         server.eris("import", "days", path)
-        refused = server.eris("import", "days", path, "--key-type", "int64", code=INVALID)
-        harness.check("the keys of days, which exists, are date" in refused.stderr, refused.stderr)
+        server.refused("import", "days", path, "--key-type", "int64", said="the keys of days, which exists, are date")
 
 
 def test_import_and_export_of_every_type_go_round(programs):
@@ -196,11 +190,9 @@ def test_text_that_is_no_key_is_refused(programs):
                 (["create", "x", "--key-type", "int64", "--expect", "5:-5"], "[5, -5) holds no key"),
                 (["create", "x", "--key-type", "int64", "--expect", "5:5"], "[5, 5) holds no key"),
                 (["create", "x", "--key-type", "int64", "--split", "-1,-2"], "-2 comes after -1")):
-            refused = server.eris(*arguments, code=INVALID)
-            harness.check(said in refused.stderr, f"'{said}' is not in: {refused.stderr}")
-        bad = server.eris("import", "date", "-", "--no-header", "--keep", input="2024-01-01,1\n2024-02-30,2\n",
-                          code=INVALID)
-        harness.check("line 2: column 1 (key) is '2024-02-30', no date" in bad.stderr, bad.stderr)
+            server.refused(*arguments, said=said)
+        server.refused("import", "date", "-", "--no-header", "--keep", input="2024-01-01,1\n2024-02-30,2\n",
+                       said="line 2: column 1 (key) is '2024-02-30', no date")
         harness.check_equal([int(one["rows"]) for one in server.eris_json("list")], [1, 0, 0, 0],
                             "rows: date (its first line), f64, i64, u64")
         listed = server.eris("list").stdout

@@ -54,55 +54,61 @@ Outcomes OutcomesOf(std::vector<Program::Body> bodies) {
   return outcomes;
 }
 
+// --- bodies, whose accesses have the orders that they name
+
+using Order = std::memory_order;
+
+template <Order kX>
+void StoreX(Program& p) {
+  p.x.store(1, kX);
+}
+template <Order kY>
+void StoreY(Program& p) {
+  p.y.store(1, kY);
+}
+template <Order kX, Order kY>
+void StoreXThenY(Program& p) {
+  StoreX<kX>(p);
+  StoreY<kY>(p);
+}
+template <Order kX, Order kY>
+void StoreXLoadY(Program& p) {
+  StoreX<kX>(p);
+  p.results[0] = p.y.load(kY);
+}
+template <Order kY, Order kX>
+void StoreYLoadX(Program& p) {
+  StoreY<kY>(p);
+  p.results[1] = p.x.load(kX);
+}
+// Into two results from `kAt` on.
+template <Order kX, Order kY, size_t kAt = 0>
+void LoadXThenY(Program& p) {
+  p.results[kAt] = p.x.load(kX);
+  p.results[kAt + 1] = p.y.load(kY);
+}
+template <Order kY, Order kX, size_t kAt = 0>
+void LoadYThenX(Program& p) {
+  p.results[kAt] = p.y.load(kY);
+  p.results[kAt + 1] = p.x.load(kX);
+}
+
+using Seen = std::set<std::string>;
+
 TEST(LitmusTest, StoreBufferingIsSeenBelowSeqCst) {
-  const auto weak = OutcomesOf({[](Program& p) {
-                                  p.x.store(1, kRelease);
-                                  p.results[0] = p.y.load(kSeqCst);
-                                },
-                                [](Program& p) {
-                                  p.y.store(1, kSeqCst);
-                                  p.results[1] = p.x.load(kSeqCst);
-                                }});
-  EXPECT_TRUE(weak.seen.contains("0000"));
-  const auto strong = OutcomesOf({[](Program& p) {
-                                    p.x.store(1, kSeqCst);
-                                    p.results[0] = p.y.load(kSeqCst);
-                                  },
-                                  [](Program& p) {
-                                    p.y.store(1, kSeqCst);
-                                    p.results[1] = p.x.load(kSeqCst);
-                                  }});
-  EXPECT_EQ(strong.seen, (std::set<std::string>{"0100", "1000", "1100"}));
+  EXPECT_TRUE(OutcomesOf({StoreXLoadY<kRelease, kSeqCst>, StoreYLoadX<kSeqCst, kSeqCst>})
+                  .seen.contains("0000"));
+  EXPECT_EQ(OutcomesOf({StoreXLoadY<kSeqCst, kSeqCst>, StoreYLoadX<kSeqCst, kSeqCst>}).seen,
+            (Seen{"0100", "1000", "1100"}));
 }
 
 TEST(LitmusTest, AMessagePassesOnlyWithReleaseAndAcquire) {
-  const auto right = OutcomesOf({[](Program& p) {
-                                   p.x.store(1, kRelaxed);
-                                   p.y.store(1, kRelease);
-                                 },
-                                 [](Program& p) {
-                                   p.results[0] = p.y.load(kAcquire);
-                                   p.results[1] = p.x.load(kRelaxed);
-                                 }});
-  EXPECT_EQ(right.seen, (std::set<std::string>{"0000", "0100", "1100"}));
-  const auto without_release = OutcomesOf({[](Program& p) {
-                                             p.x.store(1, kRelaxed);
-                                             p.y.store(1, kRelaxed);
-                                           },
-                                           [](Program& p) {
-                                             p.results[0] = p.y.load(kAcquire);
-                                             p.results[1] = p.x.load(kRelaxed);
-                                           }});
-  EXPECT_TRUE(without_release.seen.contains("1000"));
-  const auto without_acquire = OutcomesOf({[](Program& p) {
-                                             p.x.store(1, kRelaxed);
-                                             p.y.store(1, kRelease);
-                                           },
-                                           [](Program& p) {
-                                             p.results[0] = p.y.load(kRelaxed);
-                                             p.results[1] = p.x.load(kRelaxed);
-                                           }});
-  EXPECT_TRUE(without_acquire.seen.contains("1000"));
+  const Program::Body right = LoadYThenX<kAcquire, kRelaxed>;
+  EXPECT_EQ(OutcomesOf({StoreXThenY<kRelaxed, kRelease>, right}).seen,
+            (Seen{"0000", "0100", "1100"}));
+  EXPECT_TRUE(OutcomesOf({StoreXThenY<kRelaxed, kRelaxed>, right}).seen.contains("1000"));
+  EXPECT_TRUE(OutcomesOf({StoreXThenY<kRelaxed, kRelease>, LoadYThenX<kRelaxed, kRelaxed>})
+                  .seen.contains("1000"));
 }
 
 TEST(LitmusTest, OneLocationIsCoherent) {
@@ -114,77 +120,48 @@ TEST(LitmusTest, OneLocationIsCoherent) {
                                       p.results[0] = p.x.load(kRelaxed);
                                       p.results[1] = p.x.load(kRelaxed);
                                     }});
-  EXPECT_EQ(outcomes.seen, (std::set<std::string>{"0000", "0100", "0200", "1100", "1200", "2200"}));
+  EXPECT_EQ(outcomes.seen, (Seen{"0000", "0100", "0200", "1100", "1200", "2200"}));
 }
 
 TEST(LitmusTest, WhatWasReadCannotBeOlderForThoseWhoKnow) {
   // The second thread reads x == 1 and says so; the third may not then see x == 0.
-  const auto outcomes = OutcomesOf({[](Program& p) { p.x.store(1, kRelaxed); },
+  const auto outcomes = OutcomesOf({StoreX<kRelaxed>,
                                     [](Program& p) {
                                       p.results[0] = p.x.load(kRelaxed);
                                       p.y.store(1, kRelease);
                                     },
-                                    [](Program& p) {
-                                      p.results[1] = p.y.load(kAcquire);
-                                      p.results[2] = p.x.load(kRelaxed);
-                                    }});
+                                    LoadYThenX<kAcquire, kRelaxed, 1>});
   EXPECT_FALSE(outcomes.seen.contains("1100"));
   EXPECT_TRUE(outcomes.seen.contains("1000"));
   EXPECT_TRUE(outcomes.seen.contains("0100"));
 }
 
 TEST(LitmusTest, TwoReadersMayDisagreeUnlessSeqCst) {
-  const auto weak = OutcomesOf({[](Program& p) { p.x.store(1, kRelease); },
-                                [](Program& p) { p.y.store(1, kRelease); },
-                                [](Program& p) {
-                                  p.results[0] = p.x.load(kAcquire);
-                                  p.results[1] = p.y.load(kAcquire);
-                                },
-                                [](Program& p) {
-                                  p.results[2] = p.y.load(kAcquire);
-                                  p.results[3] = p.x.load(kAcquire);
-                                }});
-  EXPECT_TRUE(weak.seen.contains("1010"));
-  const auto strong = OutcomesOf({[](Program& p) { p.x.store(1, kSeqCst); },
-                                  [](Program& p) { p.y.store(1, kSeqCst); },
-                                  [](Program& p) {
-                                    p.results[0] = p.x.load(kSeqCst);
-                                    p.results[1] = p.y.load(kSeqCst);
-                                  },
-                                  [](Program& p) {
-                                    p.results[2] = p.y.load(kSeqCst);
-                                    p.results[3] = p.x.load(kSeqCst);
-                                  }});
-  EXPECT_FALSE(strong.seen.contains("1010"));
+  EXPECT_TRUE(OutcomesOf({StoreX<kRelease>, StoreY<kRelease>, LoadXThenY<kAcquire, kAcquire>,
+                          LoadYThenX<kAcquire, kAcquire, 2>})
+                  .seen.contains("1010"));
+  EXPECT_FALSE(OutcomesOf({StoreX<kSeqCst>, StoreY<kSeqCst>, LoadXThenY<kSeqCst, kSeqCst>,
+                           LoadYThenX<kSeqCst, kSeqCst, 2>})
+                   .seen.contains("1010"));
 }
 
 TEST(LitmusTest, AReadModifyWriteContinuesAReleaseSequenceAndAStoreEndsIt) {
-  const auto continued = OutcomesOf({[](Program& p) {
-                                       p.x.store(1, kRelaxed);
-                                       p.y.store(1, kRelease);
-                                     },
-                                     [](Program& p) { p.y.fetch_add(2, kRelaxed); },
-                                     [](Program& p) {
-                                       p.results[0] = p.y.load(kAcquire);
-                                       p.results[1] = p.x.load(kRelaxed);
-                                     }});
+  const auto continued =
+      OutcomesOf({StoreXThenY<kRelaxed, kRelease>, [](Program& p) { p.y.fetch_add(2, kRelaxed); },
+                  LoadYThenX<kAcquire, kRelaxed>});
   EXPECT_TRUE(continued.seen.contains("3100"));
   EXPECT_FALSE(continued.seen.contains("3000"));
   const auto ended = OutcomesOf({[](Program& p) {
-                                   p.x.store(1, kRelaxed);
-                                   p.y.store(1, kRelease);
+                                   StoreXThenY<kRelaxed, kRelease>(p);
                                    p.y.store(2, kRelaxed);
                                  },
-                                 [](Program& p) {
-                                   p.results[0] = p.y.load(kAcquire);
-                                   p.results[1] = p.x.load(kRelaxed);
-                                 }});
+                                 LoadYThenX<kAcquire, kRelaxed>});
   EXPECT_TRUE(ended.seen.contains("2000"));
 }
 
 TEST(LitmusTest, ReadModifyWritesAreAtomicAndSplitOnesAreNot) {
   const Program::Body add = [](Program& p) { p.x.fetch_add(1, kRelaxed); };
-  std::set<std::string> seen;
+  Seen seen;
   struct Count : Program {
     using Program::Program;
     void Finish() override {
@@ -194,11 +171,11 @@ TEST(LitmusTest, ReadModifyWritesAreAtomicAndSplitOnesAreNot) {
   };
   const std::vector<Program::Body> bodies{add, add};
   ExploreExhaustively(Make<Count>(bodies, &seen), {}, {}, 10'000);
-  EXPECT_EQ(seen, (std::set<std::string>{"2000"}));
+  EXPECT_EQ(seen, (Seen{"2000"}));
   Plan split;
   split.weakenings = {{"", Op::kFetchAdd, kRelaxed, kRelaxed, true}};
   ExploreExhaustively(Make<Count>(bodies, &seen), split, {}, 10'000);
-  EXPECT_EQ(seen, (std::set<std::string>{"1000", "2000"}));
+  EXPECT_EQ(seen, (Seen{"1000", "2000"}));
 }
 
 TEST(LitmusTest, APlainWriteThatIsNotPublishedIsARace) {

@@ -9,6 +9,7 @@
 #include "storage/hash/hash_table_check.h"
 #include "tests/support/extract.h"
 #include "tests/support/hash_rows.h"
+#include "tests/support/test_batch.h"
 
 namespace eris::fuzz {
 
@@ -100,29 +101,20 @@ absl::Status HashMachine::CheckAll() {
 
 // Every row is found, and there are as many as should be: then there is no other.
 absl::Status HashMachine::CheckRows(HashPartition& part) {
-  std::vector<uint64_t> keys, values;
+  test::TestBatch all;
+  std::vector<uint64_t> values;
   auto [row, end] = RowsOf(part.range());
   for (; row != end; ++row) {
-    keys.push_back(row->first);
+    all.keys.push_back(row->first);
     values.push_back(row->second);
   }
-  if (part.size() != keys.size()) {
-    return Fault("a partition has ", part.size(), " rows instead of ", keys.size());
+  if (part.size() != values.size()) {
+    return Fault("a partition has ", part.size(), " rows instead of ", values.size());
   }
-  if (keys.empty()) return absl::OkStatus();
-  std::vector<uint32_t> positions(keys.size());
-  for (uint32_t i = 0; i < positions.size(); ++i) positions[i] = i;
-  std::vector<uint64_t> answers(keys.size());
-  std::vector<KeyState> states(keys.size(), KeyState::kPending);
-  const storage::BatchPart all = {.count = static_cast<uint32_t>(keys.size()),
-                                  .keys = keys.data(),
-                                  .positions = positions.data(),
-                                  .values_out = answers.data(),
-                                  .states_out = states.data()};
-  part.Execute({storage::Operation::kLookup, {&all, 1}});
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (states[i] != KeyState::kPresent || answers[i] != values[i]) {
-      return Fault("key ", keys[i], " has ", answers[i], " instead of ", values[i]);
+  all.Run(part);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (all.states[i] != KeyState::kPresent || all.answers[i] != values[i]) {
+      return Fault("key ", all.keys[i], " has ", all.answers[i], " instead of ", values[i]);
     }
   }
   return absl::OkStatus();
@@ -213,18 +205,9 @@ absl::Status HashMachine::MoveChunk(const IndexCommand& command) {
       &refused,
       /*keeps_some=*/true));
   if (refused) return absl::OkStatus();
-  auto [row, end] = RowsOf(chunk.covers);
-  for (size_t i = 0; i < chunk.keys.size(); ++i, ++row) {
-    if (row == end || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
-      return Fault("a chunk has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
-    }
-  }
-  if (row != end) return Fault("a chunk lacks ", row->first);
+  ERIS_RETURN_IF_ERROR(CheckChunk(chunk, "a chunk"));
   if (part.size() + chunk.keys.size() != size) return Fault("a chunk leaves ", part.size());
-  if (plant_ == Plant::kLosesRowOfChunk && chunk.keys.size() >= 100) {
-    chunk.keys.erase(chunk.keys.begin() + 7);
-    chunk.values.erase(chunk.values.begin() + 7);
-  }
+  LoseRowOf(chunk);
   HashPartition* target = nullptr;
   for (const auto& other : parts_) {
     const storage::Range& range = other->range();
@@ -284,13 +267,7 @@ absl::Status HashMachine::Lend(const IndexCommand& command) {
       command, [&] { return part.Lend(leaving, from, rows_max, chunk); }, &refused));
   if (refused) return Fault("rows cannot be lent for want of memory");
   if (part.size() + chunk.keys.size() != size) return Fault("a loan leaves ", part.size());
-  auto [row, end] = RowsOf(chunk.covers);
-  for (size_t i = 0; i < chunk.keys.size(); ++i, ++row) {
-    if (row == end || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
-      return Fault("a loan has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
-    }
-  }
-  if (row != end) return Fault("a loan lacks ", row->first);
+  ERIS_RETURN_IF_ERROR(CheckChunk(chunk, "a loan"));
   if (chunk.covers.Empty()) {
     part.TakeBack();
     return absl::OkStatus();
@@ -363,18 +340,7 @@ absl::Status HashMachine::Finish() {
 
 absl::Status RunHashCommands(std::span<const IndexCommand> commands, Plant plant,
                              Coverage* coverage) {
-  HashMachine machine(plant);
-  size_t number = 0;
-  for (const IndexCommand& command : commands) {
-    const absl::Status status = machine.Run(command);
-    if (!status.ok()) {
-      return absl::InternalError(
-          absl::StrCat("command ", number, " (", TextOf(command), "): ", status.ToString()));
-    }
-    ++number;
-  }
-  if (coverage != nullptr) coverage->Add(machine.coverage());
-  return machine.Finish();
+  return RunOnNew<HashMachine>(commands, plant, coverage);
 }
 
 }  // namespace eris::fuzz

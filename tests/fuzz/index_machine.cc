@@ -302,18 +302,7 @@ absl::Status IndexMachine::Finish() {
 
 absl::Status RunIndexCommands(std::span<const IndexCommand> commands, Plant plant,
                               Coverage* coverage) {
-  IndexMachine machine(plant);
-  size_t number = 0;
-  for (const IndexCommand& command : commands) {
-    const absl::Status status = machine.Run(command);
-    if (!status.ok()) {
-      return absl::InternalError(
-          absl::StrCat("command ", number, " (", TextOf(command), "): ", status.message()));
-    }
-    ++number;
-  }
-  if (coverage != nullptr) coverage->Add(machine.coverage());
-  return machine.Finish();
+  return RunOnNew<IndexMachine>(commands, plant, coverage);
 }
 
 absl::Status RunIndexCommands(const uint8_t* bytes, size_t size, Plant plant) {

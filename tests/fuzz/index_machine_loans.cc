@@ -49,13 +49,7 @@ absl::Status IndexMachine::Lend(const IndexCommand& command) {
   if (low ? chunk.covers.lo != leaving.lo : rows > 0 && chunk.covers.hi != leaving.hi) {
     return Fault("a loan is not of the end that was asked for");
   }
-  auto [row, last] = RowsOf(chunk.covers);
-  for (size_t i = 0; i < rows; ++i, ++row) {
-    if (row == last || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
-      return Fault("a loan has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
-    }
-  }
-  if (row != last) return Fault("a loan lacks ", row->first);
+  ERIS_RETURN_IF_ERROR(CheckChunk(chunk, "a loan"));
   if (chunk.covers.Empty()) {
     part.TakeBack();
     return absl::OkStatus();

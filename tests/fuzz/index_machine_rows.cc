@@ -141,17 +141,8 @@ absl::Status IndexMachine::Extract(size_t which, uint32_t rows_max, const IndexC
                    : chunk.covers.hi != part.range().lo || part.range().hi != before.hi) {
     return Fault("a chunk and what it leaves do not make up the range");
   }
-  auto [row, end] = RowsOf(chunk.covers);
-  for (size_t i = 0; i < rows; ++i, ++row) {
-    if (row == end || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
-      return Fault("a chunk has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
-    }
-  }
-  if (row != end) return Fault("a chunk lacks ", row->first);
-  if (plant_ == Plant::kLosesRowOfChunk && chunk.keys.size() >= 100) {
-    chunk.keys.erase(chunk.keys.begin() + 7);
-    chunk.values.erase(chunk.values.begin() + 7);
-  }
+  ERIS_RETURN_IF_ERROR(CheckChunk(chunk, "a chunk"));
+  LoseRowOf(chunk);
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "tests/support/test_batch.h"
 #include "tests/support/write_model.h"
 
 namespace eris::fuzz {
@@ -12,9 +13,9 @@ using storage::Operation;
 
 namespace {
 
-constexpr uint64_t kUntouched = 0xdead'beef'dead'beef;
+constexpr uint64_t kUntouched = test::TestBatch::kUnanswered;
 // Sizes of a batch's parts: below, at and above a group.
-constexpr size_t kPartSizes[8] = {SIZE_MAX, 1, 2, 7, 40, 127, 128, 129};
+constexpr uint32_t kPartSizes[8] = {UINT32_MAX, 1, 2, 7, 40, 127, 128, 129};
 
 bool Inserts(Operation operation) {
   return operation == Operation::kUpsert || operation == Operation::kInsertIfAbsent ||
@@ -35,45 +36,46 @@ void Coverage::Add(const Coverage& other) {
   }
 }
 
+absl::Status PartitionMachine::CheckChunk(const storage::ExchangeChunk& chunk, const char* what) {
+  auto [row, end] = RowsOf(chunk.covers);
+  for (size_t i = 0; i < chunk.keys.size(); ++i, ++row) {
+    if (row == end || chunk.keys[i] != row->first || chunk.values[i] != row->second) {
+      return Fault(what, " has ", chunk.keys[i], " -> ", chunk.values[i], " in row ", i);
+    }
+  }
+  return row == end ? absl::OkStatus() : Fault(what, " lacks ", row->first);
+}
+
+void PartitionMachine::LoseRowOf(storage::ExchangeChunk& chunk) const {
+  if (plant_ != Plant::kLosesRowOfChunk || chunk.keys.size() < 100) return;
+  chunk.keys.erase(chunk.keys.begin() + 7);
+  chunk.values.erase(chunk.values.begin() + 7);
+}
+
 absl::Status PartitionMachine::ExecuteOn(storage::Partition& partition,
                                          const std::vector<uint64_t>& keys,
                                          const IndexCommand& command) {
   const auto operation = static_cast<Operation>(static_cast<unsigned>(command.kind) + 1);
-  const size_t count = keys.size();
-  std::vector<uint64_t> values(count), expected(count);
-  for (size_t i = 0; i < count; ++i) {
-    values[i] = ++last_value_;
+  test::TestBatch batch{.operation = operation,
+                        .keys = keys,
+                        .part_keys = kPartSizes[command.detail % 8],
+                        .reversed = (command.detail & 8) != 0};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    batch.values.push_back(++last_value_);
     // Right, wrong, and what another key of the batch has just been given.
     const auto row = rows_.find(keys[i]);
-    expected[i] = i % 3 == 0 && i > 0                ? values[i - 1]
-                  : i % 7 != 0 && row != rows_.end() ? row->second
-                                                     : 0;
-  }
-  std::vector<uint32_t> positions(count);
-  for (size_t i = 0; i < count; ++i) {
-    positions[i] = static_cast<uint32_t>((command.detail & 8) != 0 ? count - 1 - i : i);
-  }
-  std::vector<uint64_t> answers(count, kUntouched);
-  std::vector<KeyState> states(count, KeyState::kPending);
-  std::vector<storage::BatchPart> parts;
-  for (size_t at = 0; at < count; at += parts.back().count) {
-    const size_t size = std::min(count - at, kPartSizes[command.detail % 8]);
-    parts.push_back({.count = static_cast<uint32_t>(size),
-                     .keys = &keys[at],
-                     .values_in = &values[at],
-                     .positions = &positions[at],
-                     .values_out = answers.data(),
-                     .states_out = states.data(),
-                     .expected = &expected[at]});
+    batch.expected.push_back(i % 3 == 0 && i > 0                ? batch.values[i - 1]
+                             : i % 7 != 0 && row != rows_.end() ? row->second
+                                                                : 0);
   }
   ArmFailures(command.FailNth(), command.FailMode());
-  partition.Execute({operation, parts});
+  batch.Run(partition);
   ArmFailures(0, memory::FailurePoint::Mode::kOnce);
 
   uint64_t refused = 0;
-  for (size_t i = 0; i < count; ++i) {
-    KeyState state = states[positions[i]];
-    const uint64_t answer = answers[positions[i]];
+  for (size_t i = 0; i < keys.size(); ++i) {
+    KeyState state = batch.states[i];
+    const uint64_t answer = batch.answers[i];
     const bool present = rows_.contains(keys[i]);
     if (plant_ == Plant::kWrongAnswer && operation == Operation::kErase && !present && i > 0 &&
         keys[i - 1] == keys[i]) {
@@ -87,19 +89,13 @@ absl::Status PartitionMachine::ExecuteOn(storage::Partition& partition,
       if (answer != kUntouched) return Fault("a refused key is answered with a value");
       ++refused;
       if (plant_ == Plant::kWritesRefused && operation == Operation::kUpsert) {
-        storage::BatchPart one = {.count = 1,
-                                  .keys = &keys[i],
-                                  .values_in = &values[i],
-                                  .positions = &positions[i],
-                                  .values_out = answers.data(),
-                                  .states_out = states.data(),
-                                  .expected = nullptr};
-        partition.Execute({operation, {&one, 1}});
+        test::TestBatch{.operation = operation, .keys = {keys[i]}, .values = {batch.values[i]}}.Run(
+            partition);
       }
       continue;
     }
     const test::ModelAnswer wanted =
-        test::RunOnModel(rows_, operation, keys[i], values[i], expected[i]);
+        test::RunOnModel(rows_, operation, keys[i], batch.values[i], batch.expected[i]);
     if (state != wanted.state || answer != wanted.value.value_or(kUntouched)) {
       return Fault("key ", keys[i], ", number ", i, " of the batch, is answered ",
                    static_cast<int>(state), " with ", answer, " instead of ",

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,10 @@ class PartitionMachine {
   // they say to the rows. REQUIRES: the keys are of the partition's range.
   absl::Status ExecuteOn(storage::Partition& partition, const std::vector<uint64_t>& keys,
                          const IndexCommand& command);
+  // The chunk has the rows of the range that it covers.
+  absl::Status CheckChunk(const storage::ExchangeChunk& chunk, const char* what);
+  // If that is planted.
+  void LoseRowOf(storage::ExchangeChunk& chunk) const;
   // Runs `call` with the command's failure; one that is refused must leave used bytes as they were
   // (unless it may keep some), and is reported in *refused.
   template <class Call>
@@ -118,6 +123,22 @@ class PartitionMachine {
   uint64_t last_value_ = 0;
   Coverage coverage_;
 };
+
+// Runs the commands on a new machine, and Finish. Errors: Internal, naming the command.
+template <class Machine>
+absl::Status RunOnNew(std::span<const IndexCommand> commands, Plant plant, Coverage* coverage) {
+  Machine machine(plant);
+  size_t number = 0;
+  for (const IndexCommand& command : commands) {
+    const absl::Status status = machine.Run(command);
+    if (!status.ok()) {
+      return Fault("command ", number, " (", TextOf(command), "): ", status.message());
+    }
+    ++number;
+  }
+  if (coverage != nullptr) coverage->Add(machine.coverage());
+  return machine.Finish();
+}
 
 template <class Call>
 absl::Status PartitionMachine::Try(const IndexCommand& command, Call call, bool* refused,

@@ -1,22 +1,11 @@
 """tools/check_names.py finds two classes of one name, and passes names that only look alike."""
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_names.py"
+import planted_tree
 
 
 def run(files):
-    """Exit status and output of the checker on a tree with these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        done = subprocess.run([sys.executable, TOOL, "--root", folder], capture_output=True, text=True)
-        return done.returncode, done.stdout
+    return planted_tree.run("check_names.py", files)
 
 
 def inside(space, *lines):

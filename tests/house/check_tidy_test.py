@@ -1,12 +1,10 @@
 """tools/check_tidy.py finds each kind of planted violation, and passes a clean tree."""
 import json
 import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_tidy.py"
+import planted_tree
+
 CLEAN = {
     "storage/CMakeLists.txt": "eris_cc_library(NAME storage HDRS a.h SRCS a.cc)\n",
     "storage/a.h": "// Used by storage/a.cc; see docs/GUIDE.md and eris/types.h.\n",
@@ -17,22 +15,15 @@ CLEAN = {
 }
 
 
-def run(extra, compile_commands=None):
+def run(extra, compile_commands=()):
     """Exit status and output of the checker on the clean tree with `extra` laid over it."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in {**CLEAN, **extra}.items():
-            path = pathlib.Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        command = [sys.executable, TOOL, "--root", folder]
-        if compile_commands:
-            build = pathlib.Path(folder, "build")
-            build.mkdir()
-            entries = [{"directory": folder, "file": name, "command": ""} for name in compile_commands]
-            (build / "compile_commands.json").write_text(json.dumps(entries))
-            command += ["--build", str(build)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        return done.returncode, done.stdout
+    def built(folder):
+        build = pathlib.Path(folder, "build")
+        build.mkdir()
+        entries = [{"directory": folder, "file": name, "command": ""} for name in compile_commands]
+        (build / "compile_commands.json").write_text(json.dumps(entries))
+        return ["--build", str(build)]
+    return planted_tree.run("check_tidy.py", {**CLEAN, **extra}, built if compile_commands else None)
 
 
 class CheckTidyTest(unittest.TestCase):

@@ -10,7 +10,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import local_access  # noqa: E402
-from local_access import BLIND, GOAL, INTERLEAVED, LOCAL, counting  # noqa: E402
+from judged import judge  # noqa: E402
+from local_access import BLIND, GOAL, INTERLEAVED, LOCAL  # noqa: E402
 
 # The program's own pages, its constants and the clock's lie on one NumaNode.
 MISSES_MIN = 0.99
@@ -31,19 +32,5 @@ def problems(result):
                 yield f"{name} in {kind} memory: {ratio:.4f} of the {what} are local, which cannot be"
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] != "--build":
-        sys.exit(__doc__)
-    try:
-        result = local_access.measure(sys.argv[2])
-    except counting.CANNOT_COUNT as error:
-        print(error)
-        return local_access.SKIPPED
-    print(*local_access.describe(result), sep="\n")
-    found = list(problems(result))
-    print(*found, sep="\n")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge(__doc__, local_access.measure, local_access.describe, problems))

@@ -10,7 +10,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import scan_placement  # noqa: E402
-from scan_placement import INTERLEAVED, LOCAL, ONE, SKIPPED, counting  # noqa: E402
+from judged import judge  # noqa: E402
+from scan_placement import INTERLEAVED, LOCAL, ONE  # noqa: E402
 
 OWN_LINES_MIN = 0.99
 # Of so small a table the AEU's own objects, the plan and the clock's page are more than they would be.
@@ -72,19 +73,9 @@ def problems(scans):
                 yield f"{scan.placement} {scan.query}: passes for {name}"
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] != "--build":
-        sys.exit(__doc__)
-    try:
-        scans, _ = scan_placement.measure(sys.argv[2], "--queries", ",".join(QUERIES))
-    except counting.CANNOT_COUNT as error:
-        print(error)
-        return SKIPPED
-    print(*scan_placement.describe(scans), sep="\n")
-    found = list(problems(scans))
-    print(*found, sep="\n")
-    return 1 if found else 0
+def measure(build):
+    return scan_placement.measure(build, "--queries", ",".join(QUERIES))[0]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge(__doc__, measure, scan_placement.describe, problems))

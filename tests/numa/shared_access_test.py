@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import shared_access  # noqa: E402
-from shared_access import counting  # noqa: E402
+from judged import judge  # noqa: E402
 
 # Safe bounds; the goal is told by tools/goals_embedded.py. Of accesses many go to a batch's columns, which are in
 # a cache: how many of them are remote depends on where the batch's memory comes from.
@@ -29,19 +29,5 @@ def problems(found):
         yield f"the shared tree's misses: {remote:.3f} are remote, which cannot be in interleaved memory"
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] != "--build":
-        sys.exit(__doc__)
-    try:
-        found = shared_access.measure(sys.argv[2])
-    except counting.CANNOT_COUNT as error:
-        print(error)
-        return shared_access.SKIPPED
-    print(*shared_access.describe(found), sep="\n")
-    wrong = list(problems(found))
-    print(*wrong, sep="\n")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge(__doc__, shared_access.measure, shared_access.describe, problems))

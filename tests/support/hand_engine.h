@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "engine/engine_impl.h"
+#include "tests/support/objects.h"
 
 namespace eris::test {
 
@@ -75,6 +76,12 @@ class HandEngine {
     StepUntil([&] { return done.load(); });
     thread.join();
     return *std::move(result);
+  }
+  // Makes the object and opens it.
+  Object Create(absl::string_view name, const CreateOptions& options = {}) {
+    const auto created = While([&] { return engine_->Create(name, options); });
+    ERIS_CHECK(created.ok());
+    return Open(*engine_, name);
   }
   void Close() {
     While([&] {

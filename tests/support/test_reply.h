@@ -56,6 +56,14 @@ struct TestScanPart final : routing::ScanPart {
   void GiveAll() {
     for (routing::ScanChunkBuffer& chunk : chunks) GiveChunk(&chunk);
   }
+  // The keys of all chunks that are filled. The chunks stay with the test.
+  std::vector<uint64_t> TakeKeys() {
+    std::vector<uint64_t> taken;
+    while (const auto* chunk = TakeFilled()) {
+      taken.insert(taken.end(), chunk->rows.keys, chunk->rows.keys + chunk->rows.rows);
+    }
+    return taken;
+  }
   static void Answered(routing::Reply* reply, uint32_t parts) noexcept {
     auto* self = static_cast<TestScanPart*>(reply);
     self->ended += parts;

@@ -74,6 +74,10 @@ class TransferDriver {
     }
     return reply.state_column[0];
   }
+  void PublishAndConclude(TestStep& step) {
+    Publish(step);
+    Conclude(step);
+  }
   // All of it, while the AEUs have nothing else to do. How many steps it took; 0: the first one was
   // refused or returned. Stops after `steps_max`.
   uint32_t Run(Transfer transfer, uint32_t steps_max = ~uint32_t{0}) {

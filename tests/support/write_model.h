@@ -21,19 +21,23 @@ inline storage::Operation OperationOf(WriteMode mode) {
   return kOperations[static_cast<int>(mode) - 1];
 }
 
-struct ModelAnswer {
+template <class Value>
+struct ModelAnswerOf {
   storage::KeyState state = storage::KeyState::kAbsent;
-  std::optional<uint64_t> value;  // of operations that answer with one
+  std::optional<Value> value;  // of operations that answer with one
 };
+using ModelAnswer = ModelAnswerOf<uint64_t>;
 
-template <class Key>
-ModelAnswer RunOnModel(std::map<Key, uint64_t>& rows, storage::Operation operation,
-                       const std::type_identity_t<Key>& key, uint64_t value = 0,
-                       uint64_t expected = 0) {
+// REQUIRES: of kAdd that values are numbers.
+template <class Key, class Value>
+ModelAnswerOf<Value> RunOnModel(std::map<Key, Value>& rows, storage::Operation operation,
+                                const std::type_identity_t<Key>& key,
+                                const std::type_identity_t<Value>& value = {},
+                                const std::type_identity_t<Value>& expected = {}) {
   using storage::KeyState;
   using storage::Operation;
   const auto row = rows.find(key);
-  ModelAnswer answer;
+  ModelAnswerOf<Value> answer;
   if (row != rows.end()) {
     answer.state = KeyState::kPresent;
     answer.value = row->second;

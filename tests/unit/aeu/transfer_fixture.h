@@ -67,6 +67,7 @@ class TransferTest : public testing::Test {
   // `aeus` AEUs, of which the first owns all and the last one nothing, not even a slot.
   void Build(const Kind& kind, uint32_t aeus = 3, size_t half_bytes = 64 << 10) {
     kind_ = kind;
+    model_.clear();
     port_.reset();  // of the lab before
     lab_ = std::make_unique<test::AeuLab>(memory_, aeus, half_bytes, 1 << 10);
     port_ = std::make_unique<routing::Port>(
@@ -235,16 +236,21 @@ class HandOverTest : public TransferTest {
     for (int turns = 0; turns < 5'000 && step.rows == 0; ++turns) lab().Step(step.source.value);
     ASSERT_GT(step.rows, 0u);
   }
+  // One turn of the source, which gives, and one of the target, which takes.
+  std::unique_ptr<TestStep> Move(const TransferDriver::Transfer& transfer) {
+    auto step = driver().Give(transfer);
+    lab().Step(transfer.from);
+    lab().Step(transfer.to);
+    return step;
+  }
+  std::unique_ptr<TestStep> MoveAndConclude(const TransferDriver::Transfer& transfer) {
+    auto step = Move(transfer);
+    driver().PublishAndConclude(*step);
+    return step;
+  }
   void StepWhileItHasWork(uint32_t aeu) {
     for (int turns = 0; turns < 5'000 && lab()[aeu].HasWork(); ++turns) lab().Step(aeu);
     ASSERT_FALSE(lab()[aeu].HasWork());
-  }
-  static std::vector<uint64_t> KeysOf(TestScanPart& part) {
-    std::vector<uint64_t> keys;
-    while (const auto* chunk = part.TakeFilled()) {
-      keys.insert(keys.end(), chunk->rows.keys, chunk->rows.keys + chunk->rows.rows);
-    }
-    return keys;
   }
 };
 

@@ -17,7 +17,6 @@ TEST_F(HandOverTest, AScanWaitsForTheConclusionAndEndsAsMoved) {
   for (const bool backward : {false, true}) {
     for (const bool aggregate : {false, true}) {
       Build(U64());
-      model_.clear();
       Put(Dense(0, 400));
       const auto step = driver().Give(Linked(100, 300));
       lab().Step(0);
@@ -29,15 +28,14 @@ TEST_F(HandOverTest, AScanWaitsForTheConclusionAndEndsAsMoved) {
       lab().Settle();
       EXPECT_EQ(part.ended, 0u);
       EXPECT_FALSE(lab()[0].HasWork());
-      driver().Publish(*step);
-      driver().Conclude(*step);
+      driver().PublishAndConclude(*step);
       EXPECT_EQ(part.ended, 1u);  // in the turn of the conclusion
       EXPECT_EQ(part.outcome(), PartOutcome::kMoved);
       EXPECT_EQ(part.rest(), backward ? Of(50, 300) : Of(100, 350));
       if (aggregate) {
         EXPECT_EQ(part.aggregate().count, 50u);
       } else {
-        EXPECT_EQ(KeysOf(part).size(), 50u);
+        EXPECT_EQ(part.TakeKeys().size(), 50u);
       }
     }
   }
@@ -46,7 +44,6 @@ TEST_F(HandOverTest, AScanWaitsForTheConclusionAndEndsAsMoved) {
 TEST_F(HandOverTest, AScanGoesOnWhereTheRangeIsTakenBack) {
   for (const TransferKind kind : {TransferKind::kLink, TransferKind::kCopy}) {
     Build(U64());
-    model_.clear();
     Put(Dense(0, 400));
     const auto step =
         driver().Give({.to = 2, .kind = kind, .leaving = Of(100, 300), .rows_max = 1000});
@@ -60,7 +57,7 @@ TEST_F(HandOverTest, AScanGoesOnWhereTheRangeIsTakenBack) {
     driver().Conclude(*step);
     lab().Settle();
     EXPECT_EQ(part.outcome(), PartOutcome::kAnswered);
-    EXPECT_EQ(KeysOf(part).size(), 300u);
+    EXPECT_EQ(part.TakeKeys().size(), 300u);
   }
 }
 
@@ -81,8 +78,7 @@ TEST_F(HandOverTest, AScanThatWaitsCanBeCancelledAndOneThatIsDoneDoesNotWait) {
   EXPECT_TRUE(lab()[0].HasWork());
   lab().Settle();
   EXPECT_EQ(waits.outcome(), PartOutcome::kCancelled);
-  driver().Publish(*step);
-  driver().Conclude(*step);
+  driver().PublishAndConclude(*step);
 }
 
 struct LabJoinBlock final : routing::JoinBlock {
@@ -111,7 +107,6 @@ struct LabJoinPart final : routing::JoinPart {
 TEST_F(HandOverTest, AJoinWaitsForTheConclusion) {
   for (const bool installed : {true, false}) {
     Build(U64());
-    model_.clear();
     Put(Dense(0, 400));
     const auto step =
         driver().Give({.to = installed ? 1u : 2u, .leaving = Of(100, 300), .rows_max = 1000});
@@ -182,7 +177,6 @@ TEST_F(HandOverSnapshotTest, OldRowsMoveAlongAndTheAccountsAddUp) {
   for (const bool link : {true, false}) {
     for (const bool returned : {true, false}) {
       Build(U64());
-      model_.clear();
       Put(Dense(0, 400));
       const auto held = *registry().Begin();
       const auto then = Flat(model_);
@@ -219,7 +213,6 @@ TEST_F(HandOverSnapshotTest, OldRowsMoveAlongAndTheAccountsAddUp) {
 TEST_F(HandOverSnapshotTest, OldRowsThatNobodyNeedsAnyMoreAreFreedByTheNewOwner) {
   for (const auto& transfer : Both(100, 200)) {
     Build(U64());
-    model_.clear();
     Put(Dense(0, 400));
     const auto held = *registry().Begin();
     Put(Dense(50, 350, 1000));
@@ -229,8 +222,7 @@ TEST_F(HandOverSnapshotTest, OldRowsThatNobodyNeedsAnyMoreAreFreedByTheNewOwner)
     const auto unmoved = Send(CommandType::kLookup, {{{1, 0}, 0}});
     lab().Settle();
     ASSERT_TRUE(step->installed());
-    driver().Publish(*step);
-    driver().Conclude(*step);
+    driver().PublishAndConclude(*step);
     lab().Settle();
     StepWhileItHasWork(0);
     StepWhileItHasWork(1);
@@ -243,7 +235,6 @@ TEST_F(HandOverSnapshotTest, ADropTakesWhatIsKeptOutOfTheAccounts) {
   for (auto transfer : Both(100, 200)) {
     transfer.rows_max = 100 * (1 + storage::kRowsPerVersion);  // one chunk
     Build(U64());
-    model_.clear();
     Put(Dense(0, 400));
     const auto held = *registry().Begin();
     Put(Dense(50, 350, 1000));
@@ -267,7 +258,6 @@ TEST_F(HandOverTest, ADropEndsAStepInWhateverStateItIs) {
     for (const TransferKind kind : {TransferKind::kLink, TransferKind::kCopy}) {
       SCOPED_TRACE(testing::Message() << moment << " " << (kind == TransferKind::kLink));
       Build(U64());
-      model_.clear();
       Put(Dense(0, 20'000));
       const auto step = driver().Give({.to = moment == kReturned ? 2u : 1u,
                                        .kind = kind,
@@ -278,8 +268,7 @@ TEST_F(HandOverTest, ADropEndsAStepInWhateverStateItIs) {
       if (moment == kInstalled || moment == kForgetting) lab().Step(1);
       if (moment == kReturned) lab().Step(2);
       if (moment == kForgetting) {
-        driver().Publish(*step);
-        driver().Conclude(*step);
+        driver().PublishAndConclude(*step);
       }
       lab().SendDrop(*route_, {0}, dropped);
       if (moment == kGiven) {
@@ -350,7 +339,6 @@ TEST_F(HandOverTest, DropsOfOtherObjectsDoNotHoldAHashUp) {
   for (const bool drops : {false, true}) {
     Build(hash);
     lab()[0].SetWorkClock([] { return uint64_t{0}; });  // as many rows a turn as there may be
-    model_.clear();
     Put(Dense(0, 5 * CopyMethod::kWalkedPerTurn));
     const auto step = driver().Give(
         {.kind = TransferKind::kCopy, .leaving = Of(0, std::nullopt), .rows_max = 1000});
@@ -375,8 +363,7 @@ TEST_F(HandOverTest, DropsOfOtherObjectsDoNotHoldAHashUp) {
     }
     lab().Settle();
     ASSERT_TRUE(step->installed());
-    driver().Publish(*step);
-    driver().Conclude(*step);
+    driver().PublishAndConclude(*step);
     lab().Settle();
     ExpectRows();
   }

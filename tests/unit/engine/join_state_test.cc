@@ -28,13 +28,8 @@ constexpr uint64_t kRows = 100'000;
 
 class JoinStateTest : public testing::Test {
  protected:
-  Object Create(const char* name, const CreateOptions& options) {
-    const auto created = engine_.While([&] { return engine_->Create(name, options); });
-    EXPECT_TRUE(created.ok()) << created.status();
-    return test::Open(*session_, name);
-  }
   Object Filled(const char* name) {
-    const Object object = Create(name, {.expected = {0, kRows}});
+    const Object object = engine_.Create(name, {.expected = {0, kRows}});
     std::vector<uint64_t> keys(10'000);
     for (uint64_t from = 0; from < kRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
@@ -79,14 +74,14 @@ TEST_F(JoinStateTest, EmptyRangesAskNobody) {
 
 TEST_F(JoinStateTest, WhatCannotBeJoinedIsRefused) {
   constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-  const Object index = Create("i", {});
-  const Object hash = Create("h", {.kind = ObjectKind::kHash});
-  const Object numbers = Create("n", {.schema = KeyValueSchema(ColumnType::kInt64)});
+  const Object index = engine_.Create("i", {});
+  const Object hash = engine_.Create("h", {.kind = ObjectKind::kHash});
+  const Object numbers = engine_.Create("n", {.schema = KeyValueSchema(ColumnType::kInt64)});
   const Object strings =
-      Create("s", {.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)});
+      engine_.Create("s", {.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)});
   const Object pairs =
-      Create("p", {.schema = KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64})});
-  const Object table = Create("t", {.kind = ObjectKind::kTable});
+      engine_.Create("p", {.schema = KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64})});
+  const Object table = engine_.Create("t", {.kind = ObjectKind::kTable});
   const auto code = [&](const Object& outer, const Object& inner, const JoinOptions& options = {}) {
     return session_->OpenJoin(outer, inner, options).status().code();
   };

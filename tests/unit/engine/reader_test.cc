@@ -30,14 +30,8 @@ class ReaderTest : public testing::TestWithParam<Reads> {
 
   void Fill(const char* name) {
     const bool table = GetParam() == Reads::kTable;
-    EXPECT_TRUE(engine_
-                    .While([&] {
-                      return engine_->Create(
-                          name, {.kind = table ? ObjectKind::kTable : ObjectKind::kIndex,
-                                 .expected = {0, kRows}});
-                    })
-                    .ok());
-    const Object object = test::Open(*session_, name);
+    const Object object = engine_.Create(
+        name, {.kind = table ? ObjectKind::kTable : ObjectKind::kIndex, .expected = {0, kRows}});
     std::vector<uint64_t> keys(10'000);
     for (uint64_t from = 0; from < kRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);

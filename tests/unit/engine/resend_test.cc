@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/index/bytes_partition.h"
 #include "storage/index/two_part_partition.h"
+#include "tests/support/any_model.h"
 #include "tests/support/any_object.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/moving_ranges.h"
@@ -126,76 +127,26 @@ TEST_P(ResendTest, EveryAddCountsOnceAndNoTwoAnswerTheSameSum) {
   }
 }
 
-// What a write of one row makes of a model, and answers.
-struct Expected {
-  bool applied = true;
-  uint64_t answer = 0;
-};
-Expected Apply(WriteMode mode, std::map<AnyKey, uint64_t>& model, const AnyKey& key, uint64_t value,
-               uint64_t wanted) {
-  const auto row = model.find(key);
-  const bool there = row != model.end();
-  Expected expected{.answer = there ? row->second : 0};
-  switch (mode) {
-    case WriteMode::kInsertIfAbsent:
-      expected.applied = !there;
-      break;
-    case WriteMode::kReplaceIfPresent:
-      expected.applied = there;
-      break;
-    case WriteMode::kCompareAndSet:
-      expected.applied = there && row->second == wanted;
-      break;
-    case WriteMode::kAdd:
-      expected.answer = value += expected.answer;
-      break;
-    case WriteMode::kErase:
-      model.erase(key);
-      return {.applied = false};
-    default:
-      expected = {.applied = false};
-      model[key] = value;
-  }
-  if (expected.applied) model[key] = value;
-  return expected;
-}
-
 // Calls that wait, with every mode, against a map: one caller's operations on a key have one order.
 TEST_P(ResendTest, WaitingCallsAgreeWithAMap) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   std::mt19937_64 random(test::Seed() + 1);  // the caller's; random_ is the stepping thread's
-  std::map<AnyKey, uint64_t> model;
-  std::string error;
+  test::AnyModel model(*engine_, GetParam(), "o");
   moving_->While([&] {
-    for (int round = 0; round < 400 && error.empty(); ++round) {
-      const std::vector<AnyKey> keys = KeysFrom(random, 300);
-      const auto mode = static_cast<WriteMode>(random() % 7);  // 0: look up
-      const bool lookup = mode == WriteMode{};
-      if (!lookup && !test::Takes(GetParam(), mode)) continue;
+    for (int round = 0; round < 400 && !HasFailure(); ++round) {
+      SCOPED_TRACE(round);
+      std::optional<WriteMode> mode = static_cast<WriteMode>(random() % 7);
+      if (mode == WriteMode{}) mode.reset();  // a lookup
+      if (mode && !test::Takes(GetParam(), *mode)) continue;
       AnyRows rows;
       std::vector<uint64_t> wanted;
-      for (const AnyKey& key : keys) {
+      for (const AnyKey& key : KeysFrom(random, 300)) {
         rows.emplace_back(key, random() % 3);
         if (mode == WriteMode::kCompareAndSet) wanted.push_back(random() % 3);
       }
-      const test::AnyAnswer got = lookup ? object_.Lookup(keys) : object_.Write(mode, rows, wanted);
-      if (!got.status.ok()) error = got.status.ToString();
-      for (size_t i = 0; i < keys.size() && error.empty(); ++i) {
-        const auto row = model.find(keys[i]);
-        const bool there = row != model.end();
-        Expected expected{.applied = false, .answer = there ? row->second : 0};
-        if (!lookup) {
-          expected = Apply(mode, model, keys[i], rows[i].second, wanted.empty() ? 0 : wanted[i]);
-        }
-        if (got.existed[i] != there || got.applied[i] != expected.applied || got.executed[i] != 1 ||
-            got.values[i] != expected.answer) {
-          error = absl::StrCat("key ", keys[i].first, ", ", keys[i].second, " in round ", round,
-                               ", mode ", static_cast<int>(mode));
-        }
-      }
+      model.Run(mode, rows, wanted);
     }
   });
-  EXPECT_EQ(error, "");
   EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);
 }
 

@@ -38,14 +38,9 @@ class ScanStateTest : public testing::Test {
     });
   }
 
-  Object Create(const char* name, const CreateOptions& options) {
-    const auto created = engine_.While([&] { return engine_->Create(name, options); });
-    EXPECT_TRUE(created.ok()) << created.status();
-    return test::Open(*session_, name);
-  }
   // Keys and values 0 .. kRows.
   Object CreateLong() {
-    const Object object = Create("o", {.expected = {0, kRows}});
+    const Object object = engine_.Create("o", {.expected = {0, kRows}});
     std::vector<uint64_t> keys(10'000);
     for (uint64_t from = 0; from < kRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
@@ -158,8 +153,8 @@ TEST_F(ScanStateTest, KeysOfAllTypesComeAsTheirOwn) {
       for (const bool two_parts : {false, true}) {
         if (!two_parts && first != second) continue;
         const KeyTypes key = two_parts ? KeyTypes(first, second) : KeyTypes(first);
-        const Object object =
-            Create((name + (two_parts ? "t" : "")).c_str(), {.schema = KeyValueSchema(key)});
+        const Object object = engine_.Create((name + (two_parts ? "t" : "")).c_str(),
+                                             {.schema = KeyValueSchema(key)});
         Rows rows(object.schema().columns);
         std::vector<Row> want;
         for (int64_t i = -150; i < 150; ++i) {
@@ -183,7 +178,7 @@ TEST_F(ScanStateTest, KeysOfAllTypesComeAsTheirOwn) {
 
 TEST_F(ScanStateTest, StringsOfAnyLengthStandInOneColumn) {
   const Object object =
-      Create("s", {.schema = KeyValueSchema(ColumnType::kInt64, ColumnType::kString)});
+      engine_.Create("s", {.schema = KeyValueSchema(ColumnType::kInt64, ColumnType::kString)});
   Rows rows(object.schema().columns);
   std::vector<Row> want;
   for (int64_t i = 0; i < 40'000; ++i) {
@@ -210,7 +205,7 @@ TEST_F(ScanStateTest, StringsOfAnyLengthStandInOneColumn) {
 
 TEST_F(ScanStateTest, ChunksOfIndexesAndJoinsAreExportedToArrow) {
   const Object dates =
-      Create("d", {.schema = KeyValueSchema(ColumnType::kDate, ColumnType::kString)});
+      engine_.Create("d", {.schema = KeyValueSchema(ColumnType::kDate, ColumnType::kString)});
   Rows rows(dates.schema().columns);
   rows.Add({Date{-3}, std::string("long enough for a record")});
   rows.Add({Date{5}, std::string("b")});
@@ -232,13 +227,13 @@ TEST_F(ScanStateTest, ChunksOfIndexesAndJoinsAreExportedToArrow) {
     array.release(&array);
   };
   exported(Next(*scan), {"tdD", "z"});
-  const Object numbers = Create("n", {.schema = KeyValueSchema(ColumnType::kFloat64)});
+  const Object numbers = engine_.Create("n", {.schema = KeyValueSchema(ColumnType::kFloat64)});
   Rows pairs(numbers.schema().columns);
   pairs.Add({2.5, uint64_t{7}});
   Write(numbers, pairs);
   scan = Open(numbers);
   exported(Next(*scan), {"g", "L"});
-  const Object inner = Create("i", {});
+  const Object inner = engine_.Create("i", {});
   EXPECT_TRUE(
       engine_.While([&] { return session_->Upsert(inner, {7}, std::vector<uint64_t>{9}); }).ok());
   scan = test::OrDie(session_->OpenJoin(numbers, inner, {}));
@@ -278,8 +273,8 @@ TEST_F(ScanStateTest, ATokenGoesOnBehindItsChunkInBothDirections) {
 }
 
 TEST_F(ScanStateTest, ATokenGoesOnInTheMiddleOfAFirstPart) {
-  const Object object =
-      Create("t", {.schema = KeyValueSchema(KeyTypes(ColumnType::kUint64, ColumnType::kInt64))});
+  const Object object = engine_.Create(
+      "t", {.schema = KeyValueSchema(KeyTypes(ColumnType::kUint64, ColumnType::kInt64))});
   std::vector<Row> want;
   for (int64_t from = -30'000; from < 30'000; from += 10'000) {
     Rows rows(object.schema().columns);
@@ -333,19 +328,19 @@ TEST_F(ScanStateTest, TokensThatDoNotFitAreRefused) {
   other = query;
   other.columns = KeysOnly(object).columns;
   EXPECT_EQ(Refused(object, with(other, token)).code(), kInvalid);
-  const Object second = Create("second", {});
+  const Object second = engine_.Create("second", {});
   EXPECT_EQ(Refused(second, with(query, token)).code(), kInvalid);
-  const Object table = Create("table", {.kind = ObjectKind::kTable});
+  const Object table = engine_.Create("table", {.kind = ObjectKind::kTable});
   EXPECT_EQ(Refused(table, with({.snapshot = *engine_->TakeSnapshot()}, token)).code(), kInvalid);
 }
 
 TEST_F(ScanStateTest, WhatDoesNotFitTheKindOfObjectIsRefused) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  const Object index = Create("i", {});
-  const Object table = Create("t", {.kind = ObjectKind::kTable});
-  const Object hash = Create("h", {.kind = ObjectKind::kHash});
+  const Object index = engine_.Create("i", {});
+  const Object table = engine_.Create("t", {.kind = ObjectKind::kTable});
+  const Object hash = engine_.Create("h", {.kind = ObjectKind::kHash});
   const Object strings =
-      Create("s", {.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)});
+      engine_.Create("s", {.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)});
   Query query;
   query.filter = Equal(Column("key"), Literal(uint64_t{7}));
   EXPECT_EQ(Refused(index, query).code(), kInvalid);

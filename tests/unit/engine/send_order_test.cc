@@ -11,6 +11,7 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -47,16 +48,29 @@ class SendOrderTest : public testing::Test {
   void StepFor(absl::Duration duration) {
     for (const absl::Time end = absl::Now() + duration; absl::Now() < end;) engine_.StepAll();
   }
+  void Upsert(const std::vector<uint64_t>& keys, const std::vector<uint64_t>& values,
+              Session::Callback done) {
+    ASSERT_TRUE(session_->UpsertAsync(object_, keys, values, std::move(done)).ok());
+  }
+  // By the calling thread, while others step; nullopt: it is absent.
+  std::optional<uint64_t> Look(uint64_t key) {
+    uint64_t value = 0;
+    uint8_t there = 0;
+    EXPECT_TRUE(session_
+                    ->Lookup(object_, absl::MakeConstSpan(&key, 1), absl::MakeSpan(&value, 1),
+                             absl::MakeSpan(&there, 1))
+                    .ok());
+    return there != 0 ? std::optional(value) : std::nullopt;
+  }
+  std::optional<uint64_t> ValueOf(uint64_t key) {
+    return engine_.While([&] { return Look(key); });
+  }
   // Sends an upsert whose key has moved; its session holds what comes after it.
   void SendRefused(uint64_t key, uint64_t value, std::atomic<int>& ended, absl::Status& status) {
-    const std::vector<uint64_t> keys{key}, values{value};
-    ASSERT_TRUE(session_
-                    ->UpsertAsync(object_, keys, values,
-                                  [&](BatchResult result) {
-                                    status = result.status;
-                                    ended.fetch_add(1);
-                                  })
-                    .ok());
+    Upsert({key}, {value}, [&](BatchResult result) {
+      status = result.status;
+      ended.fetch_add(1);
+    });
     StepFor(absl::Milliseconds(5));
     ASSERT_EQ(ended.load(), 0);
   }
@@ -74,30 +88,17 @@ TEST_F(SendOrderTest, WhatIsHeldGoesWhenATableSaysWhereItsKeysAre) {
   std::atomic<int> ended{0};
   absl::Status first, second;
   SendRefused(key, 1, ended, first);
-  const std::vector<uint64_t> keys{key, kKeys + 1}, values{2, 3};
-  ASSERT_TRUE(session_
-                  ->UpsertAsync(object_, keys, values,
-                                [&](BatchResult result) {
-                                  second = result.status;
-                                  EXPECT_EQ(result.existed[0] & 1, 1) << "before the first";
-                                  ended.fetch_add(1);
-                                })
-                  .ok());
+  Upsert({key, kKeys + 1}, {2, 3}, [&](BatchResult result) {
+    second = result.status;
+    EXPECT_EQ(result.existed[0] & 1, 1) << "before the first";
+    ended.fetch_add(1);
+  });
   StepFor(absl::Milliseconds(5));
   EXPECT_EQ(ended.load(), 0);
   moving_->Publish();
   engine_.StepUntil([&] { return ended.load() == 2; });
   EXPECT_TRUE(first.ok() && second.ok()) << first << second;
-  std::vector<uint64_t> found(1);
-  std::vector<uint8_t> there(1);
-  const std::vector<uint64_t> one{key};
-  EXPECT_TRUE(engine_
-                  .While([&] {
-                    return session_->Lookup(object_, one, absl::MakeSpan(found),
-                                            absl::MakeSpan(there));
-                  })
-                  .ok());
-  EXPECT_EQ(found[0], 2u);
+  EXPECT_EQ(ValueOf(key), 2u);
 }
 
 TEST_F(SendOrderTest, ADeadlinePassesWhileACallIsHeld) {
@@ -114,16 +115,7 @@ TEST_F(SendOrderTest, ADeadlinePassesWhileACallIsHeld) {
   moving_->Publish();
   engine_.StepUntil([&] { return ended.load() == 1 && InFlight() == 0; });
   EXPECT_TRUE(status.ok()) << status;
-  std::vector<uint64_t> found(1);
-  std::vector<uint8_t> there(1);
-  const std::vector<uint64_t> one{key};
-  EXPECT_TRUE(engine_
-                  .While([&] {
-                    return session_->Lookup(object_, one, absl::MakeSpan(found),
-                                            absl::MakeSpan(there));
-                  })
-                  .ok());
-  EXPECT_EQ(there[0], 1) << "the erase was given up";
+  EXPECT_TRUE(ValueOf(key).has_value()) << "the erase was given up";
 }
 
 TEST_F(SendOrderTest, ADropAnswersWhatIsHeld) {
@@ -173,20 +165,11 @@ TEST_F(SendOrderTest, ACallbackMayWaitForACallOfItsSession) {
   moving_->While([&] {
     for (uint64_t round = 1; round <= 100; ++round) {
       std::atomic<bool> done{false};
-      const std::vector<uint64_t> keys{random() % kKeys}, values{round};
-      EXPECT_TRUE(session_
-                      ->UpsertAsync(object_, keys, values,
-                                    [&](BatchResult) {
-                                      std::vector<uint64_t> found(1);
-                                      std::vector<uint8_t> there(1);
-                                      EXPECT_TRUE(session_
-                                                      ->Lookup(object_, keys, absl::MakeSpan(found),
-                                                               absl::MakeSpan(there))
-                                                      .ok());
-                                      EXPECT_EQ(found[0], round);
-                                      done.store(true);
-                                    })
-                      .ok());
+      const uint64_t key = random() % kKeys;
+      Upsert({key}, {round}, [&](BatchResult) {
+        EXPECT_EQ(Look(key), round);
+        done.store(true);
+      });
       test::HandEngine::Await([&] { return done.load(); });
     }
   });

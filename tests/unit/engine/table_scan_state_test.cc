@@ -47,14 +47,10 @@ class TableScanStateTest : public testing::Test {
   ~TableScanStateTest() override { ExpectNothingLeft(); }
 
   Object Create(const char* name, const Schema& schema, const KeyRange& expected = {}) {
-    const CreateOptions options{
-        .kind = schema.has_key() ? ObjectKind::kTable : ObjectKind::kHeapTable,
-        .schema = schema,
-        .expected = expected};
-    const absl::Status status =
-        engine_.While([&] { return engine_->Create(name, options).status(); });
-    EXPECT_TRUE(status.ok()) << status;
-    return test::Open(*session_, name);
+    return engine_.Create(name,
+                          {.kind = schema.has_key() ? ObjectKind::kTable : ObjectKind::kHeapTable,
+                           .schema = schema,
+                           .expected = expected});
   }
   static Rows RowsFrom(uint64_t first, uint64_t count) {
     Rows rows(kHeap.columns);
@@ -84,9 +80,12 @@ class TableScanStateTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status;
   }
   std::unique_ptr<Scan> Open(const Query& query = {}) {
-    auto scan = session_->OpenScan(heap_, query);
-    EXPECT_TRUE(scan.ok()) << scan.status();
-    return *std::move(scan);
+    return test::OrDie(session_->OpenScan(heap_, query));
+  }
+  // Of the scan's first chunk.
+  std::string FirstToken(const Query& query) {
+    auto scan = Open(query);
+    return (*test::OrDie(engine_.While([&] { return scan->Next(); }))).resume();
   }
   static Query Count() {
     Query query;
@@ -266,13 +265,7 @@ TEST_F(TableScanStateTest, ALimitEndsTheScanAndWhatIsBehindIsNotRead) {
 TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
   Query query;
   query.snapshot = *engine_->TakeSnapshot();
-  std::string token;
-  {
-    auto scan = Open(query);
-    auto chunk = engine_.While([&] { return scan->Next(); });
-    ASSERT_TRUE(chunk.ok());
-    token = (*chunk)->resume();
-  }
+  const std::string token = FirstToken(query);
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   query.resume = token;
   EXPECT_TRUE(session_->OpenScan(heap_, query).ok());
@@ -316,13 +309,7 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
 TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
   Query query;
   query.snapshot = *engine_->TakeSnapshot();
-  std::string token;
-  {
-    auto scan = Open(query);
-    auto chunk = engine_.While([&] { return scan->Next(); });
-    ASSERT_TRUE(chunk.ok());
-    token = (*chunk)->resume();
-  }
+  const std::string token = FirstToken(query);
   const auto all = *engine::TableResumeFrom(token);
   ASSERT_EQ(all.parts.size(), kAeus);
   uint64_t rows = 0;
@@ -418,11 +405,7 @@ TEST_F(TableScanStateTest, ATargetThatDoesNotFitIsRefused) {
   const Schema pair_schema = {.columns = {{.name = "k", .type = ColumnType::kUint64},
                                           {.name = "v", .type = ColumnType::kUint64}}};
   const Object pairs = Create("pairs", pair_schema);
-  const auto index = [&](const char* name, const Schema& schema) {
-    EXPECT_TRUE(engine_.While([&] { return engine_->Create(name, {.schema = schema}); }).ok());
-    return test::Open(*session_, name);
-  };
-  const Object numbers = index("i", KeyValueSchema());
+  const Object numbers = engine_.Create("i", {.schema = KeyValueSchema()});
   const auto code = [&](const Object& from, const Object& to, const Query& query = {}) {
     return engine_.While([&] { return session_->ScanInto(from, query, to).status().code(); });
   };
@@ -439,7 +422,8 @@ TEST_F(TableScanStateTest, ATargetThatDoesNotFitIsRefused) {
     const std::string name =
         absl::StrCat("i", schema.columns.size(), static_cast<int>(schema.columns[0].type),
                      static_cast<int>(schema.columns.back().type));
-    EXPECT_EQ(code(pairs, index(name.c_str(), schema)), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(code(pairs, engine_.Create(name, {.schema = schema})),
+              absl::StatusCode::kFailedPrecondition);
   }
 }
 
@@ -468,150 +452,6 @@ TEST_F(TableScanStateTest, LongStringsAreAppendedAndSentOnInPiecesOfFewRows) {
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(*written, 200u);
   expect_spread(copy);
-}
-
-// More AEUs than the pool of answers has pieces for.
-class ManyAeusTest : public testing::Test {
- protected:
-  static constexpr uint32_t kMany = 48;
-  static constexpr uint64_t kRowsEach = 20'480;
-
-  ManyAeusTest() {
-    session_ = engine_->NewSession();
-    const CreateOptions options{.kind = ObjectKind::kHeapTable, .schema = kHeap};
-    const absl::Status created =
-        engine_.While([&] { return engine_->Create("h", options).status(); });
-    EXPECT_TRUE(created.ok()) << created;
-    heap_ = test::Open(*session_, "h");
-    // Each batch has a piece for each AEU.
-    constexpr uint64_t kBatch = kMany * storage::kAppendRowsMax;
-    for (uint64_t first = 0; first < kMany * kRowsEach; first += kBatch) {
-      Rows rows(kHeap.columns);
-      for (uint64_t i = first; i < first + kBatch; ++i) rows.Add({i, static_cast<int64_t>(i % 7)});
-      const absl::Status status = engine_.While([&] {
-        return session_->Write(heap_, {.mode = WriteMode::kAppend, .rows = rows.batch()}).status;
-      });
-      EXPECT_TRUE(status.ok()) << status;
-    }
-  }
-  uint64_t Scanned(uint32_t aeu) { return engine_->aeu({aeu}).counters().rows_scanned.Read(); }
-  // Opens a scan of which nobody reads; how many AEUs have worked on it when nobody can any more.
-  uint32_t OpenAndCount() {
-    std::vector<uint64_t> before;
-    for (uint32_t i = 0; i < kMany; ++i) before.push_back(Scanned(i));
-    auto scan = session_->OpenScan(heap_, query_);
-    EXPECT_TRUE(scan.ok()) << scan.status();
-    scans_.push_back(*std::move(scan));
-    while (engine_.StepAll()) {
-    }
-    uint32_t at_work = 0;
-    for (uint32_t i = 0; i < kMany; ++i) at_work += Scanned(i) > before[i];
-    return at_work;
-  }
-
-  // 16 pieces.
-  test::HandEngine engine_{kMany, [](Options& options) { options.scan_chunks_max = 32; }};
-  std::unique_ptr<Session> session_;
-  Object heap_;
-  Query query_;
-  std::vector<std::unique_ptr<Scan>> scans_;
-};
-
-TEST_F(ManyAeusTest, EachWorksOnAScanAndReadersThatPauseLeaveRoomForOthers) {
-  for (int i = 0; i < 8; ++i) {
-    SCOPED_TRACE(i);
-    EXPECT_EQ(OpenAndCount(), kMany);
-  }
-  EXPECT_LT(engine_->core().table_chunks->in_use(), 16u);
-  for (auto& scan : scans_) {
-    const std::vector<Row> rows = engine_.While([&] { return test::ReadAll(*scan, nullptr); });
-    EXPECT_EQ(rows.size(), kMany * kRowsEach);
-  }
-}
-
-TEST_F(ManyAeusTest, EachWorksOnAScanThatWantsFewRows) {
-  query_.filter = NotEqual(Column("id"), Column("id"));  // none, and bounds do not say so
-  query_.limit = 10;
-  EXPECT_EQ(OpenAndCount(), kMany);
-}
-
-// Each AEU has a row of each of 16,384 groups: what all of them add up is more than queries may
-// take, what two of them do is not.
-class ManyGroupsTest : public testing::Test {
- protected:
-  static constexpr uint32_t kMany = 24;
-  static constexpr uint64_t kGroups = 4 * uint64_t{storage::kAppendRowsMax};
-
-  ManyGroupsTest() {
-    session_ = engine_->NewSession();
-    const CreateOptions options{.kind = ObjectKind::kHeapTable, .schema = kHeap};
-    const absl::Status created =
-        engine_.While([&] { return engine_->Create("h", options).status(); });
-    EXPECT_TRUE(created.ok()) << created;
-    heap_ = test::Open(*session_, "h");
-    constexpr uint64_t kPiece = storage::kAppendRowsMax;
-    for (uint64_t first = 0; first < kGroups; first += kPiece) {
-      Rows rows(kHeap.columns);
-      for (uint64_t i = 0; i < kMany * kPiece; ++i) rows.Add({first + i % kPiece, int64_t{3}});
-      const absl::Status status = engine_.While([&] {
-        return session_->Write(heap_, {.mode = WriteMode::kAppend, .rows = rows.batch()}).status;
-      });
-      EXPECT_TRUE(status.ok()) << status;
-    }
-    query_.group_by = {"id"};
-    for (int64_t i = 0; i < 16; ++i) {
-      query_.aggregates.push_back(
-          {AggregateFunction::kSum, Column("group") + Literal(i), absl::StrCat("sum", i)});
-    }
-  }
-  ~ManyGroupsTest() override {
-    scan_.reset();
-    engine_.StepUntil([&] { return engine_->core().scans.size() == 0; });
-    EXPECT_EQ(engine_->core().run_memory->used(), 0u);
-  }
-  void Open() {
-    auto scan = session_->OpenScan(heap_, query_);
-    ASSERT_TRUE(scan.ok()) << scan.status();
-    scan_ = *std::move(scan);
-  }
-
-  // Queries get a sixteenth of it.
-  test::HandEngine engine_{kMany, [](Options& options) {
-                             options.memory_limit_bytes = 0;
-                             options.process_memory_bytes = uint64_t{1} << 30;
-                           }};
-  std::unique_ptr<Session> session_;
-  Object heap_;
-  Query query_;
-  std::unique_ptr<Scan> scan_;
-};
-
-TEST_F(ManyGroupsTest, WhatPartsHaveAddedUpIsMergedAsTheyEnd) {
-  Open();
-  for (uint32_t aeu = 0; aeu < kMany; ++aeu) {
-    while (engine_->aeu({aeu}).Step({})) {
-    }
-    if (aeu + 1 == kMany) break;
-    EXPECT_EQ(scan_->Next(absl::Now() + absl::Milliseconds(1)).status().code(),
-              absl::StatusCode::kDeadlineExceeded);
-    // Those of one part, and at most what has come while the reader looked away.
-    EXPECT_LT(engine_->core().run_memory->used(), uint64_t{24} << 20);
-  }
-  absl::Status status;
-  const std::vector<Row> rows = engine_.While([&] { return test::ReadAll(*scan_, &status); });
-  EXPECT_TRUE(status.ok()) << status;
-  ASSERT_EQ(rows.size(), kGroups);
-  EXPECT_TRUE(test::TextOf(rows[5]).starts_with("5|72|96|")) << test::TextOf(rows[5]);
-}
-
-TEST_F(ManyGroupsTest, GroupsOfAllPartsAreBounded) {
-  EXPECT_EQ(engine_->core().run_memory->bytes_max(), uint64_t{64} << 20);
-  Open();
-  while (engine_.StepAll()) {
-  }
-  absl::Status status;
-  engine_.While([&] { return test::ReadAll(*scan_, &status); });
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
 }
 
 }  // namespace

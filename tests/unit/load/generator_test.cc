@@ -77,7 +77,7 @@ class SlowTarget final : public Target {
   std::vector<uint64_t> values_;
 };
 
-Plan LookupPlan() {
+Plan LookupPlan(const std::function<void(Plan&)>& change = nullptr) {
   Plan plan;
   plan.workload = *FindWorkload("lookup");
   plan.keys = 1000;
@@ -85,11 +85,18 @@ Plan LookupPlan() {
   plan.in_flight = 4;
   plan.seconds = 10;
   plan.verify = true;
+  if (change) change(plan);
   return plan;
 }
 
 struct Lab {
   explicit Lab(Plan of) : plan(std::move(of)), keys(plan.keys, plan.layout) {}
+  explicit Lab(const std::function<void(Plan&)>& change) : Lab(LookupPlan(change)) {}
+  // From and to so many ms after the begin.
+  void Stall(int64_t from_ms, int64_t to_ms) {
+    target.stall_from_ns = clock.now_ns + from_ms * kMs;
+    target.stall_to_ns = clock.now_ns + to_ms * kMs;
+  }
   const GeneratorResult& Run() {
     generator.Run(target, clock.now_ns);
     return generator.result();
@@ -106,12 +113,9 @@ struct Lab {
 };
 
 TEST(GeneratorTest, ATargetThatStallsShowsInTheCorrectedLatencyOfTheOpenLoop) {
-  Plan plan = LookupPlan();
-  plan.rate = 100;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) { plan.rate = 100; });
   // Two of ten seconds: some 200 requests fall due meanwhile, four of which are sent.
-  lab.target.stall_from_ns = lab.clock.now_ns + 4000 * kMs;
-  lab.target.stall_to_ns = lab.clock.now_ns + 6000 * kMs;
+  lab.Stall(4000, 6000);
   const GeneratorResult& result = lab.Run();
   const OperationTally& tally = lab.tally();
   EXPECT_NEAR(static_cast<double>(tally.answered), 1000, 120);
@@ -126,13 +130,12 @@ TEST(GeneratorTest, ATargetThatStallsShowsInTheCorrectedLatencyOfTheOpenLoop) {
 }
 
 TEST(GeneratorTest, AStallThatReachesTheEndOfTheOpenLoopShowsInItsLatency) {
-  Plan plan = LookupPlan();
-  plan.rate = 500;
-  plan.seconds = 2;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.rate = 500;
+    plan.seconds = 2;
+  });
   // The last 1.3 of 2 s, and on: two thirds of all requests fall due meanwhile.
-  lab.target.stall_from_ns = lab.clock.now_ns + 700 * kMs;
-  lab.target.stall_to_ns = lab.clock.now_ns + 2200 * kMs;
+  lab.Stall(700, 2200);
   const GeneratorResult& result = lab.Run();
   const OperationTally& tally = lab.tally();
   EXPECT_NEAR(static_cast<double>(tally.not_sent), 650, 80);
@@ -146,10 +149,10 @@ TEST(GeneratorTest, AStallThatReachesTheEndOfTheOpenLoopShowsInItsLatency) {
 }
 
 TEST(GeneratorTest, OfVeryManyRequestsNeverSentSomeStandForAll) {
-  Plan plan = LookupPlan();
-  plan.rate = 1e9;
-  plan.seconds = 1;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.rate = 1e9;
+    plan.seconds = 1;
+  });
   lab.Run();
   const OperationTally& tally = lab.tally();
   EXPECT_NEAR(static_cast<double>(tally.not_sent), 1e9, 1e7);
@@ -170,13 +173,13 @@ double Correlation(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 TEST(GeneratorTest, KeysOperationsAndArrivalsDoNotDependOnEachOther) {
-  Plan plan = LookupPlan();
-  plan.workload.percent = {50, 50, 0, 0, 0};
-  plan.layout = Layout::kDense;
-  plan.batch = 1;
-  plan.rate = 200;
-  plan.seconds = 100;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.workload.percent = {50, 50, 0, 0, 0};
+    plan.layout = Layout::kDense;
+    plan.batch = 1;
+    plan.rate = 200;
+    plan.seconds = 100;
+  });
   std::vector<double> keys, writes, gaps;
   int64_t last_ns = lab.clock.now_ns;
   lab.target.spoil = [&](const Request& request) {
@@ -194,11 +197,11 @@ TEST(GeneratorTest, KeysOperationsAndArrivalsDoNotDependOnEachOther) {
 }
 
 TEST(GeneratorTest, TheServiceTimeOfAReadModifyWriteIsThatOfBothItsCalls) {
-  Plan plan = LookupPlan();
-  plan.workload.percent = {0, 0, 0, 0, 100};
-  plan.verify = false;
-  plan.rate = 20;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.workload.percent = {0, 0, 0, 0, 100};
+    plan.verify = false;
+    plan.rate = 20;
+  });
   lab.target.service_ns = 5 * kMs;
   const Tally& tally = lab.Run().tally;
   const OperationTally& writes = tally.operations[static_cast<size_t>(Operation::kReadModifyWrite)];
@@ -207,10 +210,10 @@ TEST(GeneratorTest, TheServiceTimeOfAReadModifyWriteIsThatOfBothItsCalls) {
 }
 
 TEST(GeneratorTest, AReadModifyWriteThatReadsTooLittleFailsAlsoUnverified) {
-  Plan plan = LookupPlan();
-  plan.workload.percent = {0, 0, 0, 0, 100};
-  plan.verify = false;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.workload.percent = {0, 0, 0, 0, 100};
+    plan.verify = false;
+  });
   lab.target.values_missing = 1;
   const Tally& tally = lab.Run().tally;
   EXPECT_EQ(tally.All().answered, 0u);
@@ -220,9 +223,9 @@ TEST(GeneratorTest, AReadModifyWriteThatReadsTooLittleFailsAlsoUnverified) {
 }
 
 TEST(GeneratorTest, ATargetThatCannotFollowLeavesABacklogThatIsTold) {
-  Plan plan = LookupPlan();
-  plan.rate = 2000;  // of a target that does 1000 a second
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.rate = 2000;  // of a target that does 1000 a second
+  });
   lab.Run();
   EXPECT_NEAR(static_cast<double>(lab.tally().answered), 10'000, 100);
   EXPECT_NEAR(static_cast<double>(lab.tally().not_sent), 10'000, 1000);
@@ -256,13 +259,12 @@ TEST(GeneratorTest, TheClosedLoopKeepsItsRequestsUnderWayAndNoMore) {
 }
 
 TEST(GeneratorTest, WarmUpIsNotCounted) {
-  Plan plan = LookupPlan();
-  plan.warm_up_s = 3;
-  plan.seconds = 2;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.warm_up_s = 3;
+    plan.seconds = 2;
+  });
   // Slow at first: none of it may show.
-  lab.target.stall_from_ns = lab.clock.now_ns;
-  lab.target.stall_to_ns = lab.clock.now_ns + 1000 * kMs;
+  lab.Stall(0, 1000);
   const GeneratorResult& result = lab.Run();
   EXPECT_NEAR(static_cast<double>(lab.tally().answered), 2000, 10);
   EXPECT_NEAR(static_cast<double>(result.warm), 2000, 10);
@@ -272,10 +274,10 @@ TEST(GeneratorTest, WarmUpIsNotCounted) {
 }
 
 TEST(GeneratorTest, WrongValuesAreCountedAlsoDuringTheWarmUp) {
-  Plan plan = LookupPlan();
-  plan.warm_up_s = 1;
-  plan.seconds = 1;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) {
+    plan.warm_up_s = 1;
+    plan.seconds = 1;
+  });
   int requests = 0;
   lab.target.spoil = [&](const Request&) { return ++requests == 5 || requests == 1500; };
   lab.Run();
@@ -284,11 +286,8 @@ TEST(GeneratorTest, WrongValuesAreCountedAlsoDuringTheWarmUp) {
 }
 
 TEST(GeneratorTest, ATargetThatNeverAnswersEndsTheRun) {
-  Plan plan = LookupPlan();
-  plan.timeout_s = 2;
-  Lab lab(plan);
-  lab.target.stall_from_ns = lab.clock.now_ns + 1000 * kMs;
-  lab.target.stall_to_ns = lab.clock.now_ns + 1'000'000 * kMs;
+  Lab lab([](Plan& plan) { plan.timeout_s = 2; });
+  lab.Stall(1000, 1'000'000);
   const GeneratorResult& result = lab.Run();
   EXPECT_EQ(result.sent, result.answered);
   EXPECT_EQ(result.tally.failed, 4u);
@@ -296,10 +295,18 @@ TEST(GeneratorTest, ATargetThatNeverAnswersEndsTheRun) {
 }
 
 TEST(GeneratorTest, RequestsAreCountedOut) {
-  Plan plan = LookupPlan();
-  plan.requests = 7;
-  Lab lab(plan);
+  Lab lab([](Plan& plan) { plan.requests = 7; });
   EXPECT_EQ(lab.Run().sent, 7u);
+}
+
+Tally RunOnNullTarget(const Plan& plan) {
+  const KeySet keys(plan.keys, plan.layout);
+  MonotonicClock clock;
+  std::atomic<bool> stop = false;
+  Generator generator(plan, keys, 0, clock, stop);
+  NullTarget target(keys, generator.sink(), plan.load);
+  generator.Run(target, clock.NowNs());
+  return generator.result().tally;
 }
 
 TEST(GeneratorTest, EveryWorkloadVerifiesAgainstTheNullTarget) {
@@ -309,15 +316,10 @@ TEST(GeneratorTest, EveryWorkloadVerifiesAgainstTheNullTarget) {
     plan.load = std::string(name) == "load";
     plan.requests = plan.load ? 0 : 500;
     plan.zipf.emplace(plan.keys);
-    const KeySet keys(plan.keys, plan.layout);
-    MonotonicClock clock;
-    std::atomic<bool> stop = false;
-    Generator generator(plan, keys, 0, clock, stop);
-    NullTarget target(keys, generator.sink(), plan.load);
-    generator.Run(target, clock.NowNs());
-    const OperationTally all = generator.result().tally.All();
-    EXPECT_EQ(all.wrong, 0u) << name << ": " << generator.result().tally.first_error;
-    EXPECT_EQ(generator.result().tally.failed, 0u) << name;
+    const Tally tally = RunOnNullTarget(plan);
+    const OperationTally all = tally.All();
+    EXPECT_EQ(all.wrong, 0u) << name << ": " << tally.first_error;
+    EXPECT_EQ(tally.failed, 0u) << name;
     EXPECT_EQ(all.answered, plan.load ? (1000 + 15) / 16 : 500u) << name;
     EXPECT_TRUE(!plan.load || all.keys == 1000) << all.keys;
   }
@@ -327,13 +329,7 @@ TEST(GeneratorTest, MissingKeysAreExpectedToBeMissing) {
   Plan plan = LookupPlan();
   plan.missing_percent = 30;
   plan.requests = 500;
-  const KeySet keys(plan.keys, plan.layout);
-  MonotonicClock clock;
-  std::atomic<bool> stop = false;
-  Generator generator(plan, keys, 0, clock, stop);
-  NullTarget target(keys, generator.sink(), false);
-  generator.Run(target, clock.NowNs());
-  EXPECT_EQ(generator.result().tally.All().wrong, 0u);
+  EXPECT_EQ(RunOnNullTarget(plan).All().wrong, 0u);
   // A target that has every key is wrong about those.
   Lab lab(plan);
   lab.Run();

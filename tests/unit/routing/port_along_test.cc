@@ -88,9 +88,7 @@ TEST(PortAlongTest, OneTargetsCommandsKeepTheOrderOfTheCalls) {
     const auto drain = [&] {
       const auto taken = endpoints[1].incoming.TryTake();
       if (!taken) return;
-      for (std::span<const std::byte> rest = *taken; !rest.empty();) {
-        const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
-        rest = rest.subspan(header->size_bytes);
+      ForEachRecord(*taken, [&](const CommandHeader* header) {
         if (header->type == CommandType::kMulticast) {
           const auto* segment = reinterpret_cast<const MulticastSegment*>(DataSegment(header));
           seen.push_back(segment->command->snapshot);
@@ -98,7 +96,7 @@ TEST(PortAlongTest, OneTargetsCommandsKeepTheOrderOfTheCalls) {
         } else if (seen.empty() || !IsKeyed(header->type) || seen.back() != header->snapshot) {
           seen.push_back(header->snapshot);  // a command's records count once
         }
-      }
+      });
     };
     for (uint64_t number = 1; number <= 40; ++number) {
       const std::vector<uint64_t> keys(1 + random() % 60, 150);

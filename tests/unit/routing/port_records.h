@@ -47,12 +47,34 @@ struct Received {
   std::vector<uint32_t> positions;
 };
 
+template <class Look>
+void ForEachRecord(std::span<const std::byte> records, Look look) {
+  while (!records.empty()) {
+    const auto* header = reinterpret_cast<const CommandHeader*>(records.data());
+    records = records.subspan(header->size_bytes);  // `look` may release them
+    look(header);
+  }
+}
+// Of a Port outside the engine: look(header) for what has come in, whose blocks go home then.
+// How many blocks.
+template <class Look>
+uint32_t TakeFromBlocks(AeuEndpoint& endpoint, Look look) {
+  uint32_t blocks = 0;
+  Block* next = nullptr;
+  for (Block* block = endpoint.ingress.TakeAll(); block != nullptr; block = next) {
+    next = block->next;
+    ForEachRecord(block->records(), look);
+    BlockPool::Release(block);
+    ++blocks;
+  }
+  return blocks;
+}
+
 inline std::vector<Received> Take(AeuEndpoint& endpoint) {
   std::vector<Received> commands;
   const auto taken = endpoint.incoming.TryTake();
   if (!taken) return commands;
-  for (std::span<const std::byte> rest = *taken; !rest.empty();) {
-    const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
+  ForEachRecord(*taken, [&](const CommandHeader* header) {
     EXPECT_EQ(header->size_bytes % 8, 0u);
     Received one;
     one.header = *header;
@@ -61,21 +83,18 @@ inline std::vector<Received> Take(AeuEndpoint& endpoint) {
                 KeyedRecordBytes(header->type, header->count, 0, header->key_parts));
       EXPECT_LE(header->size_bytes, kOutgoingBytes);
       const KeyedSegment segment = KeyedSegmentOf(header);
-      one.keys.assign(segment.keys, segment.keys + header->count);
-      one.positions.assign(segment.positions, segment.positions + header->count);
-      if (segment.values != nullptr) {
-        one.values.assign(segment.values, segment.values + header->count);
-      }
-      if (segment.expected != nullptr) {
-        one.expected.assign(segment.expected, segment.expected + header->count);
-      }
-      if (segment.seconds != nullptr) {
-        one.seconds.assign(segment.seconds, segment.seconds + header->count);
-      }
+      const auto column = [&]<class Number>(const Number* from) {
+        return from == nullptr ? std::vector<Number>()
+                               : std::vector<Number>(from, from + header->count);
+      };
+      one.keys = column(segment.keys);
+      one.positions = column(segment.positions);
+      one.values = column(segment.values);
+      one.expected = column(segment.expected);
+      one.seconds = column(segment.seconds);
     }
     commands.push_back(std::move(one));
-    rest = rest.subspan(header->size_bytes);
-  }
+  });
   return commands;
 }
 
@@ -86,13 +105,15 @@ inline void FillIncoming(AeuEndpoint& endpoint) {
 
 inline KeyedCommand Command(CommandType type, const std::vector<uint64_t>& keys, TestReply& reply,
                             const std::vector<uint64_t>& values = {},
-                            const std::vector<uint64_t>& expected = {}) {
+                            const std::vector<uint64_t>& expected = {},
+                            const std::vector<uint64_t>& seconds = {}) {
   return {.type = type,
           .keys = keys,
           .values = values,
           .complete = &TestReply::Answered,
           .context = &reply,
-          .expected = expected};
+          .expected = expected,
+          .seconds = seconds};
 }
 
 inline std::vector<uint64_t> Numbers(size_t n, uint64_t from = 0) {

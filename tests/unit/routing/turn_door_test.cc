@@ -46,6 +46,13 @@ class StayHere {
   cpu_set_t before_;
 };
 
+// As the AEU's own thread does.
+void SetRunner(TurnDoor& door, TurnRunner& runner, int cpu) {
+  door.Enter();
+  door.SetRunner(&runner, cpu);
+  door.Leave();
+}
+
 TEST(TurnDoorTest, IsShutWithoutARunner) {
   TurnDoor door;
   EXPECT_FALSE(door.MayOpenHere());
@@ -56,9 +63,7 @@ TEST(TurnDoorTest, WhoComesOnTheSameCoreRunsATurn) {
   const StayHere here;
   TurnDoor door;
   CountingRunner runner;
-  door.Enter();
-  door.SetRunner(&runner, here.cpu());
-  door.Leave();
+  SetRunner(door, runner, here.cpu());
   EXPECT_TRUE(door.MayOpenHere());
   EXPECT_EQ(door.Try(), Visit::kNothingLeft);
   runner.more = true;
@@ -71,9 +76,7 @@ TEST(TurnDoorTest, IsShutOnOtherCoresAndWhereTheThreadIsNotPinned) {
   for (const int cpu : {here.cpu() + 1, -1}) {
     TurnDoor door;
     CountingRunner runner;
-    door.Enter();
-    door.SetRunner(&runner, cpu);
-    door.Leave();
+    SetRunner(door, runner, cpu);
     EXPECT_FALSE(door.MayOpenHere());
     EXPECT_EQ(door.Try(), Visit::kShut);
     EXPECT_EQ(runner.turns, 0);
@@ -111,13 +114,8 @@ TEST(TurnDoorTest, TurnsDoNotNest) {
     std::vector<Visit> visits;
   } outer;
   outer.doors = {&door, &other};
-  const auto enter = [&](TurnDoor& which, TurnRunner& runner) {
-    which.Enter();
-    which.SetRunner(&runner, here.cpu());
-    which.Leave();
-  };
-  enter(door, outer);
-  enter(other, inner);
+  SetRunner(door, outer, here.cpu());
+  SetRunner(other, inner, here.cpu());
   EXPECT_EQ(door.Try(), Visit::kNothingLeft);
   door.Enter();  // the AEU's own thread
   outer.RunTurn();
@@ -131,9 +129,7 @@ TEST(TurnDoorTest, TurnsNeverRunAtOnce) {
   const StayHere here;
   TurnDoor door;
   CountingRunner runner;
-  door.Enter();
-  door.SetRunner(&runner, here.cpu());
-  door.Leave();
+  SetRunner(door, runner, here.cpu());
   std::vector<std::thread> visitors;
   int visits[3] = {};
   for (int& mine : visits) {

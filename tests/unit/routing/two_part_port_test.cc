@@ -1,75 +1,13 @@
 // A Port with keys of two parts: the second parts go where their firsts go.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <vector>
 
 #include "routing/port.h"
-#include "tests/support/test_endpoints.h"
-#include "tests/support/test_reply.h"
+#include "tests/unit/routing/port_records.h"
 
 namespace eris::routing {
 namespace {
-
-using storage::KeyState;
-using test::TestEndpoints;
-using test::TestReply;
-
-constexpr size_t kHalfBytes = 4096;
-constexpr size_t kOutgoingBytes = 1024;
-// An AEU's Port; the memory of four outgoing buffers.
-constexpr PortOptions kOfAeu{.way = PortOptions::Way::kIncoming,
-                             .outgoing_bytes = kOutgoingBytes,
-                             .pool_bytes_max = 4 * kOutgoingBytes};
-
-// AEU i owns [100 i, 100 (i + 1)); the last one all above.
-std::unique_ptr<ObjectRoute> RouteTo(uint32_t aeus) {
-  std::vector<uint64_t> starts;
-  std::vector<AeuId> owners;
-  for (uint32_t i = 0; i < aeus; ++i) starts.push_back(100 * i), owners.push_back({i});
-  return std::make_unique<ObjectRoute>(5, ObjectId{7},
-                                       std::make_unique<RangeTable>(3, starts, owners));
-}
-
-struct Received {
-  std::vector<uint64_t> keys, values, expected, seconds;
-  std::vector<uint32_t> positions;
-};
-
-std::vector<Received> Take(AeuEndpoint& endpoint) {
-  std::vector<Received> commands;
-  const auto taken = endpoint.incoming.TryTake();
-  if (!taken) return commands;
-  for (std::span<const std::byte> rest = *taken; !rest.empty();) {
-    const auto* header = reinterpret_cast<const CommandHeader*>(rest.data());
-    EXPECT_EQ(header->key_parts, 2);
-    EXPECT_EQ(header->size_bytes, KeyedRecordBytes(header->type, header->count, 0, 2));
-    EXPECT_LE(header->size_bytes, kOutgoingBytes);
-    const KeyedSegment segment = KeyedSegmentOf(header);
-    const auto column = [&]<class Number>(const Number* from) {
-      return from == nullptr ? std::vector<Number>()
-                             : std::vector<Number>(from, from + header->count);
-    };
-    commands.push_back({column(segment.keys), column(segment.values), column(segment.expected),
-                        column(segment.seconds), column(segment.positions)});
-    rest = rest.subspan(header->size_bytes);
-  }
-  return commands;
-}
-
-void FillIncoming(AeuEndpoint& endpoint) {
-  const std::vector<std::byte> half(endpoint.incoming.half_bytes());
-  ASSERT_TRUE(endpoint.incoming.TryWrite(half));
-}
-
-KeyedCommand Command(CommandType type, const std::vector<uint64_t>& keys,
-                     const std::vector<uint64_t>& seconds, TestReply& reply) {
-  return {.type = type,
-          .keys = keys,
-          .complete = &TestReply::Answered,
-          .context = &reply,
-          .seconds = seconds};
-}
 
 TEST(TwoPartPortTest, SecondPartsGoWithTheirFirstsWhichAloneSayWhere) {
   TestEndpoints endpoints(2, kHalfBytes);
@@ -80,14 +18,15 @@ TEST(TwoPartPortTest, SecondPartsGoWithTheirFirstsWhichAloneSayWhere) {
   for (const CommandType type :
        {CommandType::kErase, CommandType::kUpsert, CommandType::kCompareAndSet}) {
     TestReply reply(keys.size());
-    KeyedCommand command = Command(type, keys, seconds, reply);
-    command.values = values;
-    command.expected = expected;
-    EXPECT_EQ(port.Send(*route, command, KeyState::kRefused), 0u);
+    EXPECT_EQ(port.Send(*route, Command(type, keys, reply, values, expected, seconds),
+                        KeyState::kRefused),
+              0u);
     EXPECT_TRUE(port.Flush());
     const auto low = Take(endpoints[0]), high = Take(endpoints[1]);
     ASSERT_EQ(low.size(), 1u);
     ASSERT_EQ(high.size(), 1u);
+    EXPECT_EQ(low[0].header.key_parts, 2);
+    EXPECT_EQ(high[0].header.key_parts, 2);
     EXPECT_EQ(low[0].keys, (std::vector<uint64_t>{1, 99}));
     EXPECT_EQ(low[0].seconds, (std::vector<uint64_t>{~uint64_t{0}, 500}));
     EXPECT_EQ(high[0].keys, (std::vector<uint64_t>{150, 150, 100}));
@@ -113,7 +52,7 @@ TEST(TwoPartPortTest, OfTwoPartKeysThatFindNoRoomTheIndicesComeBack) {
     keys.push_back(i % 2 == 0 ? 7 : 107), seconds.push_back(5000 + i), positions.push_back(399 - i);
   }
   TestReply reply(keys.size());
-  KeyedCommand command = Command(CommandType::kLookup, keys, seconds, reply);
+  KeyedCommand command = Command(CommandType::kLookup, keys, reply, {}, {}, seconds);
   command.positions = positions;
   const uint32_t refused = port.Send(*route, command, KeyState::kMoved);
   ASSERT_GT(refused, 0u);

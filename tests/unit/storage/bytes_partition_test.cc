@@ -7,11 +7,13 @@
 
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "tests/support/extract.h"
-#include "tests/unit/storage/storage_fixture.h"
+#include "tests/support/write_model.h"
+#include "tests/unit/storage/partition_kinds.h"
 
 namespace eris::storage {
 namespace {
@@ -19,45 +21,6 @@ namespace {
 using BytesModel = std::map<uint64_t, std::string>;
 
 constexpr size_t kSizes[] = {0, 1, 6, 7, 8, 12, 13, 60, 63, 64, 65, 1020, 1021, 4092, 4095, 8192};
-
-// Reply memory of one call, with a limit.
-class TestSink final : public BytesSink {
- public:
-  explicit TestSink(size_t bytes_max = size_t{1} << 30) : left_(bytes_max) {}
-  std::byte* Take(size_t least, size_t wanted, size_t& given) override {
-    ++pieces;
-    if (left_ < least) return nullptr;
-    given = std::min(wanted, left_);
-    left_ -= given;
-    pieces_.push_back(std::make_unique<std::byte[]>(given));
-    return pieces_.back().get();
-  }
-  size_t pieces = 0;
-
- private:
-  size_t left_;
-  std::vector<std::unique_ptr<std::byte[]>> pieces_;
-};
-
-// Strings as words, with the memory behind them.
-class Words {
- public:
-  explicit Words(const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      if (value.size() <= kShortBytesMax) {
-        words_.push_back(ShortWord(value));
-        continue;
-      }
-      records_.push_back(std::make_unique<std::byte[]>(BlockBytes(value.size())));
-      words_.push_back(WriteRecord(records_.back().get(), value));
-    }
-  }
-  const uint64_t* data() const { return words_.data(); }
-
- private:
-  std::vector<uint64_t> words_;
-  std::vector<std::unique_ptr<std::byte[]>> records_;
-};
 
 std::string Text(uint64_t word) {
   const absl::string_view bytes = BytesOf(word);
@@ -93,21 +56,20 @@ class BytesPartitionTest : public testing::Test {
   Answers Run(BytesPartition& partition, Operation operation, const std::vector<uint64_t>& keys,
               const std::vector<std::string>& values = {},
               const std::vector<std::string>& expected = {}, BytesSink* sink = nullptr) {
-    const Words given(values);
-    const Words compared(expected);
+    Strings given, own;
+    const std::vector<uint64_t> words = given.Words(values), compared = given.Words(expected);
     std::vector<uint32_t> positions(keys.size());
-    for (uint32_t i = 0; i < keys.size(); ++i) positions[i] = i;
+    std::iota(positions.begin(), positions.end(), 0);
     Answers answers{std::vector<KeyState>(keys.size(), KeyState::kPending),
                     std::vector<uint64_t>(keys.size(), 0),
                     {}};
-    TestSink own;
     // In two parts, as from two commands.
     const auto half = static_cast<uint32_t>(keys.size() / 2);
     std::vector<BatchPart> parts;
     for (const auto& [begin, end] : {std::pair(0u, half), std::pair(half, uint32_t(keys.size()))}) {
       parts.push_back({.count = end - begin,
                        .keys = keys.data() + begin,
-                       .values_in = values.empty() ? nullptr : given.data() + begin,
+                       .values_in = values.empty() ? nullptr : words.data() + begin,
                        .positions = positions.data() + begin,
                        .values_out = answers.words.data(),
                        .states_out = answers.states.data(),
@@ -122,9 +84,9 @@ class BytesPartitionTest : public testing::Test {
            const std::vector<std::string>& values) {
     const Answers answers = Run(partition, Operation::kUpsert, keys, values);
     for (size_t i = 0; i < keys.size(); ++i) {
-      EXPECT_EQ(answers.states[i], model.contains(keys[i]) ? KeyState::kPresent : KeyState::kAbsent)
+      EXPECT_EQ(answers.states[i],
+                test::RunOnModel(model, Operation::kUpsert, keys[i], values[i]).state)
           << "key " << keys[i];
-      model[keys[i]] = values[i];
     }
   }
   void Fill(BytesPartition& partition, BytesModel& model, size_t rows, uint64_t below) {
@@ -203,8 +165,7 @@ TEST_F(BytesPartitionTest, RandomBatchesAgreeWithAMap) {
       for (size_t i = 1 + random_() % 200; i > 0; --i) keys.push_back(random_() % below);
       const Answers answers = Run(*partition_, Operation::kErase, keys);
       for (size_t i = 0; i < keys.size(); ++i) {
-        EXPECT_EQ(answers.states[i],
-                  model_.erase(keys[i]) > 0 ? KeyState::kPresent : KeyState::kAbsent);
+        EXPECT_EQ(answers.states[i], test::RunOnModel(model_, Operation::kErase, keys[i]).state);
       }
     }
     if (round % 10 == 9) ExpectEqual(*partition_, model_);
@@ -222,26 +183,18 @@ TEST_F(BytesPartitionTest, AccountIsTheTreeAndTheStrings) {
   ASSERT_TRUE(words.ok());
   for (int round = 0; round < 60; ++round) {
     std::vector<uint64_t> keys;
-    std::vector<uint32_t> positions;
     std::vector<std::string> values;
     for (uint32_t i = 0; i < 200; ++i) {
       keys.push_back(random_() % 3000);
-      positions.push_back(i);
       values.push_back(AnyValue());
     }
-    std::vector<uint64_t> numbers(keys.size());
-    std::vector<KeyState> states(keys.size());
-    const BatchPart part{.count = 200,
-                         .keys = keys.data(),
-                         .values_in = numbers.data(),
-                         .positions = positions.data(),
-                         .states_out = states.data()};
+    const std::vector<uint64_t> numbers(keys.size());
     if (round % 3 < 2) {
       Put(*partition_, model_, keys, values);
-      (*words)->Execute({Operation::kUpsert, {&part, 1}});
+      RunBatch(**words, Operation::kUpsert, keys, numbers);
     } else {
       Run(*partition_, Operation::kErase, keys);
-      (*words)->Execute({Operation::kErase, {&part, 1}});
+      RunBatch(**words, Operation::kErase, keys);
       for (const uint64_t key : keys) model_.erase(key);
     }
     ASSERT_EQ(memory_.cache.used_bytes(), words_memory.cache.used_bytes() + RecordsOf(model_));
@@ -263,17 +216,11 @@ TEST_F(BytesPartitionTest, RandomConditionalWritesAgreeWithAMap) {
     if (operation != Operation::kCompareAndSet) expected.clear();
     const Answers answers = Run(*partition_, operation, keys, values, expected);
     for (size_t i = 0; i < keys.size(); ++i) {
-      const auto found = model_.find(keys[i]);
-      if (found == model_.end()) {
-        EXPECT_EQ(answers.states[i], KeyState::kAbsent);
-        EXPECT_EQ(answers.words[i], 0u);
-        if (operation == Operation::kInsertIfAbsent) model_[keys[i]] = values[i];
-        continue;
-      }
-      EXPECT_EQ(answers.texts[i], found->second);
-      const bool equal = operation != Operation::kCompareAndSet || expected[i] == found->second;
-      EXPECT_EQ(answers.states[i], equal ? KeyState::kPresent : KeyState::kUnequal);
-      if (equal && operation != Operation::kInsertIfAbsent) found->second = values[i];
+      const auto answer = test::RunOnModel(model_, operation, keys[i], values[i],
+                                           expected.empty() ? "" : expected[i]);
+      EXPECT_EQ(answers.states[i], answer.state);
+      EXPECT_EQ(answers.words[i] != 0, answer.value.has_value());
+      EXPECT_EQ(answers.texts[i], answer.value.value_or(""));
     }
     if (round % 10 == 9) {
       ExpectEqual(*partition_, model_);
@@ -295,7 +242,7 @@ TEST_F(BytesPartitionTest, OnePieceOfReplyMemoryPerPartAndGroup) {
     values.push_back(Value(100));
   }
   Put(*partition_, model_, keys, values);
-  TestSink sink;
+  Strings sink;
   Run(*partition_, Operation::kLookup, keys, {}, {}, &sink);
   EXPECT_EQ(sink.pieces, 4u);
 }
@@ -308,7 +255,7 @@ TEST_F(BytesPartitionTest, KeysWithoutRoomForTheirAnswerSayIt) {
     values.push_back(Value(key == 9 ? 3 : 100));
   }
   Put(*partition_, model_, keys, values);
-  TestSink sink(3 * RecordBytes(100) + 5);
+  Strings sink(3 * RecordBytes(100) + 5);
   const Answers answers = Run(*partition_, Operation::kLookup, keys, {}, {}, &sink);
   for (size_t i = 0; i < 10; ++i) {
     const bool answered = i < 3 || i == 9;  // the last one needs no room
@@ -316,7 +263,7 @@ TEST_F(BytesPartitionTest, KeysWithoutRoomForTheirAnswerSayIt) {
     EXPECT_EQ(answers.texts[i], answered ? values[i] : "") << i;
   }
   // A write that cannot be answered is not done.
-  TestSink none(0);
+  Strings none(0);
   const Answers writes = Run(*partition_, Operation::kReplaceIfPresent, keys,
                              std::vector<std::string>(10, "new"), {}, &none);
   for (size_t i = 0; i < 9; ++i) EXPECT_EQ(writes.states[i], KeyState::kNoRoom) << i;
@@ -343,12 +290,7 @@ TEST_F(BytesPartitionTest, RefusedMemoryAtAnyPointLeavesTheKeyAsItWas) {
       memory_.cache.FailAllocationsFrom(0);
       for (size_t i = 0; i < keys.size(); ++i) {
         if (answers.states[i] == KeyState::kNoMemory) continue;
-        const bool present = model_.contains(keys[i]);
-        EXPECT_EQ(answers.states[i], present ? KeyState::kPresent : KeyState::kAbsent);
-        if (operation == Operation::kUpsert ||
-            present == (operation == Operation::kReplaceIfPresent)) {
-          model_[keys[i]] = values[i];
-        }
+        EXPECT_EQ(answers.states[i], test::RunOnModel(model_, operation, keys[i], values[i]).state);
       }
       ExpectEqual(*partition_, model_);
       const uint64_t victim = random_() % 80;
@@ -478,7 +420,7 @@ TEST_F(BytesPartitionTest, ScansGiveTheStringsInOrder) {
           ASSERT_LT(chunks, 10'000);
           uint64_t keys[1000];
           uint64_t values[1000];
-          TestSink sink(room);
+          Strings sink(room);
           ScanRows rows{
               .keys = keys, .values = values, .capacity = 1000, .rows = 0, .bytes = &sink};
           const ScanBudget slice{.deadline_ns = random_() % 2 ? 0 : ~uint64_t{0}};

@@ -7,29 +7,22 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <numeric>
 #include <vector>
 
-#include "storage/hash/hash_partition.h"
-#include "storage/hash/hash_table_check.h"
-#include "storage/index/index_partition.h"
-#include "storage/ordered_partition.h"
-#include "storage/tree/tree_check.h"
-#include "tests/support/hash_rows.h"
 #include "tests/support/write_model.h"
-#include "tests/unit/storage/storage_fixture.h"
+#include "tests/unit/storage/partition_kinds.h"
 
 namespace eris::storage {
 namespace {
 
-using States = std::vector<KeyState>;
 using Column = std::vector<uint64_t>;
 
 constexpr KeyState kAbsent = KeyState::kAbsent;
 constexpr KeyState kPresent = KeyState::kPresent;
 constexpr KeyState kUnequal = KeyState::kUnequal;
 constexpr KeyState kNoMemory = KeyState::kNoMemory;
-constexpr uint64_t kNone = 0xdead;  // no value was written
+constexpr uint64_t kNone = test::TestBatch::kUnanswered;
 
 struct Answers {
   States states;
@@ -37,56 +30,25 @@ struct Answers {
   friend bool operator==(const Answers&, const Answers&) = default;
 };
 
-std::unique_ptr<Partition> Make(ObjectKind kind, TreeMemory& memory) {
-  if (kind == ObjectKind::kHash) return *HashPartition::Create(Range{}, memory.cache, Seed());
-  return *IndexPartition::Create(Range{}, memory.cache);
-}
-
 // Every test runs on a partition of each kind.
-class ConditionalWriteTest : public testing::TestWithParam<ObjectKind> {
+class ConditionalWriteTest : public testing::TestWithParam<RowsKind> {
  protected:
-  ConditionalWriteTest() : partition_(Make(GetParam(), memory_)) {}
+  ConditionalWriteTest() : partition_(Make(memory_)) {}
 
   // A batch in parts of at most `part_keys`, whose answers go to positions in reverse.
   Answers Run(Operation operation, const Column& keys, const Column& values,
               const Column& expected = {}, uint32_t part_keys = UINT32_MAX) {
-    const auto count = static_cast<uint32_t>(keys.size());
-    Answers answers{States(count, KeyState::kPending), Column(count, kNone)};
-    std::vector<uint32_t> positions;
-    for (uint32_t i = count; i-- > 0;) positions.push_back(i);
-    std::vector<BatchPart> parts;
-    for (uint32_t at = 0; at < count; at += parts.back().count) {
-      parts.push_back({.count = std::min(count - at, part_keys),
-                       .keys = &keys[at],
-                       .values_in = &values[at],
-                       .positions = &positions[at],
-                       .values_out = answers.values.data(),
-                       .states_out = answers.states.data(),
-                       .expected = expected.empty() ? nullptr : &expected[at]});
-    }
-    partition_->Execute({operation, parts});
-    std::reverse(answers.states.begin(), answers.states.end());
-    std::reverse(answers.values.begin(), answers.values.end());
-    return answers;
+    test::TestBatch batch{.operation = operation,
+                          .keys = keys,
+                          .values = values,
+                          .expected = expected,
+                          .part_keys = part_keys,
+                          .reversed = true};
+    batch.Run(*partition_);
+    return {batch.states, batch.answers};
   }
-  Rows AllRows() const {
-    if (const auto* hash = dynamic_cast<HashPartition*>(partition_.get())) {
-      const auto there = test::RowsOf(*hash);
-      return Rows(there.begin(), there.end());
-    }
-    Column keys(partition_->size() + 1), values(partition_->size() + 1);
-    ScanRows out{keys.data(), values.data(), static_cast<uint32_t>(keys.size()), 0};
-    ScanCursor cursor{.rest = partition_->range()};
-    while (!cursor.done) partition_->ordered()->Scan(cursor, {}, out);
-    Rows rows;
-    for (uint32_t i = 0; i < out.rows; ++i) rows.emplace_back(keys[i], values[i]);
-    return rows;
-  }
-  absl::Status Check() const {
-    if (const auto* hash = dynamic_cast<HashPartition*>(partition_.get())) {
-      return CheckHashTable(hash->table());
-    }
-    return CheckTree(dynamic_cast<IndexPartition&>(*partition_).tree());
+  static std::unique_ptr<Partition> Make(TreeMemory& memory) {
+    return NewPartition(GetParam(), Range{}, memory.cache, Seed());
   }
 
   TreeMemory memory_;
@@ -98,25 +60,25 @@ TEST_P(ConditionalWriteTest, InsertLeavesWhatIsThereAndShowsIt) {
             (Answers{{kAbsent, kAbsent, kAbsent}, {kNone, kNone, kNone}}));
   EXPECT_EQ(Run(Operation::kInsertIfAbsent, {5, 6, kKeyMax}, {51, 60, 3}),
             (Answers{{kPresent, kAbsent, kPresent}, {50, kNone, 2}}));
-  EXPECT_EQ(AllRows(), (Rows{{0, 1}, {5, 50}, {6, 60}, {kKeyMax, 2}}));
+  EXPECT_EQ(RowsOf(*partition_), (Rows{{0, 1}, {5, 50}, {6, 60}, {kKeyMax, 2}}));
 }
 
 TEST_P(ConditionalWriteTest, ReplaceCreatesNothingAndShowsTheValueBefore) {
   Run(Operation::kInsertIfAbsent, {5}, {50});
   EXPECT_EQ(Run(Operation::kReplaceIfPresent, {5, 6, 5}, {51, 60, 52}),
             (Answers{{kPresent, kAbsent, kPresent}, {50, kNone, 51}}));
-  EXPECT_EQ(AllRows(), (Rows{{5, 52}}));
+  EXPECT_EQ(RowsOf(*partition_), (Rows{{5, 52}}));
 }
 
 TEST_P(ConditionalWriteTest, CompareAndSetWritesWhereTheValueIsTheExpectedOne) {
   Run(Operation::kInsertIfAbsent, {5, 6}, {50, 60});
   EXPECT_EQ(Run(Operation::kCompareAndSet, {5, 6, 7}, {51, 61, 71}, {50, 59, 0}),
             (Answers{{kPresent, kUnequal, kAbsent}, {50, 60, kNone}}));
-  EXPECT_EQ(AllRows(), (Rows{{5, 51}, {6, 60}}));
+  EXPECT_EQ(RowsOf(*partition_), (Rows{{5, 51}, {6, 60}}));
   // Equal though it changes nothing, and a chain within a batch.
   EXPECT_EQ(Run(Operation::kCompareAndSet, {6, 5, 5, 5}, {60, 52, 53, 54}, {60, 51, 52, 52}),
             (Answers{{kPresent, kPresent, kPresent, kUnequal}, {60, 51, 52, 53}}));
-  EXPECT_EQ(AllRows(), (Rows{{5, 53}, {6, 60}}));
+  EXPECT_EQ(RowsOf(*partition_), (Rows{{5, 53}, {6, 60}}));
 }
 
 TEST_P(ConditionalWriteTest, AddCountsFromZeroWrapsAndAnswersTheSum) {
@@ -130,7 +92,7 @@ TEST_P(ConditionalWriteTest, AddCountsFromZeroWrapsAndAnswersTheSum) {
   EXPECT_EQ(Run(Operation::kAdd, {5}, {uint64_t{1} << 63}).values, (Column{7}));
   // A counter of 0 is a row like any other.
   EXPECT_EQ(Run(Operation::kAdd, {9}, {0}), (Answers{{kAbsent}, {0}}));
-  EXPECT_EQ(AllRows(), (Rows{{5, 7}, {6, 1}, {9, 0}}));
+  EXPECT_EQ(RowsOf(*partition_), (Rows{{5, 7}, {6, 1}, {9, 0}}));
 }
 
 // More keys than one group, in one part and in parts of one key each.
@@ -148,14 +110,10 @@ TEST_P(ConditionalWriteTest, AKeyManyTimesInABatchIsWrittenInItsOrder) {
       ASSERT_EQ(answers.values[i], ++sum);
     }
     const uint64_t fresh = 1'000'001 + part_keys;
-    const Answers inserts = Run(
-        Operation::kInsertIfAbsent, Column(100, fresh),
-        [] {
-          Column values;
-          for (uint64_t i = 0; i < 100; ++i) values.push_back(i);
-          return values;
-        }(),
-        {}, part_keys);
+    Column values(100);
+    std::iota(values.begin(), values.end(), 0);
+    const Answers inserts =
+        Run(Operation::kInsertIfAbsent, Column(100, fresh), values, {}, part_keys);
     EXPECT_EQ(inserts.states[0], kAbsent);
     for (size_t i = 1; i < 100; ++i) {
       ASSERT_EQ(inserts.states[i], kPresent);
@@ -173,7 +131,7 @@ TEST_P(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
     uint64_t refused = 0;
     for (uint64_t nth = 1; nth < 60; ++nth) {
       TreeMemory memory;
-      auto partition = Make(GetParam(), memory);
+      auto partition = Make(memory);
       partition_.swap(partition);
       Model model;
       Column keys, values, expected;
@@ -204,8 +162,8 @@ TEST_P(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
         ASSERT_EQ(answers.states[i], answer.state) << "key " << i << ", allocation " << nth;
         ASSERT_EQ(answers.values[i], answer.value.value_or(kNone));
       }
-      ASSERT_EQ(Check(), absl::OkStatus());
-      ASSERT_EQ(AllRows(), Rows(model.begin(), model.end()));
+      ASSERT_EQ(CheckStructure(*partition_), absl::OkStatus());
+      ASSERT_EQ(RowsOf(*partition_), Rows(model.begin(), model.end()));
       partition_.swap(partition);
       partition.reset();
       ASSERT_EQ(memory.cache.used_bytes(), 0u);
@@ -216,10 +174,7 @@ TEST_P(ConditionalWriteTest, WithoutMemoryAKeyIsUnchangedAndTheOthersGoOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKinds, ConditionalWriteTest,
-                         testing::Values(ObjectKind::kIndex, ObjectKind::kHash),
-                         [](const auto& kind) {
-                           return kind.param == ObjectKind::kHash ? "Hash" : "Index";
-                         });
+                         testing::Values(RowsKind::kIndex, RowsKind::kHash), RowsKindName);
 
 }  // namespace
 }  // namespace eris::storage

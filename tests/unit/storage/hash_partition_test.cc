@@ -10,58 +10,23 @@
 #include <utility>
 #include <vector>
 
-#include "storage/hash/hash_table_check.h"
-#include "tests/support/extract.h"
-#include "tests/support/hash_rows.h"
 #include "tests/support/write_model.h"
 #include "tests/unit/storage/hash_key_sets.h"
-#include "tests/unit/storage/storage_fixture.h"
+#include "tests/unit/storage/partition_kinds.h"
 
 namespace eris::storage {
 namespace {
 
 using test::Extract;
 
-Range MakeRange(uint64_t lo, std::optional<uint64_t> hi = std::nullopt) {
-  return Range::FromPublic({lo, hi});
-}
+struct HashPartitionTest : testing::Test {
+  TreeMemory memory;
+};
 
-std::unique_ptr<HashPartition> Make(TreeMemory& memory, const Range& range, uint64_t seed = 5) {
+std::unique_ptr<HashPartition> MakeHash(TreeMemory& memory, const Range& range, uint64_t seed = 5) {
   auto partition = HashPartition::Create(range, memory.cache, seed);
   EXPECT_EQ(partition.status(), absl::OkStatus());
   return *std::move(partition);
-}
-
-// Runs one operation as a batch of a single part whose answers go to mixed-up positions.
-struct Executed {
-  Executed(Partition& partition, Operation operation, std::vector<uint64_t> keys_in,
-           std::vector<uint64_t> values_in = {}, std::vector<uint64_t> expected = {})
-      : values(keys_in.size(), 0xdead), states(keys_in.size(), KeyState::kPending) {
-    std::vector<uint32_t> positions;
-    for (size_t i = keys_in.size(); i-- > 0;) positions.push_back(static_cast<uint32_t>(i));
-    BatchPart part;
-    part.count = static_cast<uint32_t>(keys_in.size());
-    part.keys = keys_in.data();
-    part.values_in = values_in.data();
-    part.positions = positions.data();
-    part.expected = expected.empty() ? nullptr : expected.data();
-    const bool answers = operation == Operation::kLookup || IsConditional(operation);
-    part.values_out = answers ? values.data() : nullptr;
-    part.states_out = states.data();
-    partition.Execute(Batch{operation, {&part, 1}});
-    std::reverse(values.begin(), values.end());  // back to the keys' order
-    std::reverse(states.begin(), states.end());
-  }
-  std::vector<uint64_t> values;
-  std::vector<KeyState> states;
-};
-
-using States = std::vector<KeyState>;
-
-Rows RowsOf(const HashPartition& partition) {
-  const auto rows = test::RowsOf(partition);
-  EXPECT_EQ(partition.size(), rows.size());
-  return Rows(rows.begin(), rows.end());
 }
 
 Rows RowsIn(const Model& model, const Range& range) {
@@ -69,89 +34,30 @@ Rows RowsIn(const Model& model, const Range& range) {
               range.hi ? model.lower_bound(range.hi->head) : model.end());
 }
 
-TEST(HashPartitionTest, AnswersGoToTheKeysPositions) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(0));
-  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {5, 0, kKeyMax}, {50, 1, 2}).states,
-            (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kAbsent}));
-  const Executed lookup(*partition, Operation::kLookup, {kKeyMax, 6, 5, 0});
-  EXPECT_EQ(lookup.states, (States{KeyState::kPresent, KeyState::kAbsent, KeyState::kPresent,
-                                   KeyState::kPresent}));
-  EXPECT_EQ(lookup.values, (std::vector<uint64_t>{2, 0xdead, 50, 1}));
-  EXPECT_EQ(Executed(*partition, Operation::kErase, {5, 5, 6}).states,
-            (States{KeyState::kPresent, KeyState::kAbsent, KeyState::kAbsent}));
-  EXPECT_EQ(partition->size(), 2u);
-}
-
-TEST(HashPartitionTest, LaterWritesOfAKeyInABatchWin) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(0));
-  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {9, 1, 9}, {1, 2, 3}).states,
-            (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kPresent}));
-  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {9, 2, 9}, {4, 5, 6}).states,
-            (States{KeyState::kPresent, KeyState::kAbsent, KeyState::kPresent}));
-  EXPECT_EQ(Executed(*partition, Operation::kLookup, {9}).values[0], 6u);
-}
-
-TEST(HashPartitionTest, RefusedWritesAnswerNoMemoryAndTheRestGoesOn) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(0));
+TEST_F(HashPartitionTest, RefusedWritesAnswerNoMemoryAndTheRestGoesOn) {
+  auto partition = MakeHash(memory, MakeRange(0));
   std::vector<uint64_t> keys(40);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
   memory.cache.FailAllocationsFrom(1);
-  EXPECT_EQ(Executed(*partition, Operation::kUpsert, {1}, {1}).states,
+  EXPECT_EQ(RunBatch(*partition, Operation::kUpsert, {1}, {1}).states,
             (States{KeyState::kNoMemory}));
   memory.cache.FailAllocationsFrom(4);  // the first keys fit into the smallest segments
-  const Executed upsert(*partition, Operation::kUpsert, keys, keys);
+  const test::TestBatch upsert = RunBatch(*partition, Operation::kUpsert, keys, keys);
   memory.cache.FailAllocationsFrom(0);
   uint64_t stored = 0;
   for (const KeyState state : upsert.states) stored += state == KeyState::kAbsent ? 1 : 0;
   EXPECT_GT(stored, 10u);
   EXPECT_LT(stored, 40u);
   EXPECT_EQ(partition->size(), stored);
-  const Executed lookup(*partition, Operation::kLookup, keys);
+  const test::TestBatch lookup = RunBatch(*partition, Operation::kLookup, keys);
   for (size_t i = 0; i < keys.size(); ++i) {
     EXPECT_EQ(lookup.states[i] == KeyState::kPresent, upsert.states[i] == KeyState::kAbsent) << i;
   }
 }
 
-TEST(HashPartitionTest, CreateRefusesBoundariesLongerThanEightBytes) {
-  TreeMemory memory;
-  EXPECT_EQ(HashPartition::Create(Range{Key{1, 1}, std::nullopt}, memory.cache, 0).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(HashPartition::Create(Range{Key{1, 0}, Key{2, 3}}, memory.cache, 0).status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(HashPartitionTest, ExtractCutsTheLowEndAndTheLastChunkTakesTheRest) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(5));
-  Executed(*partition, Operation::kUpsert, {2000, 7, kKeyMax, 100}, {3, 1, 4, 2});
-  ExchangeChunk chunk;
-  ASSERT_EQ(Extract(*partition, 2, chunk), absl::OkStatus());
-  EXPECT_EQ(chunk.covers, MakeRange(5, 101));
-  EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{7, 100}));
-  EXPECT_EQ(chunk.values, (std::vector<uint64_t>{1, 2}));
-  EXPECT_EQ(partition->range(), MakeRange(101));
-  EXPECT_EQ(partition->size(), 2u);
-
-  ASSERT_EQ(Extract(*partition, 0, chunk), absl::OkStatus());
-  EXPECT_TRUE(chunk.covers.Empty());
-  EXPECT_EQ(partition->range(), MakeRange(101));
-
-  ASSERT_EQ(Extract(*partition, 2, chunk), absl::OkStatus());
-  EXPECT_EQ(chunk.covers, MakeRange(101));
-  EXPECT_EQ(chunk.keys, (std::vector<uint64_t>{2000, kKeyMax}));
-  EXPECT_TRUE(partition->range().Empty());
-  EXPECT_EQ(memory.cache.used_bytes(), 0u);
-  ASSERT_EQ(Extract(*partition, 2, chunk), absl::OkStatus());
-  EXPECT_TRUE(chunk.covers.Empty());
-}
-
-TEST(HashPartitionTest, PreparedExtractTakesTheHighEndDownwards) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(5));
-  Executed(*partition, Operation::kUpsert, {2000, 7, kKeyMax, 100, 300}, {3, 1, 4, 2, 9});
+TEST_F(HashPartitionTest, PreparedExtractTakesTheHighEndDownwards) {
+  auto partition = MakeHash(memory, MakeRange(5));
+  RunBatch(*partition, Operation::kUpsert, {2000, 7, kKeyMax, 100, 300}, {3, 1, 4, 2, 9});
   ASSERT_EQ(partition->PrepareExtract(MakeRange(100)), absl::OkStatus());
   ExchangeChunk chunk;
   ASSERT_EQ(Extract(*partition, 2, chunk), absl::OkStatus());
@@ -169,9 +75,8 @@ TEST(HashPartitionTest, PreparedExtractTakesTheHighEndDownwards) {
   EXPECT_EQ(RowsOf(*partition), (Rows{{7, 1}}));
 }
 
-TEST(HashPartitionTest, PrepareTakesOnlyEndsOfTheRange) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(100, 200));
+TEST_F(HashPartitionTest, PrepareTakesOnlyEndsOfTheRange) {
+  auto partition = MakeHash(memory, MakeRange(100, 200));
   for (const Range& bad :
        {MakeRange(0, 150), MakeRange(110, 150), MakeRange(150), MakeRange(100), MakeRange(100, 100),
         MakeRange(150, 300), Range{Key{100, 0}, Key{150, 1}}}) {
@@ -188,70 +93,45 @@ TEST(HashPartitionTest, PrepareTakesOnlyEndsOfTheRange) {
 
 // Rows wait in the tree, in the table behind the walk and in front of it; without memory for the
 // tree, conditional writes refuse new keys and nothing else.
-TEST(HashPartitionTest, ConditionalWritesFindRowsThatAreLeaving) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(0));
+TEST_F(HashPartitionTest, ConditionalWritesFindRowsThatAreLeaving) {
+  auto partition = MakeHash(memory, MakeRange(0));
   std::vector<uint64_t> keys(3000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
-  Executed(*partition, Operation::kUpsert, keys, keys);
+  RunBatch(*partition, Operation::kUpsert, keys, keys);
   ASSERT_EQ(partition->PrepareExtract(MakeRange(1000)), absl::OkStatus());
   ASSERT_EQ(*partition->WalkLeaving(1500), false);
   ASSERT_GT(partition->prepared_rows(), 0u);
   ASSERT_LT(partition->prepared_rows(), 2000u);
   const std::vector<uint64_t> ones(keys.size(), 1);
-  const Executed add(*partition, Operation::kAdd, keys, ones);
+  const test::TestBatch add = RunBatch(*partition, Operation::kAdd, keys, ones);
   for (size_t i = 0; i < keys.size(); ++i) {
     ASSERT_EQ(add.states[i], KeyState::kPresent);
-    ASSERT_EQ(add.values[i], i + 1);
+    ASSERT_EQ(add.answers[i], i + 1);
   }
   const uint64_t prepared = partition->prepared_rows();
   const std::vector<uint64_t> fresh{500'000, 500'001, 500'000};
-  EXPECT_EQ(Executed(*partition, Operation::kInsertIfAbsent, fresh, {7, 8, 9}).states,
+  EXPECT_EQ(RunBatch(*partition, Operation::kInsertIfAbsent, fresh, {7, 8, 9}).states,
             (States{KeyState::kAbsent, KeyState::kAbsent, KeyState::kPresent}));
   EXPECT_EQ(partition->prepared_rows(), prepared + 2);
   memory.cache.FailAllocationsFrom(1);
   uint64_t refused = 0;
   for (uint64_t key = 1'000'000; key < 1'001'000; ++key) {
-    const Executed insert(*partition, Operation::kInsertIfAbsent, {key}, {key});
-    ASSERT_EQ(insert.values[0], 0xdeadu);
+    const test::TestBatch insert = RunBatch(*partition, Operation::kInsertIfAbsent, {key}, {key});
+    ASSERT_EQ(insert.answers[0], test::TestBatch::kUnanswered);
     refused += insert.states[0] == KeyState::kNoMemory ? 1 : 0;
   }
   EXPECT_GT(refused, 0u);
-  EXPECT_EQ(Executed(*partition, Operation::kReplaceIfPresent, {2999, 500'000}, {1, 1}).values,
+  EXPECT_EQ(RunBatch(*partition, Operation::kReplaceIfPresent, {2999, 500'000}, {1, 1}).answers,
             (std::vector<uint64_t>{3000, 7}));
   memory.cache.FailAllocationsFrom(0);
   EXPECT_EQ(partition->size(), 3002u + 1000 - refused);
 }
 
-TEST(HashPartitionTest, IngestRefusesWhatDoesNotFitAndChangesNothing) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(100, 200));
-  Executed(*partition, Operation::kUpsert, {150}, {1});
-  const ExchangeChunk bad[] = {
-      {MakeRange(300, 400), {300}, {1}},          // not adjacent
-      {MakeRange(200, 300), {210, 205}, {1, 2}},  // descending
-      {MakeRange(200, 300), {210, 210}, {1, 2}},  // twice
-      {MakeRange(200, 300), {210, 300}, {1, 2}},  // outside
-      {MakeRange(200, 300), {210}, {1, 2}},       // unequal columns
-      {Range{Key{200, 7}, std::nullopt}, {210}, {1}},
-  };
-  for (const ExchangeChunk& chunk : bad) {
-    EXPECT_EQ(partition->Ingest(chunk).code(), absl::StatusCode::kInvalidArgument);
-  }
-  EXPECT_EQ(partition->range(), MakeRange(100, 200));
-  EXPECT_EQ(partition->size(), 1u);
-  ASSERT_EQ(partition->Ingest({MakeRange(200, 300), {210}, {2}}), absl::OkStatus());
-  ASSERT_EQ(partition->Ingest({MakeRange(0, 100), {0, 99}, {3, 4}}), absl::OkStatus());
-  EXPECT_EQ(partition->range(), MakeRange(0, 300));
-  EXPECT_EQ(RowsOf(*partition), (Rows{{0, 3}, {99, 4}, {150, 1}, {210, 2}}));
-}
-
-TEST(HashPartitionTest, RefusedIngestChangesNoRow) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(0, 1 << 20));
+TEST_F(HashPartitionTest, RefusedIngestChangesNoRow) {
+  auto partition = MakeHash(memory, MakeRange(0, 1 << 20));
   std::vector<uint64_t> keys(5000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 100;
-  Executed(*partition, Operation::kUpsert, keys, keys);
+  RunBatch(*partition, Operation::kUpsert, keys, keys);
   ExchangeChunk chunk{MakeRange(1 << 20), {}, {}};
   for (uint64_t i = 0; i < 5000; ++i) {
     chunk.keys.push_back((1 << 20) + i);
@@ -276,12 +156,11 @@ TEST(HashPartitionTest, RefusedIngestChangesNoRow) {
 }
 
 // A refused walk leaves every row served, and goes on when there is memory.
-TEST(HashPartitionTest, RefusedWalkAndCancelLoseNoRow) {
-  TreeMemory memory;
-  auto partition = Make(memory, MakeRange(0));
+TEST_F(HashPartitionTest, RefusedWalkAndCancelLoseNoRow) {
+  auto partition = MakeHash(memory, MakeRange(0));
   std::vector<uint64_t> keys(5000);
   for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 100;
-  Executed(*partition, Operation::kUpsert, keys, keys);
+  RunBatch(*partition, Operation::kUpsert, keys, keys);
   Rows rows;
   for (const uint64_t key : keys) rows.emplace_back(key, key);
   const auto unchanged = [&] {
@@ -326,8 +205,8 @@ class HashPartitionModelTest : public ::testing::TestWithParam<HashKeys> {
     std::vector<uint64_t> sorted = pool_;
     std::sort(sorted.begin(), sorted.end());
     const uint64_t middle = sorted[sorted.size() / 2];
-    partitions_[0] = Make(memory_, MakeRange(0, middle), random_());
-    partitions_[1] = Make(memory_, MakeRange(middle), random_());
+    partitions_[0] = MakeHash(memory_, MakeRange(0, middle), random_());
+    partitions_[1] = MakeHash(memory_, MakeRange(middle), random_());
   }
 
   uint64_t AnyKey() { return pool_[random_() % pool_.size()]; }
@@ -348,12 +227,13 @@ class HashPartitionModelTest : public ::testing::TestWithParam<HashKeys> {
       const auto row = model_.find(key);  // mostly what is there before the batch
       expected.push_back(row != model_.end() && random_() % 4 != 0 ? row->second : random_() % 3);
     }
-    const Executed executed(partition, operation, keys, values, expected);
+    const test::TestBatch executed = RunBatch(partition, operation, keys, values, expected);
     for (size_t i = 0; i < keys.size(); ++i) {
       const test::ModelAnswer answer = test::RunOnModel(model_, operation, keys[i], values[i],
                                                         expected.empty() ? 0 : expected[i]);
       ASSERT_EQ(executed.states[i], answer.state) << keys[i];
-      ASSERT_EQ(executed.values[i], answer.value.value_or(0xdead)) << keys[i];
+      ASSERT_EQ(executed.answers[i], answer.value.value_or(test::TestBatch::kUnanswered))
+          << keys[i];
     }
   }
 

@@ -18,6 +18,7 @@
 #include "storage/tree/tree_node.h"
 #include "tests/fuzz/tree_inventory.h"
 #include "tests/support/extract.h"
+#include "tests/support/test_batch.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
@@ -34,22 +35,9 @@ struct Parts {
 
   // Of the first partition that has the key's range; false: refused.
   std::vector<KeyState> Execute(Operation operation, const std::vector<uint64_t>& keys) {
-    const auto count = static_cast<uint32_t>(keys.size());
-    std::vector<uint64_t> values(count), answers(count);
-    std::vector<uint32_t> positions(count);
-    std::vector<KeyState> states(count, KeyState::kPending);
-    for (uint32_t i = 0; i < count; ++i) {
-      values[i] = keys[i] + 1;
-      positions[i] = i;
-    }
-    const BatchPart part = {.count = count,
-                            .keys = keys.data(),
-                            .values_in = values.data(),
-                            .positions = positions.data(),
-                            .values_out = answers.data(),
-                            .states_out = states.data()};
-    all[0]->Execute({operation, {&part, 1}});
-    return states;
+    test::TestBatch batch{.operation = operation, .keys = keys};
+    for (const uint64_t key : keys) batch.values.push_back(key + 1);
+    return batch.Run(*all[0]).states;
   }
   // The same, with the rows told what has been done. The number of keys refused.
   size_t Write(Operation operation, const std::vector<uint64_t>& keys) {

@@ -14,18 +14,19 @@
 namespace eris::storage {
 namespace {
 
-TEST(PrefixTreeTest, EmptyTreeHasNoKey) {
+struct PrefixTreeTest : testing::Test {
   TreeMemory memory;
-  PrefixTree tree(memory.cache);
+  PrefixTree tree{memory.cache};
+};
+
+TEST_F(PrefixTreeTest, EmptyTreeHasNoKey) {
   EXPECT_EQ(tree.size(), 0u);
   EXPECT_FALSE(tree.Lookup(0).has_value());
   EXPECT_FALSE(tree.Erase(0));
   EXPECT_TRUE(RowsOf(tree).empty());
 }
 
-TEST(PrefixTreeTest, ReplacingAValueNeedsNoMemory) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, ReplacingAValueNeedsNoMemory) {
   for (const uint64_t key : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40, kKeyMax}) {
     ASSERT_EQ(tree.Upsert(key, 1), UpsertResult::kInserted);
   }
@@ -42,9 +43,7 @@ TEST(PrefixTreeTest, ReplacingAValueNeedsNoMemory) {
   EXPECT_EQ(tree.Upsert(kKeyMax, 3), UpsertResult::kReplaced);
 }
 
-TEST(PrefixTreeTest, DenseKeysCostLittleOverEightBytes) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, DenseKeysCostLittleOverEightBytes) {
   constexpr uint64_t kKeys = 1 << 18;
   for (uint64_t key = 0; key < kKeys; ++key) {
     ASSERT_EQ(tree.Upsert(key, key), UpsertResult::kInserted);
@@ -56,11 +55,9 @@ double BytesPerKey(const TreeMemory& memory, uint64_t keys) {
   return static_cast<double>(memory.cache.used_bytes()) / static_cast<double>(keys);
 }
 
-TEST(PrefixTreeTest, SparseKeysCostAtMostTwentyBytesAtAnySize) {
+TEST_F(PrefixTreeTest, SparseKeysCostAtMostTwentyBytesAtAnySize) {
   SCOPED_TRACE(SeedText());
   Random random(Seed());
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
   // Over a whole digit, since runs split at the same time everywhere.
   for (uint64_t keys = 100'000; keys <= 3'000'000; keys += keys / 3) {
     while (tree.size() < keys) ASSERT_NE(tree.Upsert(random(), 1), UpsertResult::kNoMemory);
@@ -68,9 +65,7 @@ TEST(PrefixTreeTest, SparseKeysCostAtMostTwentyBytesAtAnySize) {
   }
 }
 
-TEST(PrefixTreeTest, SparseKeysInOrderLeaveFullRunsBehind) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, SparseKeysInOrderLeaveFullRunsBehind) {
   constexpr uint64_t kKeys = 200'000;
   for (uint64_t i = 0; i < kKeys; ++i) {
     ASSERT_EQ(tree.Upsert(i * 0x3b9aca07, i), UpsertResult::kInserted);
@@ -79,7 +74,7 @@ TEST(PrefixTreeTest, SparseKeysInOrderLeaveFullRunsBehind) {
 }
 
 // Neither runs nor pages suit them all, but none costs much more than its data.
-TEST(PrefixTreeTest, KeysAtEqualDistancesCostLittle) {
+TEST(PrefixTreesTest, KeysAtEqualDistancesCostLittle) {
   for (const uint64_t distance : {2, 3, 4, 7, 16, 100, 256, 257, 65536}) {
     TreeMemory memory;
     PrefixTree tree(memory.cache);
@@ -94,9 +89,7 @@ TEST(PrefixTreeTest, KeysAtEqualDistancesCostLittle) {
 }
 
 // A split that leaves one key on one side, again and again.
-TEST(PrefixTreeTest, KeysThatSplitUnevenlyAreFound) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, KeysThatSplitUnevenlyAreFound) {
   Model model;
   for (uint64_t base = 0; base < 40; ++base) {
     for (unsigned bit = 0; bit < 56; ++bit) {
@@ -112,7 +105,7 @@ TEST(PrefixTreeTest, KeysThatSplitUnevenlyAreFound) {
   for (const auto& [key, value] : model) ASSERT_EQ(tree.Lookup(key), value);
 }
 
-TEST(PrefixTreeTest, BuiltTreeIsDenseAndTakesChanges) {
+TEST(PrefixTreesTest, BuiltTreeIsDenseAndTakesChanges) {
   SCOPED_TRACE(SeedText());
   Random random(Seed());
   for (const Keys kind : {Keys::kDense, Keys::kSparse, Keys::kClustered, Keys::kOneByte,
@@ -150,7 +143,7 @@ TEST(PrefixTreeTest, BuiltTreeIsDenseAndTakesChanges) {
   }
 }
 
-TEST(PrefixTreeTest, ErasedTreeReturnsAllMemory) {
+TEST(PrefixTreesTest, ErasedTreeReturnsAllMemory) {
   SCOPED_TRACE(SeedText());
   Random random(Seed());
   for (const Keys kind : {Keys::kDense, Keys::kSparse, Keys::kClustered, Keys::kMixed}) {
@@ -171,9 +164,7 @@ TEST(PrefixTreeTest, ErasedTreeReturnsAllMemory) {
   }
 }
 
-TEST(PrefixTreeTest, ClearReturnsAllMemoryAndTheTreeIsUsableAgain) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, ClearReturnsAllMemoryAndTheTreeIsUsableAgain) {
   for (uint64_t i = 0; i < 10'000; ++i) {
     ASSERT_EQ(tree.Upsert(i * i * 77, i), UpsertResult::kInserted);
   }
@@ -183,9 +174,7 @@ TEST(PrefixTreeTest, ClearReturnsAllMemoryAndTheTreeIsUsableAgain) {
   EXPECT_EQ(tree.Lookup(5), 6u);
 }
 
-TEST(PrefixTreeTest, AbandonForgetsTheRowsAndLeavesTheMemoryToTheCache) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, AbandonForgetsTheRowsAndLeavesTheMemoryToTheCache) {
   for (uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(tree.Upsert(i, i), UpsertResult::kInserted);
   const uint64_t used = memory.cache.used_bytes();
   tree.Abandon();
@@ -193,9 +182,7 @@ TEST(PrefixTreeTest, AbandonForgetsTheRowsAndLeavesTheMemoryToTheCache) {
   EXPECT_EQ(memory.cache.used_bytes(), used);
 }
 
-TEST(PrefixTreeTest, ScanStopsAtTheLastKeyAskedFor) {
-  TreeMemory memory;
-  PrefixTree tree(memory.cache);
+TEST_F(PrefixTreeTest, ScanStopsAtTheLastKeyAskedFor) {
   for (const uint64_t key : {uint64_t{0}, uint64_t{10}, uint64_t{20}, uint64_t{1} << 50, kKeyMax}) {
     ASSERT_EQ(tree.Upsert(key, key), UpsertResult::kInserted);
   }

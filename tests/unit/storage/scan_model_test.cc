@@ -12,13 +12,14 @@
 #include "storage/index/index_partition.h"
 #include "storage/tree/tree_check.h"
 #include "storage/tree/tree_count.h"
+#include "tests/support/test_batch.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 namespace eris::storage {
 namespace {
 
 constexpr uint64_t kSlackRows = 256;  // rows that one run of a slice looks at
-constexpr uint64_t kUntouched = 0xdead'beef'dead'beef;
+constexpr uint64_t kNotWritten = test::TestBatch::kUnanswered;
 
 class ScanModelTest : public ::testing::TestWithParam<Keys> {
  protected:
@@ -45,11 +46,7 @@ class ScanModelTest : public ::testing::TestWithParam<Keys> {
   }
 
   void Execute(Operation operation, uint64_t key, uint64_t value) {
-    uint64_t answer = 0;
-    KeyState state = KeyState::kPending;
-    const uint32_t position = 0;
-    const BatchPart part{1, &key, &value, &position, &answer, &state, nullptr};
-    partition_->Execute({operation, {&part, 1}});
+    test::TestBatch{.operation = operation, .keys = {key}, .values = {value}}.Run(*partition_);
   }
   void Write(uint64_t key) {
     const uint64_t value = AnyValue();
@@ -123,14 +120,14 @@ class ScanModelTest : public ::testing::TestWithParam<Keys> {
 
   // One slice; checks what has to hold of every slice, and appends its rows.
   void Slice(uint32_t capacity, const ScanBudget& budget, ScanCursor& cursor, Rows& rows) {
-    std::vector<uint64_t> keys(capacity + 1, kUntouched);
-    std::vector<uint64_t> values(capacity + 1, kUntouched);
+    std::vector<uint64_t> keys(capacity + 1, kNotWritten);
+    std::vector<uint64_t> values(capacity + 1, kNotWritten);
     ScanRows out{keys.data(), cursor.query.keys_only ? nullptr : values.data(), capacity, 0};
     const ScanCursor before = cursor;
     partition_->Scan(cursor, budget, out);
     ASSERT_LE(out.rows, capacity);
-    ASSERT_EQ(keys[capacity], kUntouched);
-    ASSERT_EQ(values[capacity], kUntouched);
+    ASSERT_EQ(keys[capacity], kNotWritten);
+    ASSERT_EQ(values[capacity], kNotWritten);
     ASSERT_EQ(before.rows_left - cursor.rows_left,
               before.rows_left == kKeyMax && out.rows == 0 ? 0 : out.rows);
     // It has moved, and not far when the budget was spent.
@@ -145,7 +142,7 @@ class ScanModelTest : public ::testing::TestWithParam<Keys> {
     }
     for (uint32_t i = 0; i < out.rows; ++i) {
       ASSERT_FALSE(cursor.rest.ContainsU64(keys[i])) << "would come again";
-      rows.emplace_back(keys[i], cursor.query.keys_only ? kUntouched : values[i]);
+      rows.emplace_back(keys[i], cursor.query.keys_only ? kNotWritten : values[i]);
     }
   }
 
@@ -165,7 +162,7 @@ TEST_P(ScanModelTest, ScansInSlicesMatchAMap) {
     const uint64_t limit = random_() % 3 == 0 ? random_() % (expected.size() + 2) : kKeyMax;
     if (expected.size() > limit) expected.resize(limit);
     if (query.keys_only) {
-      for (auto& row : expected) row.second = kUntouched;
+      for (auto& row : expected) row.second = kNotWritten;
     }
     ScanCursor cursor{.rest = range, .rows_left = limit, .query = query};
     const uint32_t capacity = AnyCapacity();
@@ -293,14 +290,9 @@ TEST(RangeAggregateTest, SumsCarryInto128Bits) {
   TreeMemory memory;
   auto partition = *IndexPartition::Create(Range{}, memory.cache);
   // A dense page, and a sparse run; all values are the largest there is.
-  for (uint64_t i = 0; i < 512; ++i) {
-    const uint64_t key = i < 256 ? i : i << 48;
-    const uint32_t position = 0;
-    uint64_t answer;
-    KeyState state;
-    const BatchPart part{1, &key, &kKeyMax, &position, &answer, &state, nullptr};
-    partition->Execute({Operation::kUpsert, {&part, 1}});
-  }
+  test::TestBatch batch{.operation = Operation::kUpsert, .values = std::vector(512, kKeyMax)};
+  for (uint64_t i = 0; i < 512; ++i) batch.keys.push_back(i < 256 ? i : i << 48);
+  batch.Run(*partition);
   ScanCursor cursor;
   RangeAggregate sum;
   partition->Aggregate(cursor, {}, sum);

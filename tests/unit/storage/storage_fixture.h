@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <random>
@@ -19,6 +18,7 @@
 #include "memory/numa_node_pool.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/tree_scanner.h"
+#include "tests/support/seed.h"
 #include "topology/topology.h"
 
 namespace eris::storage {
@@ -39,15 +39,8 @@ struct TreeMemory {
   memory::LocalCache& cache;
 };
 
-// ERIS_SEED from the environment, else a new one each run. Tests print it with SCOPED_TRACE.
-inline uint64_t Seed() {
-  static const uint64_t seed = [] {
-    const char* text = std::getenv("ERIS_SEED");
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : std::random_device()();
-  }();
-  return seed;
-}
-inline std::string SeedText() { return "run again with ERIS_SEED=" + std::to_string(Seed()); }
+using test::Seed;
+inline std::string SeedText() { return test::SeedText(Seed()); }
 
 using Random = std::mt19937_64;
 using Model = std::map<uint64_t, uint64_t>;

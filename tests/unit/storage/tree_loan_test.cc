@@ -7,55 +7,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "storage/byte_value.h"
-#include "storage/hash/hash_partition.h"
-#include "storage/index/bytes_partition.h"
-#include "storage/index/index_partition.h"
-#include "storage/index/two_part_partition.h"
-#include "storage/index/versioned_partition.h"
-#include "tests/support/hash_rows.h"
-#include "tests/unit/storage/storage_fixture.h"
+#include "tests/unit/storage/partition_kinds.h"
 
 namespace eris::storage {
 namespace {
 
-enum class Kind { kIndex, kBytes, kTwoParts, kHash, kVersioned };
 using End = Partition::End;
-using PairKey = std::pair<uint64_t, uint64_t>;
-using Contents = std::map<PairKey, uint64_t>;
+using Contents = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
 constexpr uint32_t kAll = ~0u;
 
-// Some stand in the word, some in a record.
-std::string TextOf(uint64_t value) { return std::to_string(value) + std::string(value % 40, 'x'); }
-uint64_t NumberOf(absl::string_view text) { return std::stoull(std::string(text)); }
-
-class Strings final : public BytesSink {
- public:
-  uint64_t Word(const std::string& text) {
-    if (text.size() <= kShortBytesMax) return ShortWord(text);
-    pieces_.emplace_back(BlockBytes(text.size()));
-    return WriteRecord(pieces_.back().data(), text);
-  }
-  std::byte* Take(size_t, size_t wanted, size_t& given) override {
-    given = wanted;
-    pieces_.emplace_back(wanted);
-    return pieces_.back().data();
-  }
-
- private:
-  std::deque<std::vector<std::byte>> pieces_;
-};
-
-class TreeLoanTest : public testing::TestWithParam<Kind> {
+class TreeLoanTest : public testing::TestWithParam<RowsKind> {
  protected:
   TreeLoanTest() : random_(Seed()) {}
   ~TreeLoanTest() override {
@@ -65,46 +33,23 @@ class TreeLoanTest : public testing::TestWithParam<Kind> {
     EXPECT_EQ(memory_.manager.Account().used_bytes, 0u);
   }
 
-  bool bytes() const { return GetParam() == Kind::kBytes; }
-  bool two_parts() const { return GetParam() == Kind::kTwoParts; }
-  bool hash() const { return GetParam() == Kind::kHash; }
+  bool bytes() const { return GetParam() == RowsKind::kBytes; }
+  bool two_parts() const { return GetParam() == RowsKind::kTwoParts; }
+  bool hash() const { return GetParam() == RowsKind::kHash; }
 
   std::unique_ptr<Partition> Make(const Range& range, memory::LocalCache& cache) {
-    switch (GetParam()) {
-      case Kind::kBytes:
-        return *BytesPartition::Create(range, cache);
-      case Kind::kTwoParts:
-        return *TwoPartPartition::Create(range, cache);
-      case Kind::kHash:
-        return *HashPartition::Create(range, cache, random_());
-      case Kind::kVersioned:
-        return *VersionedPartition::Create(*IndexPartition::Create(range, cache), cache, {});
-      case Kind::kIndex:
-        break;
-    }
-    return *IndexPartition::Create(range, cache);
+    return NewPartition(GetParam(), range, cache, random_());
   }
 
   void Execute(Partition& partition, Operation operation, const Contents& rows) {
     Strings strings;
-    std::vector<uint64_t> keys, seconds, values, answers(rows.size());
-    std::vector<uint32_t> positions;
-    std::vector<KeyState> states(rows.size());
+    test::TestBatch batch{.operation = operation, .bytes = bytes() ? &strings : nullptr};
     for (const auto& [key, value] : rows) {
-      keys.push_back(key.first);
-      seconds.push_back(key.second);
-      values.push_back(bytes() ? strings.Word(TextOf(value)) : value);
-      positions.push_back(static_cast<uint32_t>(positions.size()));
+      batch.keys.push_back(key.first);
+      if (two_parts()) batch.seconds.push_back(key.second);
+      batch.values.push_back(bytes() ? strings.Word(TextOf(value)) : value);
     }
-    const BatchPart part{.count = static_cast<uint32_t>(keys.size()),
-                         .keys = keys.data(),
-                         .values_in = values.data(),
-                         .positions = positions.data(),
-                         .values_out = answers.data(),
-                         .states_out = states.data(),
-                         .seconds = two_parts() ? seconds.data() : nullptr,
-                         .bytes_out = bytes() ? &strings : nullptr};
-    if (!keys.empty()) partition.Execute({.operation = operation, .parts = {&part, 1}});
+    if (!rows.empty()) batch.Run(partition);
   }
   void Put(Partition& partition, const Contents& rows) {
     Execute(partition, Operation::kUpsert, rows);
@@ -534,14 +479,10 @@ TEST_P(TreeLoanTest, ANewHomeTakesAndGivesMemory) {
   }
 }
 
-std::string KindName(const testing::TestParamInfo<Kind>& kind) {
-  static constexpr const char* kNames[] = {"Index", "Bytes", "TwoParts", "Hash", "Versioned"};
-  return kNames[static_cast<int>(kind.param)];
-}
 INSTANTIATE_TEST_SUITE_P(All, TreeLoanTest,
-                         testing::Values(Kind::kIndex, Kind::kBytes, Kind::kTwoParts, Kind::kHash,
-                                         Kind::kVersioned),
-                         KindName);
+                         testing::Values(RowsKind::kIndex, RowsKind::kBytes, RowsKind::kTwoParts,
+                                         RowsKind::kHash, RowsKind::kVersioned),
+                         RowsKindName);
 
 }  // namespace
 }  // namespace eris::storage

@@ -11,7 +11,7 @@
 namespace eris::storage {
 namespace {
 
-struct alignas(64) Block {
+struct alignas(64) RunBlock {
   unsigned char bytes[kRunLinesMax * 64];
 };
 
@@ -40,7 +40,7 @@ TEST_P(TreeRunTest, BehavesLikeAMap) {
   SCOPED_TRACE(SeedText());
   Random random(Seed());
   for (const uint64_t spread : {uint64_t{200}, kKeyMax}) {
-    Block block;
+    RunBlock block;
     TreeRun* run = WriteRun(&block, GetParam(), nullptr, 0).run();
     Model model;
     for (int op = 0; op < 20'000; ++op) {
@@ -78,7 +78,7 @@ TEST_P(TreeRunTest, BehavesLikeAMap) {
 }
 
 TEST_P(TreeRunTest, HoldsItsCapacityWithinItsLines) {
-  Block block;
+  RunBlock block;
   for (size_t i = GetParam() * 64; i < sizeof block.bytes; ++i) block.bytes[i] = 0xa5;
   TreeRun* run = WriteRun(&block, GetParam(), nullptr, 0).run();
   for (unsigned i = 0; i < RunCapacity(GetParam()); ++i) run->Append(~uint64_t{i}, i);
@@ -88,7 +88,7 @@ TEST_P(TreeRunTest, HoldsItsCapacityWithinItsLines) {
 }
 
 TEST_P(TreeRunTest, CopyHasTheSamePairsInTheSameOrder) {
-  Block block, copy_block;
+  RunBlock block, copy_block;
   TreeRun* run = WriteRun(&block, GetParam(), nullptr, 0).run();
   for (unsigned i = 0; i < RunCapacity(GetParam()); ++i) run->Append(i * 7919 % 64 + 1, i);
   const unsigned lines = std::min(GetParam() + 1, kRunLinesMax);
@@ -106,7 +106,7 @@ TEST(TreeRunCutTest, TruncateAndDropFirstKeepTheOtherPart) {
   std::vector<Pair> pairs;
   for (uint64_t i = 0; i < 40; ++i) pairs.push_back({i * 3, i});
   for (unsigned cut = 0; cut <= 40; ++cut) {
-    Block low_block, high_block;
+    RunBlock low_block, high_block;
     TreeRun* low = WriteRun(&low_block, 11, pairs.data(), 40).run();
     TreeRun* high = WriteRun(&high_block, 11, pairs.data(), 40).run();
     low->Truncate(cut);
@@ -123,7 +123,7 @@ TEST(TreeRunCutTest, TruncateAndDropFirstKeepTheOtherPart) {
 }
 
 TEST(TreeRunCutTest, AscendingAppendsStaySorted) {
-  Block block;
+  RunBlock block;
   TreeRun* run = WriteRun(&block, 15, nullptr, 0).run();
   for (uint64_t i = 0; i < kRunPairsMax; ++i) run->Append(i, i);
   EXPECT_EQ(run->sorted, kRunPairsMax);

@@ -17,6 +17,7 @@
 #include "storage/index/two_part_partition.h"
 #include "storage/tree/tree_check.h"
 #include "tests/fuzz/tree_inventory.h"
+#include "tests/support/test_batch.h"
 #include "tests/support/write_model.h"
 #include "tests/unit/storage/storage_fixture.h"
 
@@ -27,8 +28,6 @@ using PairRow = std::pair<const PairKey, uint64_t>;
 using PairModel = std::map<PairKey, uint64_t>;
 using PairRows = std::vector<std::pair<PairKey, uint64_t>>;
 using FailureMode = memory::FailurePoint::Mode;
-
-inline constexpr uint64_t kUntouched = 0xdead'beef'dead'beef;
 
 inline PairKey PairOf(const Key& key) { return {key.head, key.tail}; }
 
@@ -56,52 +55,39 @@ struct TwoPartParts {
   size_t Execute(size_t which, Operation operation, const std::vector<PairKey>& keys,
                  uint32_t part_rows = ~0u, uint64_t nth = 0,
                  FailureMode mode = FailureMode::kOnce) {
-    const size_t count = keys.size();
-    std::vector<uint64_t> firsts, seconds, values, expected, answers(count, kUntouched);
-    std::vector<uint32_t> positions;
-    std::vector<KeyState> states(count, KeyState::kPending);
-    for (size_t i = 0; i < count; ++i) {
-      firsts.push_back(keys[i].first);
-      seconds.push_back(keys[i].second);
-      values.push_back(++last_value);
+    test::TestBatch batch{
+        .operation = operation, .part_keys = part_rows, .reversed = part_rows % 2 == 0};
+    for (size_t i = 0; i < keys.size(); ++i) {
+      batch.keys.push_back(keys[i].first);
+      batch.seconds.push_back(keys[i].second);
+      batch.values.push_back(++last_value);
       // Right, wrong, and what another key of the batch has just been given.
       const auto row = rows.find(keys[i]);
-      expected.push_back(i % 3 == 0 && i > 0               ? values[i - 1]
-                         : i % 7 != 0 && row != rows.end() ? row->second
-                                                           : 0);
-      positions.push_back(static_cast<uint32_t>(part_rows % 2 == 0 ? count - 1 - i : i));
-    }
-    std::vector<BatchPart> parts;
-    for (size_t at = 0; at < count; at += parts.back().count) {
-      parts.push_back({.count = static_cast<uint32_t>(std::min<size_t>(count - at, part_rows)),
-                       .keys = &firsts[at],
-                       .values_in = &values[at],
-                       .positions = &positions[at],
-                       .values_out = answers.data(),
-                       .states_out = states.data(),
-                       .expected = &expected[at],
-                       .seconds = &seconds[at]});
+      batch.expected.push_back(i % 3 == 0 && i > 0               ? batch.values[i - 1]
+                               : i % 7 != 0 && row != rows.end() ? row->second
+                                                                 : 0);
     }
     memory.cache.ArmFailures(nth, mode);
-    all[which]->Execute({operation, parts});
+    batch.Run(*all[which]);
     memory.cache.ArmFailures(0, FailureMode::kOnce);
     const bool inserts = operation == Operation::kUpsert ||
                          operation == Operation::kInsertIfAbsent || operation == Operation::kAdd;
     size_t refused = 0;
-    for (size_t i = 0; i < count; ++i) {
-      const KeyState state = states[positions[i]];
-      const uint64_t answer = answers[positions[i]];
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const KeyState state = batch.states[i];
+      const uint64_t answer = batch.answers[i];
       if (state == KeyState::kNoMemory) {
         EXPECT_TRUE(inserts && nth > 0 && !rows.contains(keys[i]))
             << "refused, though it needs no memory";
-        EXPECT_EQ(answer, kUntouched);
+        EXPECT_EQ(answer, test::TestBatch::kUnanswered);
         ++refused;
         continue;
       }
       const test::ModelAnswer wanted =
-          test::RunOnModel(rows, operation, keys[i], values[i], expected[i]);
+          test::RunOnModel(rows, operation, keys[i], batch.values[i], batch.expected[i]);
       EXPECT_EQ(state, wanted.state) << "key " << i << " of the batch";
-      EXPECT_EQ(answer, wanted.value.value_or(kUntouched)) << "key " << i << " of the batch";
+      EXPECT_EQ(answer, wanted.value.value_or(test::TestBatch::kUnanswered))
+          << "key " << i << " of the batch";
     }
     if (mode == FailureMode::kOnce) {
       EXPECT_LE(refused, 1u);

@@ -11,41 +11,26 @@
 #include <utility>
 #include <vector>
 
-#include "storage/byte_value.h"
-#include "storage/index/bytes_partition.h"
-#include "storage/index/index_partition.h"
-#include "storage/index/two_part_partition.h"
-#include "storage/index/versioned_partition.h"
-#include "tests/unit/storage/storage_fixture.h"
+#include "tests/unit/storage/partition_kinds.h"
 
 namespace eris::storage {
 namespace {
 
 using End = Partition::End;
 
-enum class ExchangeForm { kU64, kBytes, kTwoParts };
-
 constexpr uint32_t kAnyRows = ~uint32_t{0};
 constexpr uint64_t kSecondParts = 3;  // rows of a first part
 
-class VersionedExchangeTest : public testing::TestWithParam<ExchangeForm> {
+class VersionedExchangeTest : public testing::TestWithParam<RowsKind> {
  protected:
   VersionedExchangeTest() : source_(Make(Range{})) {}
 
-  bool bytes() const { return GetParam() == ExchangeForm::kBytes; }
-  bool two_parts() const { return GetParam() == ExchangeForm::kTwoParts; }
+  bool bytes() const { return GetParam() == RowsKind::kBytes; }
+  bool two_parts() const { return GetParam() == RowsKind::kTwoParts; }
   uint64_t rows_of_first() const { return two_parts() ? kSecondParts : 1; }
 
   std::unique_ptr<OrderedPartition> Make(const Range& range) {
-    std::unique_ptr<OrderedPartition> rows;
-    if (bytes()) {
-      rows = *BytesPartition::Create(range, memory_.cache);
-    } else if (two_parts()) {
-      rows = *TwoPartPartition::Create(range, memory_.cache);
-    } else {
-      rows = *IndexPartition::Create(range, memory_.cache);
-    }
-    return *VersionedPartition::Create(std::move(rows), memory_.cache, {two_parts(), bytes()});
+    return NewVersioned(GetParam(), range, memory_.cache);
   }
 
   // Row i: neighbours share a first part where keys have two.
@@ -54,27 +39,16 @@ class VersionedExchangeTest : public testing::TestWithParam<ExchangeForm> {
   // One batch on rows [from, to), each value a string of `length` where they are strings.
   void Execute(OrderedPartition& partition, Operation operation, uint64_t from, uint64_t to,
                uint64_t every = 1, size_t length = 20) {
-    std::vector<uint64_t> keys, seconds, values, answers(to - from);
-    std::vector<uint32_t> positions;
-    std::vector<KeyState> states(to - from, KeyState::kPending);
-    std::vector<std::byte> text(BlockBytes(length));
-    const uint64_t word =
-        bytes() ? WriteRecord(text.data(), std::string(length, 'v')) : uint64_t{5};
+    Strings strings;
+    const uint64_t word = bytes() ? strings.Word(std::string(length, 'v')) : uint64_t{5};
+    test::TestBatch batch{.operation = operation, .snapshots = &view_};
     for (uint64_t row = from; row < to; row += every) {
-      keys.push_back(FirstOf(row));
-      seconds.push_back(row % rows_of_first());
-      values.push_back(word);
-      positions.push_back(static_cast<uint32_t>(positions.size()));
+      batch.keys.push_back(FirstOf(row));
+      if (two_parts()) batch.seconds.push_back(row % rows_of_first());
+      batch.values.push_back(word);
     }
-    const BatchPart part{.count = static_cast<uint32_t>(keys.size()),
-                         .keys = keys.data(),
-                         .values_in = values.data(),
-                         .positions = positions.data(),
-                         .values_out = answers.data(),
-                         .states_out = states.data(),
-                         .seconds = two_parts() ? seconds.data() : nullptr};
-    partition.Execute({.operation = operation, .parts = {&part, 1}, .snapshots = &view_});
-    for (size_t i = 0; i < keys.size(); ++i) ASSERT_NE(states[i], KeyState::kNoMemory);
+    batch.Run(partition);
+    for (const KeyState state : batch.states) ASSERT_NE(state, KeyState::kNoMemory);
   }
   void Upsert(uint64_t from, uint64_t to, uint64_t every = 1, size_t length = 20) {
     Execute(*source_, Operation::kUpsert, from, to, every, length);
@@ -300,16 +274,10 @@ TEST_P(VersionedExchangeTest, LostVersionsAreFreedInPieces) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, VersionedExchangeTest,
-                         testing::Values(ExchangeForm::kU64, ExchangeForm::kBytes,
-                                         ExchangeForm::kTwoParts),
-                         [](const testing::TestParamInfo<ExchangeForm>& form) {
-                           return form.param == ExchangeForm::kU64     ? "U64"
-                                  : form.param == ExchangeForm::kBytes ? "Bytes"
-                                                                       : "TwoParts";
-                         });
-
-INSTANTIATE_TEST_SUITE_P(Forms, VersionedStringsTest, testing::Values(ExchangeForm::kBytes),
-                         [](const auto&) { return "Bytes"; });
+                         testing::Values(RowsKind::kIndex, RowsKind::kBytes, RowsKind::kTwoParts),
+                         RowsKindName);
+INSTANTIATE_TEST_SUITE_P(Forms, VersionedStringsTest, testing::Values(RowsKind::kBytes),
+                         RowsKindName);
 
 }  // namespace
 }  // namespace eris::storage

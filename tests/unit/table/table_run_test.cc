@@ -355,14 +355,31 @@ TEST(TableRunTest, AggregatesAreThoseOfTheOracle) {
   EXPECT_GT(compared, 500u);
 }
 
+// Columns of QuerySchema that all have these values, and none of whose rows is null.
+std::vector<SegmentColumn> ColumnsOf(const void* values) {
+  std::vector<SegmentColumn> columns(QuerySchema().columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) {
+    columns[c].type = QuerySchema().columns[c].type;
+    columns[c].values = values;
+  }
+  return columns;
+}
+std::shared_ptr<const TablePlan> CountPlan(const Expression& filter) {
+  Query query;
+  query.filter = filter;
+  query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
+  const auto plan = TablePlan::Create(Layout(), query);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return *plan;
+}
+bool LooksAt(const Expression& filter, const SegmentView& view) {
+  return (*TableRun::Create(CountPlan(filter)))->BeginSegment(view);
+}
+
 // Rows of a column of strings with a dictionary, whose strings can be written over.
 struct FewStrings {
   FewStrings() {
-    for (size_t c = 0; c < columns.size(); ++c) {
-      columns[c].type = QuerySchema().columns[c].type;
-      columns[c].values = codes;
-      if (QuerySchema().columns[c].name == "few") columns[c].dictionary = &dictionary;
-    }
+    columns[*Layout()->Find("few")].dictionary = &dictionary;
     view = {.rows = 3, .columns = columns, .id = 77};
   }
   FewStrings(const FewStrings&) = delete;
@@ -372,7 +389,7 @@ struct FewStrings {
   const uint32_t offsets[4] = {0, 2, 4, 6};
   alignas(64) const uint16_t codes[64] = {0, 1, 2};
   DictionaryView dictionary{2, offsets, text.data()};
-  std::vector<SegmentColumn> columns = std::vector<SegmentColumn>(QuerySchema().columns.size());
+  std::vector<SegmentColumn> columns = ColumnsOf(codes);
   SegmentView view;
 };
 
@@ -380,12 +397,9 @@ struct FewStrings {
 // string is written over once it has been asked, which no partition does.
 TEST(TableRunTest, StringsOfADictionaryAreAskedOnceForASegment) {
   FewStrings strings;
-  Query query;
-  query.filter = In(Column("few"), {Value(std::string("bb")), Value(std::string("cc"))});
-  query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-  const auto plan = TablePlan::Create(Layout(), query);
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  const auto run = *TableRun::Create(*plan);
+  const auto plan =
+      CountPlan(In(Column("few"), {Value(std::string("bb")), Value(std::string("cc"))}));
+  const auto run = *TableRun::Create(plan);
   // How many rows a run over the whole segment adds.
   uint64_t before = 0;
   const auto count = [&] {
@@ -394,7 +408,7 @@ TEST(TableRunTest, StringsOfADictionaryAreAskedOnceForASegment) {
       EXPECT_EQ(run->RunBlock(at, nullptr), TableRun::Outcome::kDone);
     }
     EXPECT_EQ(*run->FinishGroups(), 1u);
-    ResultMemory memory((*plan)->result(), 1, 0);
+    ResultMemory memory(plan->result(), 1, 0);
     uint64_t first = 0;
     run->TakeGroups(first, memory.rows);
     const auto total = static_cast<uint64_t>(memory.At(0, 0, 0).number);
@@ -427,12 +441,8 @@ TEST(TableRunTest, CountsOfNullsPruneSegments) {
   alignas(64) const uint64_t values[64] = {};
   alignas(64) const uint64_t none[64] = {};
   alignas(64) const uint64_t all[64] = {~uint64_t{0}};
-  std::vector<SegmentColumn> columns(QuerySchema().columns.size());
+  std::vector<SegmentColumn> columns = ColumnsOf(values);
   const auto column = *Layout()->Find("u64n");
-  for (size_t c = 0; c < columns.size(); ++c) {
-    columns[c].type = QuerySchema().columns[c].type;
-    columns[c].values = values;
-  }
   SegmentView view{.rows = 10, .columns = columns};
   // What the rows' bits say, how many nulls of how many rows; whether a segment is looked at.
   const auto looked_at = [&](const Expression& filter, const uint64_t* bits, uint32_t nulls,
@@ -440,12 +450,7 @@ TEST(TableRunTest, CountsOfNullsPruneSegments) {
     columns[column].validity = bits;
     columns[column].nulls = nulls;
     view.ever = ever;
-    Query query;
-    query.filter = filter;
-    query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-    const auto plan = TablePlan::Create(Layout(), query);
-    EXPECT_TRUE(plan.ok()) << plan.status();
-    return (*TableRun::Create(*plan))->BeginSegment(view);
+    return LooksAt(filter, view);
   };
   const Expression value = Column("u64n");
   // Not counted: only that there is a bitmap is known.
@@ -470,30 +475,16 @@ TEST(TableRunTest, CountsOfNullsPruneSegments) {
 // Equalities that an `or` joins prune as each by itself does.
 TEST(TableRunTest, SetsPruneSegmentsThatHaveNoneOfTheirValues) {
   alignas(64) const uint64_t values[64] = {};
-  std::vector<SegmentColumn> columns(QuerySchema().columns.size());
+  std::vector<SegmentColumn> columns = ColumnsOf(values);
   SegmentColumn::Bounds bounds[3];
-  const auto name = [](int i) { return i == 0 ? "i64" : i == 1 ? "u64" : "f64"; };
-  for (size_t c = 0; c < columns.size(); ++c) {
-    columns[c].type = QuerySchema().columns[c].type;
-    columns[c].values = values;
-  }
   bounds[0].min.i64 = -10, bounds[0].max.i64 = 10;
   bounds[1].min.u64 = 100, bounds[1].max.u64 = 200;
   bounds[2].min.f64 = -1.5, bounds[2].max.f64 = 2.5;
-  for (int i = 0; i < 3; ++i) {
-    const auto column = Layout()->Find(name(i));
-    ASSERT_TRUE(column.has_value()) << name(i);
-    columns[*column].bounds = &bounds[i];
-  }
+  columns[*Layout()->Find("i64")].bounds = &bounds[0];
+  columns[*Layout()->Find("u64")].bounds = &bounds[1];
+  columns[*Layout()->Find("f64")].bounds = &bounds[2];
   const SegmentView view{.rows = 10, .columns = columns, .ever = 10};
-  const auto looked_at = [&](const Expression& filter) {
-    Query query;
-    query.filter = filter;
-    query.aggregates = {{AggregateFunction::kCount, std::nullopt, "n"}};
-    const auto plan = TablePlan::Create(Layout(), query);
-    EXPECT_TRUE(plan.ok()) << plan.status();
-    return (*TableRun::Create(*plan))->BeginSegment(view);
-  };
+  const auto looked_at = [&](const Expression& filter) { return LooksAt(filter, view); };
   const Expression i = Column("i64"), u = Column("u64"), f = Column("f64");
   EXPECT_FALSE(looked_at(Equal(i, Literal(-11)) || Equal(i, Literal(11))));
   EXPECT_TRUE(looked_at(Equal(i, Literal(-11)) || Equal(i, Literal(10)) || Equal(i, Literal(12))));

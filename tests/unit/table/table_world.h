@@ -126,9 +126,22 @@ class TableWorld {
   // How many rows were refused.
   size_t Put(const std::vector<Row>& rows) { return PutTo(*partition, rows); }
   size_t PutTo(TablePartition& table, const std::vector<Row>& rows) {
+    EXPECT_TRUE(layout->Check(RowColumns(*layout, rows).batch(), false).ok());
+    return WriteTo(table, Operation::kPutRows, rows, [&](const Key& key, const Row& row) {
+      return !model.insert_or_assign(key, row).second;
+    });
+  }
+  size_t Erase(const std::vector<Row>& rows) { return EraseFrom(*partition, rows); }
+  size_t EraseFrom(TablePartition& table, const std::vector<Row>& rows) {
+    return WriteTo(table, Operation::kErase, rows,
+                   [&](const Key& key, const Row&) { return model.erase(key) > 0; });
+  }
+  // change(key, row): does the same to the model; whether the key was there.
+  template <class Change>
+  size_t WriteTo(TablePartition& table, Operation operation, const std::vector<Row>& rows,
+                 Change change) {
     BeginTurn();
     const RowColumns columns(*layout, rows);
-    EXPECT_TRUE(layout->Check(columns.batch(), false).ok());
     const std::vector<uint32_t> positions = Positions(rows.size());
     const Keys keys = InOrder(columns, positions);
     std::vector<KeyState> states(rows.size());
@@ -137,41 +150,15 @@ class TableWorld {
                          .positions = positions.data(),
                          .states_out = states.data(),
                          .seconds = layout->two_words() ? keys.tails.data() : nullptr,
-                         .rows = &columns.batch()};
-    table.Execute(Batch{.operation = Operation::kPutRows, .parts = {&part, 1}, .snapshots = &view});
-    size_t refused = 0;
-    for (const uint32_t at : positions) {
-      const Key key = columns.key(at);
-      if (states[at] == KeyState::kNoMemory) {
-        ++refused;
-        continue;
-      }
-      EXPECT_EQ(states[at], model.count(key) > 0 ? KeyState::kPresent : KeyState::kAbsent);
-      model[key] = rows[at];
-    }
-    return refused;
-  }
-
-  size_t Erase(const std::vector<Row>& rows) { return EraseFrom(*partition, rows); }
-  size_t EraseFrom(TablePartition& table, const std::vector<Row>& rows) {
-    BeginTurn();
-    const RowColumns columns(*layout, rows);
-    const std::vector<uint32_t> positions = Positions(rows.size());
-    const Keys keys = InOrder(columns, positions);
-    std::vector<KeyState> states(rows.size());
-    const BatchPart part{.count = static_cast<uint32_t>(rows.size()),
-                         .keys = keys.heads.data(),
-                         .positions = positions.data(),
-                         .states_out = states.data(),
-                         .seconds = layout->two_words() ? keys.tails.data() : nullptr};
-    table.Execute(Batch{.operation = Operation::kErase, .parts = {&part, 1}, .snapshots = &view});
+                         .rows = operation == Operation::kPutRows ? &columns.batch() : nullptr};
+    table.Execute(Batch{.operation = operation, .parts = {&part, 1}, .snapshots = &view});
     size_t refused = 0;
     for (const uint32_t at : positions) {
       if (states[at] == KeyState::kNoMemory) {
         ++refused;
         continue;
       }
-      const bool was = model.erase(columns.key(at)) > 0;
+      const bool was = change(columns.key(at), rows[at]);
       EXPECT_EQ(states[at], was ? KeyState::kPresent : KeyState::kAbsent);
     }
     return refused;
