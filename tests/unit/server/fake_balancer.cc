@@ -158,21 +158,5 @@ void FakeEngine::SetHistory(std::vector<TransferRecord> history) {
   base::MutexLock lock(&mu_);
   history_ = std::move(history);
 }
-FakeEngine::Move FakeEngine::last_move() const {
-  base::MutexLock lock(&mu_);
-  return last_move_;
-}
-int FakeEngine::moves() const {
-  base::MutexLock lock(&mu_);
-  return moves_;
-}
-int FakeEngine::moving() const {
-  base::MutexLock lock(&mu_);
-  return moving_;
-}
-uint64_t FakeEngine::balancer_pauses() const {
-  base::MutexLock lock(&mu_);
-  return balancer_pauses_;
-}
 
 }  // namespace eris::server

@@ -128,22 +128,10 @@ absl::StatusOr<std::shared_ptr<Snapshot>> FakeEngine::TakeSnapshot() {
   return Snap();
 }
 
-Query FakeEngine::last_query() const {
-  base::MutexLock lock(&mu_);
-  return last_query_;
-}
-bool FakeEngine::last_query_had_snapshot() const {
-  base::MutexLock lock(&mu_);
-  return last_query_had_snapshot_;
-}
 void FakeEngine::Remember(const Query& query) {
   last_query_ = query;
   last_query_had_snapshot_ = query.snapshot != nullptr;
   last_query_.snapshot.reset();
-}
-CreateOptions FakeEngine::last_create() const {
-  base::MutexLock lock(&mu_);
-  return last_create_;
 }
 
 absl::Status FakeEngine::Drop(absl::string_view name) {
@@ -274,22 +262,6 @@ void FakeEngine::RefuseWith(absl::Status status) {
 int FakeEngine::held() const {
   base::MutexLock lock(&mu_);
   return static_cast<int>(held_.size());
-}
-int FakeEngine::scans_open() const {
-  base::MutexLock lock(&mu_);
-  return scans_open_;
-}
-int FakeEngine::chunks_out() const {
-  base::MutexLock lock(&mu_);
-  return chunks_out_;
-}
-int FakeEngine::sessions_made() const {
-  base::MutexLock lock(&mu_);
-  return sessions_made_;
-}
-absl::Time FakeEngine::last_deadline() const {
-  base::MutexLock lock(&mu_);
-  return last_deadline_;
 }
 
 bool FakeEngine::Await(const std::function<bool()>& condition) {

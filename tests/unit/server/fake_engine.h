@@ -74,10 +74,10 @@ class FakeEngine final : public Engine {
 
   // What a test looks at. Requests taken and not completed, scans alive, chunks not given back.
   int held() const;
-  int scans_open() const;
-  int chunks_out() const;
-  int sessions_made() const;
-  absl::Time last_deadline() const;
+  int scans_open() const { return Get(&FakeEngine::scans_open_); }
+  int chunks_out() const { return Get(&FakeEngine::chunks_out_); }
+  int sessions_made() const { return Get(&FakeEngine::sessions_made_); }
+  absl::Time last_deadline() const { return Get(&FakeEngine::last_deadline_); }
   // Blocks until `condition` of the numbers above holds; false after ten seconds.
   bool AwaitHeld(int n) const {
     return Await([&] { return held() == n; });
@@ -86,9 +86,10 @@ class FakeEngine final : public Engine {
 
   // Snapshots alive, those of scans too; what was asked last.
   int snapshots_held() const { return snapshots_held_.load(std::memory_order_relaxed); }
-  Query last_query() const;  // without its snapshot, which it would keep
-  bool last_query_had_snapshot() const;
-  CreateOptions last_create() const;
+  // Without its snapshot, which it would keep.
+  Query last_query() const { return Get(&FakeEngine::last_query_); }
+  bool last_query_had_snapshot() const { return Get(&FakeEngine::last_query_had_snapshot_); }
+  CreateOptions last_create() const { return Get(&FakeEngine::last_create_); }
 
   // Of the balancer. While held, calls that move wait as for a long copy, for a pause or their
   // deadline.
@@ -103,11 +104,11 @@ class FakeEngine final : public Engine {
     absl::Time deadline{};
     MoveStop* stop = nullptr;  // only as long as the call is inside
   };
-  Move last_move() const;
+  Move last_move() const { return Get(&FakeEngine::last_move_); }
   // Calls that move: begun, and inside now.
-  int moves() const;
-  int moving() const;
-  uint64_t balancer_pauses() const;
+  int moves() const { return Get(&FakeEngine::moves_); }
+  int moving() const { return Get(&FakeEngine::moving_); }
+  uint64_t balancer_pauses() const { return Get(&FakeEngine::balancer_pauses_); }
 
   size_t rows_per_chunk = 1000;  // set before the first scan
 
@@ -132,6 +133,11 @@ class FakeEngine final : public Engine {
     bool ended = false;  // guarded by the engine's mutex
   };
 
+  template <class Value>
+  Value Get(Value FakeEngine::*member) const {
+    base::MutexLock lock(&mu_);
+    return this->*member;
+  }
   absl::Status MoveNow(const Move& move);
   absl::Status AwaitMove(const Move& move, const bool& stopped);
   void Remember(const Query& query) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

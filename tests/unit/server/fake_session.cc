@@ -1,6 +1,7 @@
 // Sessions of the fake engine, and their scans.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -271,7 +272,7 @@ class FakeSession final : public Session {
   }
   StartedCall AggregateAsync(const Object& object, const AggregateOptions& options,
                              AggregateCallback done) override {
-    return TakeCall<AggregateCallback>(
+    return TakeCall(
         object, std::move(done),
         [options](FakeEngine::Entry& entry) -> absl::StatusOr<RangeAggregate> {
           RangeAggregate sum;
@@ -299,7 +300,7 @@ class FakeSession final : public Session {
       base::MutexLock lock(&engine_->mu_);
       engine_->Remember(query);
     }
-    return TakeCall<ScanIntoCallback>(
+    return TakeCall(
         table, std::move(done),
         [engine = engine_, target](FakeEngine::Entry& from) -> absl::StatusOr<uint64_t> {
           engine->mu_.AssertHeld();  // TakeCall runs this under it
@@ -317,25 +318,37 @@ class FakeSession final : public Session {
   }
 
  private:
+  template <class Result>
+  static Result Failed(absl::Status status) {
+    if constexpr (std::is_same_v<Result, BatchResult>) {
+      BatchResult result;
+      result.status = std::move(status);
+      return result;
+    } else {
+      return status;
+    }
+  }
   // `work` runs under the engine's mutex, when the request does; its result is the callback's.
   template <class Done, class Work>
   StartedCall TakeCall(const Object& object, Done done, Work work) {
+    using Result = decltype(work(std::declval<FakeEngine::Entry&>()));
     base::MutexLock lock(&engine_->mu_);
     if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
     if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     auto callback = std::make_shared<Done>(std::move(done));
     auto request = std::make_shared<FakeEngine::Request>();
     request->run = [engine = engine_, object, callback, work] {
-      using Result = decltype(work(std::declval<FakeEngine::Entry&>()));
       std::optional<Result> result;
       {
         base::MutexLock run_lock(&engine->mu_);
         const auto entry = engine->Find(object);
-        result.emplace(entry.ok() ? work(**entry) : Result(entry.status()));
+        result.emplace(entry.ok() ? work(**entry) : Failed<Result>(entry.status()));
       }
       std::move (*callback)(*std::move(result));
     };
-    request->fail = [callback](absl::Status status) { std::move (*callback)(std::move(status)); };
+    request->fail = [callback](absl::Status status) {
+      std::move (*callback)(Failed<Result>(std::move(status)));
+    };
     return engine_->Take(std::move(request));
   }
 
@@ -349,33 +362,15 @@ class FakeSession final : public Session {
       const auto key = KeyOf(schema, KeyCells(schema, rows[i]), i);
       if (!key.ok()) return key.status();
     }
-    base::MutexLock lock(&engine_->mu_);
-    if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
-    if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
-    auto callback = std::make_shared<Callback>(std::move(done));
-    auto request = std::make_shared<FakeEngine::Request>();
-    request->run = [engine = engine_, object, read = std::move(read), callback, operation] {
-      BatchResult result;
-      std::vector<FakeRow> cells = read();
-      result.count = static_cast<uint32_t>(cells.size());
-      result.existed.resize((cells.size() + 7) / 8);
-      {
-        base::MutexLock run_lock(&engine->mu_);
-        const auto entry = engine->Find(object);
-        if (entry.ok()) {
-          operation(**entry, std::move(cells), result);
-        } else {
-          result.status = entry.status();
-        }
-      }
-      std::move (*callback)(std::move(result));
-    };
-    request->fail = [callback](absl::Status status) {
-      BatchResult result;
-      result.status = std::move(status);
-      std::move (*callback)(std::move(result));
-    };
-    return engine_->Take(std::move(request));
+    return TakeCall(object, std::move(done),
+                    [read = std::move(read), operation](FakeEngine::Entry& entry) {
+                      std::vector<FakeRow> cells = read();
+                      BatchResult result;
+                      result.count = static_cast<uint32_t>(cells.size());
+                      result.existed.resize((cells.size() + 7) / 8);
+                      operation(entry, std::move(cells), result);
+                      return result;
+                    });
   }
 
   FakeEngine* const engine_;

@@ -133,12 +133,6 @@ class KindsTest : public RpcTest, public ::testing::WithParamInterface<KindCase>
     }
     return columns;
   }
-  std::vector<v1::ScanResponse> ScanAll(const v1::ScanRequest& request) {
-    std::vector<v1::ScanResponse> chunks;
-    const grpc::Status status = Scan(request, &chunks);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return chunks;
-  }
   static std::vector<FakeRow> CellsOf(const std::vector<v1::ScanResponse>& chunks) {
     std::vector<FakeRow> cells;
     const absl::StatusOr<Schema> its = wire::AnsweredSchemaFrom(chunks[0].schema());
@@ -457,8 +451,7 @@ TEST_F(FloatKeysTest, MinusZeroFindsZero) {
   EXPECT_EQ(found.found(), "\x01");
   v1::ScanRequest scan;
   scan.set_object("floats");
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(scan, &chunks).ok());
+  const std::vector<v1::ScanResponse> chunks = ScanAll(scan);
   EXPECT_FALSE(std::signbit(Elements<double>(chunks[0].columns(0))[0]));
 }
 

@@ -105,6 +105,12 @@ class RpcTest : public ::testing::Test {
     while (reader->Read(&chunk)) chunks->push_back(chunk);
     return reader->Finish();
   }
+  std::vector<v1::ScanResponse> ScanAll(const v1::ScanRequest& request) {
+    std::vector<v1::ScanResponse> chunks;
+    const grpc::Status status = Scan(request, &chunks);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return chunks;
+  }
   grpc::Status Aggregate(const v1::AggregateRequest& request, v1::AggregateResponse* response) {
     grpc::ClientContext context;
     return data->Aggregate(&context, request, response);

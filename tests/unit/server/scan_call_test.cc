@@ -58,8 +58,7 @@ class ScanCallTest : public RpcTest {
 
 TEST_F(ScanCallTest, EveryRowOnceInOrderInChunks) {
   Load(2500);
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(All(), &chunks).ok());
+  auto chunks = ScanAll(All());
   ASSERT_EQ(chunks.size(), 3u);
   EXPECT_EQ(KeysOf(chunks), Tens(0, 2500));
   EXPECT_EQ(Elements(chunks[0].columns(1))[1], 11u);
@@ -74,8 +73,7 @@ TEST_F(ScanCallTest, EveryRowOnceInOrderInChunks) {
 TEST_F(ScanCallTest, FullChunkStaysBelowItsMessageLimit) {
   engine.rows_per_chunk = 32768;
   Load(40000);
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(All(), &chunks).ok());
+  auto chunks = ScanAll(All());
   ASSERT_EQ(chunks.size(), 2u);
   EXPECT_LE(chunks[0].ByteSizeLong(), ScanCall::kMessageBytes);
 }
@@ -85,19 +83,16 @@ TEST_F(ScanCallTest, RangeAndLimitBoundTheRows) {
   v1::ScanRequest request = All();
   request.mutable_query()->mutable_range()->set_lo(95);
   request.mutable_query()->mutable_range()->set_hi(200);
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  auto chunks = ScanAll(request);
   EXPECT_EQ(KeysOf(chunks), Tens(10, 20));
 
   request.mutable_query()->set_limit(3);
-  chunks.clear();
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  chunks = ScanAll(request);
   EXPECT_EQ(KeysOf(chunks), Tens(10, 13));
   EXPECT_TRUE(chunks.back().resume_token().empty());
 
   request.mutable_query()->set_limit(1'000'000);
-  chunks.clear();
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  chunks = ScanAll(request);
   EXPECT_EQ(KeysOf(chunks), Tens(10, 20));
 }
 
@@ -106,8 +101,7 @@ TEST_F(ScanCallTest, ScanWithoutARowHasASchema) {
   v1::ScanRequest request = All();
   request.mutable_query()->mutable_range()->set_lo(5);
   request.mutable_query()->mutable_range()->set_hi(5);
-  std::vector<v1::ScanResponse> chunks;
-  EXPECT_TRUE(Scan(request, &chunks).ok());
+  auto chunks = ScanAll(request);
   ASSERT_EQ(chunks.size(), 1u);
   EXPECT_EQ(chunks[0].schema().columns_size(), 2);
   EXPECT_EQ(chunks[0].rows(), 0u);
@@ -119,14 +113,12 @@ TEST_F(ScanCallTest, TokenGoesOnBehindItsChunkWithAnotherLimit) {
   Load(2500);
   v1::ScanRequest request = All();
   request.mutable_query()->set_limit(2200);
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  auto chunks = ScanAll(request);
   ASSERT_EQ(chunks.size(), 3u);
   EXPECT_TRUE(chunks[2].resume_token().empty());
   request.set_resume_token(chunks[0].resume_token());
   request.mutable_query()->set_limit(1200);
-  std::vector<v1::ScanResponse> rest;
-  ASSERT_TRUE(Scan(request, &rest).ok());
+  auto rest = ScanAll(request);
   EXPECT_EQ(KeysOf(rest), Tens(1000, 2200));
   EXPECT_TRUE(rest[0].new_snapshot());
   EXPECT_FALSE(rest[1].new_snapshot());
@@ -136,18 +128,15 @@ TEST_F(ScanCallTest, TokenGoesOnBehindItsChunkWithAnotherLimit) {
 // What is written between two streams is seen, behind the row where the first one broke.
 TEST_F(ScanCallTest, ScanOfAnIndexGoesOnInANewSnapshotUnlessItWasGivenOne) {
   Load(1500);
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(All(), &chunks).ok());
+  auto chunks = ScanAll(All());
   v1::ScanRequest with_snapshot = All();
   with_snapshot.set_snapshot(TakeSnapshot());
-  std::vector<v1::ScanResponse> same;
-  ASSERT_TRUE(Scan(with_snapshot, &same).ok());
+  auto same = ScanAll(with_snapshot);
   ASSERT_TRUE(Write(UpsertOf({20'000}, {1})).ok());
-  std::vector<v1::ScanResponse> rest, same_rest;
-  ASSERT_TRUE(Scan(From(chunks[0].resume_token()), &rest).ok());
+  const auto rest = ScanAll(From(chunks[0].resume_token()));
   EXPECT_EQ(KeysOf(rest).size(), 501u);
   EXPECT_TRUE(rest[0].new_snapshot());
-  ASSERT_TRUE(Scan(From(same[0].resume_token()), &same_rest).ok());
+  const auto same_rest = ScanAll(From(same[0].resume_token()));
   EXPECT_EQ(KeysOf(same_rest), Tens(1000, 1500));
   EXPECT_FALSE(same_rest[0].new_snapshot());
 }
@@ -166,15 +155,13 @@ TEST_F(ScanCallTest, BackwardFilteredAndOfKeysOnlyAlsoAcrossTokens) {
   std::vector<uint64_t> expected = Tens(10, 2000);
   std::reverse(expected.begin(), expected.end());
   expected.resize(1700);
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  auto chunks = ScanAll(request);
   ASSERT_EQ(chunks.size(), 2u);
   EXPECT_EQ(KeysOf(chunks), expected);
   EXPECT_EQ(chunks[0].columns_size(), 1);
   request.set_resume_token(chunks[0].resume_token());
   request.mutable_query()->set_limit(700);
-  std::vector<v1::ScanResponse> rest;
-  ASSERT_TRUE(Scan(request, &rest).ok());
+  auto rest = ScanAll(request);
   expected.erase(expected.begin(), expected.begin() + 1000);
   EXPECT_EQ(KeysOf(rest), expected);
 }
@@ -182,8 +169,7 @@ TEST_F(ScanCallTest, BackwardFilteredAndOfKeysOnlyAlsoAcrossTokens) {
 TEST_F(ScanCallTest, AllButTheLimitIsTheSameWithAToken) {
   Load(10);
   engine.rows_per_chunk = 5;
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(All(), &chunks).ok());
+  auto chunks = ScanAll(All());
   for (const auto& change : std::vector<std::function<void(v1::Query&)>>{
            [](auto& query) { query.mutable_values()->set_lo(1); },
            [](auto& query) { query.set_direction(v1::SCAN_DIRECTION_BACKWARD); },
@@ -206,8 +192,7 @@ TEST_F(ScanCallTest, BadRequestsGetTheirStatus) {
   unknown.set_object("");
   ExpectRefused(unknown, grpc::StatusCode::INVALID_ARGUMENT, "empty");
 
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(All(), &chunks).ok());
+  auto chunks = ScanAll(All());
   const std::string token = chunks[0].resume_token();
   std::string damaged = token;
   damaged[20] = static_cast<char>(damaged[20] ^ 1);
@@ -314,9 +299,7 @@ TEST_F(TableScanCallTest, BrokenScanGoesOnOnItsSnapshot) {
   ASSERT_TRUE(Write(UpsertOf({50'000, 50'001}, {1, 2})).ok());
   EXPECT_EQ(engine.snapshots_held(), 1);
   const v1::ScanRequest rest = From(first.resume_token());
-  std::vector<v1::ScanResponse> others;
-  const grpc::Status status = Scan(rest, &others);
-  ASSERT_TRUE(status.ok()) << status.error_message();
+  const auto others = ScanAll(rest);
   EXPECT_EQ(KeysOf(others), Tens(1000, 2500));
   EXPECT_FALSE(others[0].new_snapshot());
   EXPECT_TRUE(NoSnapshotIsHeld());
@@ -328,8 +311,7 @@ TEST_F(TableScanCallTest, LimitMayChangeAndEndsTheScan) {
   Load(2500);
   v1::ScanRequest request = From(ScanOneAndBreak().resume_token());
   request.mutable_query()->set_limit(7);
-  std::vector<v1::ScanResponse> some;
-  ASSERT_TRUE(Scan(request, &some).ok());
+  auto some = ScanAll(request);
   ASSERT_EQ(some.size(), 1u);
   EXPECT_EQ(KeysOf(some), Tens(1000, 1007));
   EXPECT_TRUE(some[0].resume_token().empty());
@@ -348,8 +330,7 @@ TEST_F(TableScanCallTest, QueryReachesTheEngineAsItWasWritten) {
   v1::ScanRequest request = All();
   ASSERT_TRUE(
       wire::FillQuery(ObjectKind::kTable, KeyValueSchema(), query, request.mutable_query()).ok());
-  std::vector<v1::ScanResponse> chunks;
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  auto chunks = ScanAll(request);
   EXPECT_EQ(chunks[0].rows(), 3u);
   EXPECT_EQ(engine.last_query().filter, query.filter);
   EXPECT_EQ(engine.last_query().limit, 3u);
@@ -359,8 +340,7 @@ TEST_F(TableScanCallTest, QueryReachesTheEngineAsItWasWritten) {
   v1::AggregateColumn* const count = request.mutable_query()->add_aggregates();
   count->set_function(v1::AggregateColumn::FUNCTION_COUNT);
   count->set_name("n");
-  chunks.clear();
-  ASSERT_TRUE(Scan(request, &chunks).ok());
+  chunks = ScanAll(request);
   EXPECT_EQ(Elements(chunks[0].columns(0)), std::vector<uint64_t>{10});
   EXPECT_TRUE(chunks[0].resume_token().empty());
   EXPECT_EQ(engine.last_query().aggregates.size(), 1u);
@@ -372,8 +352,7 @@ TEST_F(TableScanCallTest, SnapshotsAreTakenSharedAndReleased) {
   request.set_snapshot(TakeSnapshot());
   ASSERT_TRUE(Write(UpsertOf({5000}, {1})).ok());
   for (int i = 0; i < 2; ++i) {
-    std::vector<v1::ScanResponse> chunks;
-    ASSERT_TRUE(Scan(request, &chunks).ok());
+    auto chunks = ScanAll(request);
     EXPECT_EQ(KeysOf(chunks), Tens(0, 10));
   }
   EXPECT_EQ(engine.snapshots_held(), 1);
