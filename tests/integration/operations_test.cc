@@ -396,9 +396,10 @@ TEST_P(CallTest, ThoseThatEndEarlyLeaveNothingBehind) {
 TEST_P(CallTest, ADropUnderLoadEndsEveryCallAndItsHandleStaysDead) {
   for (int round = 0; round < 4; ++round) {
     std::atomic<bool> stop{false};
-    std::atomic<int> strange{0}, not_found{0};
+    std::atomic<int> open{0}, strange{0}, not_found{0};
     std::thread sessions([&] {
       OnSessions(3, [&](uint32_t self, AnyObject& object) {
+        open.fetch_add(1);
         std::mt19937_64 random(test::Seed() + self);
         // The callbacks' too, which come until the window ends.
         const auto judge = [&](const absl::Status& status) {
@@ -429,7 +430,7 @@ TEST_P(CallTest, ADropUnderLoadEndsEveryCallAndItsHandleStaysDead) {
         }
       });
     });
-    while (engine_->Describe("o")->keys < 5000) std::this_thread::yield();
+    while (open.load() < 3 || engine_->Describe("o")->keys < 5000) std::this_thread::yield();
     EXPECT_TRUE(engine_->Drop("o").ok());
     EXPECT_EQ(engine_->Memory().objects.size(), 0u);
     // Of another kind now and then.
