@@ -109,8 +109,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<BalancerLoop> balancer_;
 
   base::Mutex samplers_mu_;
-  // Of existing objects: made with the object, not by a call that samples one while it is being
-  // dropped.
+  // Made with the object, not by a call that samples one while it is being dropped.
   std::map<ObjectId, balancer::LoadSampler> samplers_ ABSL_GUARDED_BY(samplers_mu_);
 
   base::Mutex close_mu_;  // one Close at a time

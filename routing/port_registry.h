@@ -50,7 +50,7 @@ class PortRegistry {
     ended_.Add(counters->Read());
     std::erase(alive_, counters);
   }
-  // Of all Ports, including ended ones.
+  // Sums of all Ports, including ended ones.
   PortFigures Total() const {
     base::MutexLock lock(&mu_);
     PortFigures total = ended_;

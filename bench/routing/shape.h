@@ -1,7 +1,7 @@
 // The common interface of the routing benchmark's transports. Each transports commands between AEUs
 // and has a Lane for each of them, used only by its thread:
 //   uint32_t Send(target, keys, values)    to one target; how many found room, from the front
-//   SendMixed(keys, values, refused)       to whom the table says; appends who found no room
+//   SendMixed(keys, values, refused)       by the table; appends the targets without room
 //   bool Flush()                           false: something finds no room, call again
 //   bool Drain(received)                   reads what is there; false when there was nothing
 // Nothing blocks.

@@ -27,7 +27,7 @@ constexpr uint32_t kBegun = 1;
 constexpr uint32_t kWrapped = 2;
 constexpr uint32_t kDone = 4;
 
-// FNV-1a: against damage and mistakes, not against attackers, who gain nothing here.
+// FNV-1a: against damage and mistakes, not attackers: a forged token gives them no advantage.
 class Hash {
  public:
   void Add(const void* data, size_t bytes) {

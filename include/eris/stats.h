@@ -57,8 +57,8 @@ struct EngineStats {
   uint64_t scans_open = 0;
   uint64_t scan_chunks_in_use = 0;
   uint64_t requests_in_flight = 0;
-  // Of all sessions, including ended ones, and of the engine's own Port. Only sent, refused and
-  // wakes are set.
+  // Sums of all sessions, including ended ones, and of the engine's own Port. Only sent, refused
+  // and wakes are set.
   RoutingStats sessions_routing;
 };
 
