@@ -1,6 +1,7 @@
 // The message of one answer, with memory for a small one beside it: its columns and status need no
 // allocation, unless the answer outgrows the block. Lives on the stack of the function that fills
-// and serialises it. Filling throws std::bad_alloc.
+// and serialises it. If filling throws std::bad_alloc, the process must end: protobuf 3.21 may
+// destroy a string that was never made.
 #ifndef ERIS_SERVER_CALLS_ANSWER_MESSAGE_H_
 #define ERIS_SERVER_CALLS_ANSWER_MESSAGE_H_
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int32_t kFirstDay = 8035;   // 1992-01-01
 constexpr int32_t kOrderDays = 2406;  // up to 1998-08-02
-constexpr int32_t kToday = 9298;      // 1995-06-17: items shipped before this date are finished
+constexpr int32_t kToday = 9298;      // 1995-06-17: items shipped by this date are finished
 
 constexpr std::array<absl::string_view, 5> kPriorities = {"1-URGENT", "2-HIGH", "3-MEDIUM",
                                                           "4-NOT SPECIFIED", "5-LOW"};

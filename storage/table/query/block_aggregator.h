@@ -27,7 +27,7 @@ class BlockAggregator {
   void BeginSegment(const SegmentView& segment);
   // Adds the `count` rows of `mask`, out of the `rows` rows of the block begun in `values`;
   // nullptr: all rows of the block, and the plan has no group columns. Errors: OutOfRange (a value
-  // outside its type), ResourceExhausted (too many groups).
+  // outside its type; too many groups), ResourceExhausted (no memory).
   [[nodiscard]] absl::Status Add(const uint64_t* mask, uint32_t rows, uint32_t count);
 
  private:

@@ -92,8 +92,6 @@ Interval DoubleInterval(Kind kind, const Number& number) {
   return {.lo = {.f64 = lo}, .hi = {.f64 = hi}};
 }
 
-// The interval of `value kind literal`; kind is not kNotEqual.
-
 }  // namespace
 
 Interval IntervalOf(const ValueNode& value, Kind kind, const Value& literal) {

@@ -21,7 +21,7 @@ struct Interval {
 Interval IntervalOf(const ValueNode& value, Expression::Kind kind, const Value& literal);
 Interval Intersect(ValueClass value_class, Interval a, const Interval& b);
 
-// The range of a type that is not a double.
+// The range of a type whose values are integers.
 struct RangeOfValues {
   Int128 min, max;
 };
