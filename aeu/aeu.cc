@@ -19,7 +19,7 @@ namespace {
 // Old rows that one turn frees for an object, and one that has nothing else to do: some 20 us.
 constexpr uint32_t kFreedPerTurn = 256;
 constexpr uint32_t kFreedPerIdleTurn = 4096;
-// Rows that a turn compacts, beside other work and without any.
+// Rows that a turn compacts if it has other work, and if it has none.
 constexpr uint32_t kMaintainedPerTurn = 256;
 constexpr uint32_t kMaintainedPerIdleTurn = 4096;
 
@@ -29,8 +29,9 @@ routing::PortOptions OfAeu(routing::PortOptions options) {
   return options;
 }
 
-// A key that does not pass the lookup's filter counts as absent. Before any of its keys is forwarded:
-// until then nobody else writes into its states, and a key that is forwarded after gets its own.
+// Marks keys that do not pass the lookup's filter as absent. Must run before any key of the command
+// is forwarded: until then only this AEU writes the states. A key forwarded later gets its own
+// state.
 void ApplyQuery(const CommandHeader* command) {
   ERIS_DCHECK(command->type == CommandType::kLookup);
   ERIS_DCHECK(command->query_bytes == sizeof(routing::LookupQuery));
@@ -76,7 +77,8 @@ bool Aeu::Step(const StepBudget& budget) {
   bool worked = (recollection_.Take() || collect_again_) && CollectMemory();
   worked |= TakeCommands(budget);
   worked |= transfers_.Advance();
-  // Before the answers: whoever has one may begin a snapshot, which is not to pay for older rows.
+  // Before the answers: a client with its answer may begin a snapshot, which must not pay for older
+  // rows.
   if (version_bytes_ > 0 || !snapshots_.active.empty()) EnforceSnapshotLimits(begin_ns);
   // Everything written so far is complete here: the place for a log, before anyone hears of it. And
   // before the slice of the scans: a lookup waits for the one that was under way, not for two.

@@ -116,7 +116,7 @@ void Aeu::Install(const CommandHeader* command) {
     if (TryInstall(command, *install)) state = KeyState::kAbsent;
   } catch (const std::bad_alloc&) {  // the general heap's word for "no"
   }
-  // Who asked takes it that this AEU has nothing of the object: nobody would ever end half of it.
+  // The caller assumes that this AEU has nothing of the object and would never remove half of it.
   if (state == KeyState::kNoMemory && !had_slot) RemoveSlot(command);
   command->context->states[install->position] = state;
   acknowledgements_.Add(command->complete, command->context, 1);

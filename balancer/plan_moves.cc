@@ -119,8 +119,8 @@ Held HeldOutside(const LoadSample& sample, const Span& span, const PlanWorld& wo
   return held;
 }
 
-// The `parts` AEUs with the least to do; of equal ones those that own some of it, then those near
-// them. Then as they follow each other along the keys: whoever owns pieces keeps one.
+// The `parts` AEUs with the least load. Ties prefer AEUs that own pieces, then AEUs near those. The
+// result is in key order: an AEU that owns pieces keeps one.
 std::vector<AeuId> LeastLoaded(const LoadSample& sample, const std::vector<Span>& pieces,
                                const PlanWorld& world) {
   const Held held = HeldOutside(sample, {pieces.front().lo, pieces.back().hi}, world);

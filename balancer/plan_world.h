@@ -27,7 +27,7 @@ struct PlanWorld {
   bool CanMoveBetween(AeuId a, AeuId b, TransferKind kind) const {
     return CanMoveBy(kind) && (TraitsOf(kind).between_numa_nodes || SameNumaNode(a, b));
   }
-  // Of those that are possible, the one of lowest rank. A copy always is.
+  // The possible kind with the lowest rank. A copy is always possible.
   TransferKind KindBetween(AeuId a, AeuId b) const {
     TransferKind best = TransferKind::kCopy;
     for (const TransferKind kind : kTransferKinds) {

@@ -343,8 +343,8 @@ absl::Status TakeName(Parser& parser, size_t begin, std::string& name) {
   return parser.Name(name);
 }
 
-// What stands in the parentheses: the first argument into `out`, unless it is the * of count; and
-// how many there are.
+// Reads the arguments up to `)`: the first one into `out`, unless it is the * of count, and their
+// number into `given`.
 absl::Status TakeArguments(Parser& parser, AggregateColumn& out, size_t& given) {
   for (given = 0; !parser.token().IsSymbol(")") || given > 0;) {
     if (given == 0 && parser.token().IsSymbol("*")) {

@@ -97,7 +97,7 @@ class LocalCache {
   // without other work. Bounded by the magazines' sizes.
   void Trim();
   // Whether Trim would free memory: a span is empty, which may be all that holds its superblock; or
-  // so much has been freed since the last Trim that other spans may be empty.
+  // enough has been freed since the last Trim for other spans to be empty.
   bool TrimWorthwhile() const {
     return empty_runs_kept_ > 0 || freed_to_spans_bytes_ >= kTrimWorthwhileBytes;
   }

@@ -19,10 +19,10 @@ namespace {
 // with its logarithm.
 constexpr size_t kRegionSuperblocks = 32;
 constexpr size_t kRegionBytesMax = size_t{4} << 30;
-// Readings of what a NumaNode has free cost some 50 us: one for so many superblocks while there is
-// plenty.
+// Reading a NumaNode's free memory costs some 50 us. While it has plenty, one reading serves this
+// number of superblocks.
 constexpr uint32_t kTakesPerReading = 64;
-// At most so much address space for one pool: what a process has is 128 TiB.
+// The limit of one pool's address space. A process has 128 TiB.
 constexpr uint64_t kWindowBytesMax = uint64_t{16} << 40;
 
 std::vector<topology::NumaNode> NumaNodesOf(const topology::NumaNode& node, bool bind,
@@ -174,7 +174,7 @@ bool NumaNodePool::MapRegion(size_t source) {
     if (bytes == layout_.bytes()) return false;
     bytes = base::RoundUp(bytes / 2, layout_.bytes());
   }
-  try {  // these stand on the general heap, whose only word for "no" is an exception
+  try {  // these are on the general heap, which refuses by an exception
     // Nothing that is pushed later needs memory.
     const size_t all = (window_used_bytes_ + bytes) / layout_.bytes();
     sources_[source].bare.reserve(all);
@@ -222,8 +222,8 @@ bool NumaNodePool::TakeFromNumaNode(size_t bytes) {
 
 bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   if (reserved_bytes_ + bytes > node_.memory_bytes - node_.memory_bytes / 16) return false;
-  // Near the end each one counts; but who has been refused asks again and again, and gets the same
-  // answer for a while.
+  // Near the end each superblock counts, so each is preceded by a reading. After a refusal, callers
+  // ask again and again: they get the same answer for a while.
   const bool near_end = node_free_bytes_ < bytes + 4 * stays_free_bytes_;
   if (takes_until_read_ == 0 || (near_end && !node_full_)) {
     std::optional<uint64_t> free;

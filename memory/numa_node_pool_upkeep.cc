@@ -1,6 +1,6 @@
 // What a pool does in the background, on its keeper's thread: superblocks are made ready for the
-// demand of the last tick, and those that nobody has wanted for a while go back to the system. When
-// memory is short, Reclaim gives them back at once.
+// demand of the last tick, and those that have not been taken for a while go back to the system.
+// When memory is short, Reclaim gives them back at once.
 #include <algorithm>
 #include <array>
 
@@ -58,7 +58,7 @@ void NumaNodePool::Prepare(uint64_t bytes) {
     const uint64_t superblocks = bytes / layout_.bytes() + (bytes % layout_.bytes() != 0);
     ready_wanted_ =
         std::max(ready_wanted_, std::min<uint64_t>(superblocks, options_.ready_superblocks_max));
-    // It gives them back when nobody has taken them for a while.
+    // It gives them back if they are not taken for a while.
     if (keeper_ != nullptr) keeper_->Wake(/*now=*/false);
   }
   while (MakeReady()) {
@@ -72,7 +72,7 @@ bool NumaNodePool::MakeReady() {
       // What is kept serves as well, and costs no zeroing.
       if (kept_.size() + ready_.size() >= ready_wanted_) return false;
     }
-    // The last eighth of the limit is for those who really ask.
+    // The last eighth of the limit is kept for superblocks that are needed now.
     if (budget_.taken_bytes() + layout_.bytes() > budget_.limit_bytes() / 8 * 7) return false;
     void* superblock = TakeFromSystem(/*reclaim=*/false);
     if (superblock == nullptr) return false;

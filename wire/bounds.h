@@ -21,8 +21,8 @@ inline bool IsTable(ObjectKind kind) {
 }
 
 struct BoundType {
-  KeyTypes key_type{};  // of what stands in messages; a second part only to be refused by name
-  bool narrow = false;  // a column of four bytes, which stand at the top of the engine's word
+  KeyTypes key_type{};  // of keys in messages; a second part only to be refused by name
+  bool narrow = false;  // a column of four bytes: the upper half of the engine's word
   ColumnType column = ColumnType::kUint64;  // of the first key column
   bool bounded = true;                      // false: a heap table, whose ranges say nothing
 };

@@ -7,12 +7,13 @@
 // The first form lists the sides. The second takes commands on standard input, a line each, and
 // answers each with a line of JSON; the caller computes medians. M is a million.
 //
-//   build random|bulk <batch>               all keys from nothing, in random order or as sorted
-//   runs lookup <batch> uniform|zipf <ms>        M keys/s; the same for `replace`, upserts of what
-//   is there mixed <batch> uniform|zipf <ms>         half lookups, a quarter erases, a quarter
-//   upserts erase <batch> <keys>                    takes so many out, and puts them back scan
-//   <rows> <ms>; scan_all              range scans from random keys; one scan of everything two
-//   <batch> <ms>                        lookups on two cpus, a structure each, and on one
+//   build random|bulk <batch>          all keys into an empty index, in random order or as sorted
+//                                      runs
+//   lookup <batch> uniform|zipf <ms>   M keys/s; the same for `replace`: upserts of existing keys
+//   mixed <batch> uniform|zipf <ms>    half lookups, a quarter erases, a quarter upserts
+//   erase <batch> <keys>               erases that many keys, and inserts them again
+//   scan <rows> <ms>; scan_all         range scans from random keys; one scan of everything
+//   two <batch> <ms>                   lookups on two cpus, one structure each, and on one
 //
 // `limits` has other commands (limits_side.cc). Everything except `two` runs on one cpu, including
 // threads of the engine's memory. Keys, values and probes are made outside the measured time; every

@@ -1,7 +1,7 @@
 // Measures one index structure. A structure is a class with
 //
 //   kOrdered, kBulkLoads, kReplaces   what it can do; the rest is not called
-//   Structure(keys)                   room for so many, where it takes such a hint
+//   Structure(keys)                   reserves room for that many keys, if the structure can
 //   Insert(keys, values, count, batch), Replace(the same)
 //   Lookup(keys, count, batch) -> Found
 //   Erase(keys, count, batch) -> how many were there

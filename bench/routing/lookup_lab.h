@@ -38,14 +38,14 @@ inline uint64_t SparseKey(uint64_t i) {
 inline uint64_t ValueOf(uint64_t key) { return ~key; }
 
 // The columns of one request, reused when it has been answered.
-struct LookUpReply final : routing::Reply {
-  explicit LookUpReply(uint32_t count) : values_column(count), states_column(count) {
+struct LookupReply final : routing::Reply {
+  explicit LookupReply(uint32_t count) : values_column(count), states_column(count) {
     values = values_column.data();
     states = states_column.data();
   }
   static void Answered(routing::Reply* reply, uint32_t answered) noexcept {
     // release: pairs with the acquire load of the source, which reads the columns.
-    static_cast<LookUpReply*>(reply)->left.fetch_sub(answered, std::memory_order_acq_rel);
+    static_cast<LookupReply*>(reply)->left.fetch_sub(answered, std::memory_order_acq_rel);
   }
 
   std::vector<uint64_t> values_column;
@@ -54,9 +54,9 @@ struct LookUpReply final : routing::Reply {
   alignas(128) std::atomic<uint32_t> left{0};
 };
 
-class LookUpLab {
+class LookupLab {
  public:
-  LookUpLab(uint32_t aeus, uint64_t keys, size_t incoming_bytes = 1 << 20) : keys_(keys) {
+  LookupLab(uint32_t aeus, uint64_t keys, size_t incoming_bytes = 1 << 20) : keys_(keys) {
     std::vector<uint64_t> starts;
     std::vector<AeuId> owners;
     for (uint32_t i = 0; i < aeus; ++i) {
@@ -75,7 +75,7 @@ class LookUpLab {
     }
     Fill();
   }
-  ~LookUpLab() {
+  ~LookupLab() {
     for (auto& partition : bare_) partition->Abandon();
   }
 
@@ -109,7 +109,7 @@ class LookUpLab {
   // An empty range for each AEU, and a bare partition of the same range.
   void Install(routing::Port& port) {
     managers_.push_back(std::make_unique<memory::MemoryManager>(ObjectId{1}, pool_));
-    LookUpReply installed(1);
+    LookupReply installed(1);
     for (uint32_t i = 0; i < aeus(); ++i) {
       const routing::InstallSegment install{
           .range = table_->RangeOf(i), .manager = managers_[0].get(), .route = &*route_};
@@ -117,7 +117,7 @@ class LookUpLab {
       if (!port.SendTo({i},
                        {.type = routing::CommandType::kInstall,
                         .object = ObjectId{1},
-                        .complete = &LookUpReply::Answered,
+                        .complete = &LookupReply::Answered,
                         .context = &installed,
                         .count = 1},
                        {reinterpret_cast<const std::byte*>(&install), sizeof install}))
@@ -138,7 +138,7 @@ class LookUpLab {
   void Load(routing::Port& port) {
     constexpr uint32_t kBatch = 65536;
     std::vector<uint64_t> keys(kBatch), values(kBatch);
-    LookUpReply reply(kBatch);
+    LookupReply reply(kBatch);
     for (uint64_t first = 0; first < keys_; first += kBatch) {
       const auto n = static_cast<uint32_t>(std::min<uint64_t>(kBatch, keys_ - first));
       for (uint32_t i = 0; i < n; ++i) keys[i] = SparseKey(first + i);
@@ -150,7 +150,7 @@ class LookUpLab {
                     {.type = routing::CommandType::kUpsert,
                      .keys = std::span(keys).first(n),
                      .values = std::span(values).first(n),
-                     .complete = &LookUpReply::Answered,
+                     .complete = &LookupReply::Answered,
                      .context = &reply},
                     storage::KeyState::kRefused) != 0)
         Die("no room to load");
@@ -180,7 +180,7 @@ class LookUpLab {
     }
   }
 
-  void Await(const LookUpReply& reply) {
+  void Await(const LookupReply& reply) {
     while (reply.left.load(std::memory_order_acquire) > 0) {
       for (auto& aeu : aeus_) aeu->Step({});
     }

@@ -32,7 +32,7 @@ namespace {
 using routing::CsbTree;
 
 constexpr size_t kBatchKeys = 1024;
-constexpr size_t kProbes = 256 * kBatchKeys;  // so many that no predictor learns them
+constexpr size_t kProbes = 256 * kBatchKeys;  // too many for a branch predictor to learn
 
 constexpr uint32_t kAeus = 512;
 

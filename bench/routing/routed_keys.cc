@@ -142,14 +142,14 @@ class Bench {
           probes_(bench.mixed_[self]),
           port_(bench.lab_.directory(), OptionsOf(job)) {
       for (uint32_t i = 0; i < 4 * job.batches_per_turn; ++i) {
-        replies_.push_back(std::make_unique<LookUpReply>(job.batch));
+        replies_.push_back(std::make_unique<LookupReply>(job.batch));
       }
     }
     // True: something was sent.
     bool SendTurn(Done& done) {
       bool sent = false;
       for (uint32_t i = 0; i < job_.batches_per_turn; ++i) {
-        LookUpReply& reply = *replies_[next_];
+        LookupReply& reply = *replies_[next_];
         // the oldest: later ones follow it
         if (reply.left.load(std::memory_order_acquire) > 0) break;
         Check(reply, done);
@@ -158,12 +158,12 @@ class Bench {
         const uint32_t refused = port_.Send(bench_.lab_.route(),
                                             {.type = routing::CommandType::kLookup,
                                              .keys = {reply.keys, job_.batch},
-                                             .complete = &LookUpReply::Answered,
+                                             .complete = &LookupReply::Answered,
                                              .context = &reply},
                                             storage::KeyState::kRefused);
         done.keys += job_.batch - refused;
         done.refused += refused;
-        if (refused > 0) LookUpReply::Answered(&reply, refused);
+        if (refused > 0) LookupReply::Answered(&reply, refused);
         next_ = (next_ + 1) % replies_.size();
         sent = true;
       }
@@ -190,7 +190,7 @@ class Bench {
       }
       return options;
     }
-    void Check(const LookUpReply& reply, Done& done) const {
+    void Check(const LookupReply& reply, Done& done) const {
       if (reply.keys == nullptr) return;
       for (uint32_t i = 0; i < (job_.check_all ? job_.batch : 1); ++i) {
         const storage::KeyState state = reply.states[i];
@@ -205,7 +205,7 @@ class Bench {
     const Job& job_;
     const std::vector<uint64_t>& probes_;
     routing::Port port_;
-    std::vector<std::unique_ptr<LookUpReply>> replies_;
+    std::vector<std::unique_ptr<LookupReply>> replies_;
     size_t next_ = 0;
     size_t at_ = 0;
   };
@@ -244,7 +244,7 @@ class Bench {
             static_cast<double>(all.refused) / (keys + static_cast<double>(all.refused))};
   }
 
-  LookUpLab lab_;
+  LookupLab lab_;
   const std::vector<int> cpus_;
   std::vector<std::vector<uint64_t>> mixed_;  // by AEU: keys of all
   std::vector<std::vector<uint64_t>> own_;    // of its own range

@@ -81,7 +81,7 @@ Machine& MachineOf(int64_t aeus) {
 void BM_Turn(benchmark::State& state) {
   Machine& machine = MachineOf(state.range(0));
   routing::Port port(machine.engine().core().directory, machine.engine().core().port_options());
-  LookUpReply reply(1);
+  LookupReply reply(1);
   size_t at = 0;
   for (auto _ : state) {
     const uint64_t key = machine.keys()[at];
@@ -90,7 +90,7 @@ void BM_Turn(benchmark::State& state) {
     port.Send(machine.route(),
               {.type = routing::CommandType::kLookup,
                .keys = {&key, 1},
-               .complete = &LookUpReply::Answered,
+               .complete = &LookupReply::Answered,
                .context = &reply},
               storage::KeyState::kRefused);
     port.Flush();

@@ -73,7 +73,7 @@ struct Wakes {
 // The first AEUs' threads.
 class Threads {
  public:
-  Threads(LookUpLab& lab, uint32_t aeus, int cpu, bool parking) : lab_(lab) {
+  Threads(LookupLab& lab, uint32_t aeus, int cpu, bool parking) : lab_(lab) {
     aeu::AeuThreadOptions options;
     options.cpu = cpu;
     options.spin_ns = parking ? 0 : UINT64_MAX;
@@ -98,7 +98,7 @@ class Threads {
   }
 
  private:
-  LookUpLab& lab_;
+  LookupLab& lab_;
   std::vector<uint64_t> parks_;  // at the last call
   std::vector<std::unique_ptr<aeu::AeuThread>> threads_;
 };
@@ -114,7 +114,7 @@ class Bench {
   void MeasureLatencies(uint32_t rounds, Latencies& out) {
     const bool parking = out.asleep_us > 0;
     routing::Port port(lab_.directory(), PortOptionsOf(64 << 10));
-    LookUpReply reply(1);
+    LookupReply reply(1);
     Threads threads(lab_, 1, aeu_cpu_, parking);
     for (uint32_t round = 0; round < rounds; ++round) {
       if (parking) {
@@ -138,7 +138,7 @@ class Bench {
 
   Wakes CountWakes(uint32_t batches, size_t outgoing_bytes) {
     routing::Port port(lab_.directory(), PortOptionsOf(outgoing_bytes));
-    LookUpReply reply(kBatch);
+    LookupReply reply(kBatch);
     Threads threads(lab_, kAeus, aeu_cpu_, /*parking=*/true);
     Wakes wakes{.outgoing_bytes = outgoing_bytes, .batches = batches};
     for (uint32_t batch = 0; batch < batches; ++batch) {
@@ -161,21 +161,21 @@ class Bench {
   static routing::PortOptions PortOptionsOf(size_t outgoing_bytes) {
     return {.outgoing_bytes = outgoing_bytes, .wait_ns = 1'000'000'000};
   }
-  void Send(routing::Port& port, LookUpReply& reply, const uint64_t* keys, uint32_t count) {
+  void Send(routing::Port& port, LookupReply& reply, const uint64_t* keys, uint32_t count) {
     reply.keys = keys;
     reply.left.store(count, std::memory_order_relaxed);  // published with the records
     const uint32_t refused = port.Send(lab_.route(),
                                        {.type = routing::CommandType::kLookup,
                                         .keys = {keys, count},
-                                        .complete = &LookUpReply::Answered,
+                                        .complete = &LookupReply::Answered,
                                         .context = &reply},
                                        storage::KeyState::kRefused);
     if (refused > 0) Die("keys were refused");
   }
-  static void Await(const LookUpReply& reply) {
+  static void Await(const LookupReply& reply) {
     while (reply.left.load(std::memory_order_acquire) > 0) base::RealMemory::Pause();
   }
-  static void Check(const LookUpReply& reply, uint32_t count) {
+  static void Check(const LookupReply& reply, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       if (reply.states[i] != storage::KeyState::kPresent ||
           reply.values[i] != ValueOf(reply.keys[i])) {
@@ -185,7 +185,7 @@ class Bench {
   }
 
   const int aeu_cpu_;
-  LookUpLab lab_;
+  LookupLab lab_;
   const std::vector<uint64_t> own_;    // keys of the first AEU
   const std::vector<uint64_t> mixed_;  // of all
 };

@@ -191,7 +191,7 @@ void SharedTree::Thread::FindAtEnds(std::span<const uint8_t> at_run,
   uint64_t words[kFindGroupMax];
   uint64_t candidates[kFindGroupMax];
   for (const uint8_t i : at_run) {
-    // Acquire: pairs with the release of who has counted the pairs.
+    // Acquire: pairs with the release by which a writer publishes the number of pairs.
     words[i] = Shared(RunWord(group.refs[i])).load(std::memory_order_acquire);
     candidates[i] = SharedCandidates(group.refs[i], words[i], keys[i]);
     PrefetchPairs(group.refs[i], words[i], candidates[i], for_insert);

@@ -320,7 +320,8 @@ void AddMoving(Flags& verb, Cli& cli) {
       .Check(CheckU64);
   const std::vector<std::string> kinds = KindNames();
   move.Add("--kind", moved->kind,
-           absl::StrCat(absl::StrJoin(kinds, " or "), "; default: a link where it can be one"))
+           absl::StrCat(absl::StrJoin(kinds, " or "),
+                        "; default: the cheapest that is possible"))
       .Check(OneOf(kinds));
   move.SetFooter(absl::StrCat(
       kStops,

@@ -1,9 +1,9 @@
 // Requests of one session for one object take effect, key by key, in the order in which they were
-// sent, also while ranges move. All running requests use one version of the range table. Of a key's
-// commands of one version, AEUs execute a first part and refuse the rest (docs/internals/ROUTING.md
-// has the protocol and the argument). Once a request comes back with refused keys, later requests
-// are held. When all are answered, they are sent again by the newest version, in their order.
-// Paper: ERIS 3.2, 3.3.2.
+// sent, also while ranges move. All running requests use one version of the range table. AEUs
+// execute the first commands of a key and version, and refuse all later ones
+// (docs/internals/ROUTING.md has the protocol and the argument). Once a request comes back with
+// refused keys, later requests are held. When all are answered, they are sent again by the newest
+// version, in their order. Paper: ERIS 3.2, 3.3.2.
 #ifndef ERIS_ENGINE_CORE_SEND_ORDER_H_
 #define ERIS_ENGINE_CORE_SEND_ORDER_H_
 

@@ -42,7 +42,7 @@ void ClearChunk(storage::ExchangeChunk& chunk) {
   }
 }
 
-// Room for so much, pages and all. Throws std::bad_alloc.
+// Reserves `size` elements and touches their pages. Throws std::bad_alloc.
 template <class Buffer>
 void MakeRoom(Buffer& buffer, uint64_t size) {
   if (buffer.capacity() >= size) return;
@@ -208,8 +208,8 @@ class TransferRun {
   }
 
   // Room for the next chunk, whose pages come here and not in the AEU's turn. Strings are taken to
-  // be as long as those of the last chunk. Without memory, or beyond so many bytes, it is asked for
-  // there.
+  // be as long as those of the last chunk. Without memory, and beyond kMostBytes, the AEU
+  // allocates it.
   void PrepareChunk() {
     constexpr uint64_t kMostBytes = 32u << 20;
     storage::ExchangeChunk& chunk = step_.chunk;
@@ -246,7 +246,7 @@ class TransferRun {
     }
   }
 
-  // Of strings as much as the last chunk had, and a half.
+  // For strings: half as much again as the last chunk had.
   void MakeVersionRoom(uint64_t versions) {
     storage::VersionColumns& columns = step_.chunk.versions;
     MakeRoom(columns.keys, versions);

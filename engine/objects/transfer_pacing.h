@@ -16,8 +16,8 @@ namespace eris::engine {
 // their weight (storage::ChunkLimit). One per object: a transfer begins with the last one's value.
 class ChunkSize {
  public:
-  // With fewer short rows, the fixed cost of a chunk is larger than that of its rows. Of long rows
-  // a chunk has as many as the byte limit allows, at least one.
+  // With fewer short rows, the fixed cost of a chunk is larger than that of its rows. A chunk of
+  // long rows has as many as the byte limit allows, at least one.
   static constexpr uint32_t kRowsMin = 64;
   static constexpr uint64_t kLeastBytes = 16u << 10;
   static constexpr uint32_t kRowsMax = 1 << 20;

@@ -49,7 +49,7 @@ struct BalancerOptions {
   uint64_t max_bytes_per_s = 0;  // of copies, over the engine; 0: no limit
 };
 
-// One range that would change hands, or does. Of heap tables the range says nothing, `rows` all.
+// One range that would change hands, or does. For heap tables only `rows` is used, not the range.
 struct PlannedTransfer {
   KeyRange range{};
   AeuId from;

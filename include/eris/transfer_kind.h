@@ -34,7 +34,7 @@ struct TransferTraits {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"  // a kind without a case does not compile
-// Of a number that is no kind, from a newer program: an empty name, and everything false.
+// For a number that is no kind (a newer program sent it): an empty name, and everything false.
 constexpr TransferTraits TraitsOf(TransferKind kind) {
   switch (kind) {
     case TransferKind::kLink:

@@ -1,5 +1,5 @@
-// The message of one answer, with memory for a small one beside it: its columns and status need no
-// allocation, unless the answer outgrows the block. Lives on the stack of the function that fills
+// The message of one answer, and a block of memory for it: the columns and status of a small answer
+// need no allocation. Lives on the stack of the function that fills
 // and serialises it. If filling throws std::bad_alloc, the process must end: protobuf 3.21 may
 // destroy a string that was never made.
 #ifndef ERIS_SERVER_CALLS_ANSWER_MESSAGE_H_

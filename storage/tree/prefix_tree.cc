@@ -277,7 +277,7 @@ bool PrefixTree::InsertBeside(Path& path, TreeRef other, uint64_t key, uint64_t 
   const TreeRef parent = path.Last();
   const bool at_parent = !parent.IsNone() && shift == parent.shift();
   if (at_parent) {
-    // A run that stands beside takes bytes that `other` has no keys of.
+    // A neighbouring run takes bytes for which `other` has no keys.
     const unsigned others = parent.Byte(prefix);
     const unsigned start = ChildAt(parent, others).start;
     const Child neighbour = above ? NextChild(parent, start + 1) : PreviousChild(parent, start);

@@ -28,7 +28,7 @@ def test_every_workload_verifies(programs):
         for distribution in ("zipf", "hot", "shifting", "sequential"):
             server.bench("lookup", *KEYS, "--requests", "200", "--distribution", distribution)
         missing = server.bench("lookup", *KEYS, "--requests", "200", "--missing-percent", "30")
-        harness.check_equal(missing["wrong"], 0, "wrong look-ups of missing keys")
+        harness.check_equal(missing["wrong"], 0, "wrong lookups of missing keys")
         # What d and e have inserted stands between the keys of the set, and disturbs no scan.
         rows = server.bench("scan", *KEYS, "--requests", "2", "--scan-rows", "0")["keys"]
         harness.check(rows > 400000, f"{rows} rows of two scans")

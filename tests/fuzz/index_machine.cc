@@ -166,7 +166,7 @@ absl::Status IndexMachine::CheckLookups(const IndexCommand& command) {
     const auto row = rows_.find(key);
     const std::optional<uint64_t> value = parts_[OwnerOf(key)]->tree().Lookup(key);
     if (value.has_value() != (row != rows_.end()) || (value && *value != row->second)) {
-      return Fault("a single look-up of ", key, " does not find what is there");
+      return Fault("a single lookup of ", key, " does not find what is there");
     }
   }
   return absl::OkStatus();

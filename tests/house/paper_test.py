@@ -185,7 +185,7 @@ class FigureTest(unittest.TestCase):
         found = row(fig5_buffer_size, report, "lookups, 1 M keys")
         self.assertEqual((found.ours, found.paper), (64, 128))
 
-    def test_fig5_without_the_peer_s_header_still_has_look_ups(self):
+    def test_fig5_without_the_peer_s_header_still_has_lookups(self):
         given = answers(1)
         del given[fig5_buffer_size.RAW]
         report = self.made(fig5_buffer_size, given=given)
@@ -193,7 +193,7 @@ class FigureTest(unittest.TestCase):
         self.assertIsNone(row(fig5_buffer_size, report, "raw: buffer that reaches").ours)
         self.assertNotIn("memcpys", fig5_buffer_size.here(report))
 
-    def test_fig5_does_not_describe_look_ups_that_were_not_measured(self):
+    def test_fig5_does_not_describe_lookups_that_were_not_measured(self):
         given = answers(1)
         del given[fig5_buffer_size.LOOK_UPS]
         self.assertNotIn("indexes of", fig5_buffer_size.here(self.made(fig5_buffer_size, given=given)))

@@ -259,7 +259,7 @@ std::unique_ptr<LoadedStream> LoadedObject::OpenStream(client::Client& client, b
 }
 
 absl::StatusOr<Rows> LoadedObject::ReadAll(client::Client& client) const {
-  return kind_ == LoadedKind::kHash ? LookUpAll(client) : Read(client, {});
+  return kind_ == LoadedKind::kHash ? LookupAll(client) : Read(client, {});
 }
 
 absl::StatusOr<Rows> LoadedObject::Read(client::Client& client, const Query& query) const {
@@ -302,7 +302,7 @@ absl::Status LoadedObject::Scan(client::Client& client, Operation& one) const {
 }
 
 // A hash cannot be scanned, so the rows that it counts must be those that lookups find.
-absl::StatusOr<Rows> LoadedObject::LookUpAll(client::Client& client) const {
+absl::StatusOr<Rows> LoadedObject::LookupAll(client::Client& client) const {
   std::vector<uint64_t> keys(std::begin(kKeys), std::end(kKeys));
   const Rows behind = RowsBehind(0, kKeyCount - 1);
   keys.insert(keys.end(), behind.keys.begin(), behind.keys.end());

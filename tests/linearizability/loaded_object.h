@@ -93,7 +93,7 @@ class LoadedObject {
 
   absl::Status Scan(client::Client& client, Operation& one) const;
   absl::StatusOr<Rows> Read(client::Client& client, const Query& query) const;
-  absl::StatusOr<Rows> LookUpAll(client::Client& client) const;
+  absl::StatusOr<Rows> LookupAll(client::Client& client) const;
 
   // Immutable after Create.
   const LoadedKind kind_;

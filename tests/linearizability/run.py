@@ -33,7 +33,7 @@ AEUS = 4
 AEUS_PER_NUMA_NODE = 2
 # The kind of a round's object, in turn, and whether its ranges move by link.
 KINDS = {"index": True, "hash": False, "bytes": True, "two_part": True, "table": False, "int64": True}
-AGAIN_MAX = 3  # rounds of a kind that follow one in which too little moved, as beside other programs
+AGAIN_MAX = 3  # more rounds of a kind after one with too few moves, as on a busy machine
 COLUMNS = ("round", "kind", "operations", "streamed", "doubled", "links", "copies", "balanced", "refused",
            "unanswered", "wrong rows", "illegal", "unknown", "seconds", "checked in")
 

@@ -59,7 +59,7 @@
 #define ALL_BLOCKS (AEUS * BLOCKS)
 #define PLACES (ALL_BLOCKS * SLICE)
 #define BLOCK_OF(place) ((place) / SLICE)
-/* A look-up: its row, the place of its answer, how often it has been forwarded; never 0. */
+/* A lookup: its row, the place of its answer, how often it has been forwarded; never 0. */
 #define COMMAND(row, place, hops) (1 + ((row) * PLACES + (place)) * (HOPS + 1) + (hops))
 #define ROW_OF(c) (((c) - 1) / (HOPS + 1) / PLACES)
 #define PLACE_OF(c) (((c) - 1) / (HOPS + 1) % PLACES)

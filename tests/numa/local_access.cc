@@ -1,5 +1,5 @@
 // What the access counter counts for the goal "local accesses of the data path": an engine with an
-// AEU on every cpu of the guest, each of which sends batches of upserts and then of look-ups of its
+// AEU on every cpu of the guest, each of which sends batches of upserts and then of lookups of its
 // own keys to itself. Counted is the AEU's whole turn on such a batch, from taking its incoming
 // buffer to the answers; left out is the sending, which is routing. Three engines: one that
 // places memory as it does, one whose own memory is interleaved over all NumaNodes, and one in a
@@ -88,7 +88,7 @@ class Driver final : public routing::Reply {
     states = &first_state_;
   }
 
-  // A look-up of one key, so that the AEU calls back.
+  // A lookup of one key, so that the AEU calls back.
   void Start(routing::Port& port) {
     const uint64_t key = range_.lo.head;
     ERIS_CHECK(port.Send(route_,
@@ -217,7 +217,7 @@ void PrintMaps() {
   for (std::string line; std::getline(maps, line);) std::printf("map\t%s\n", line.c_str());
 }
 
-// Upserts and look-ups of every AEU on its own range. False: something went wrong, and was told.
+// Upserts and lookups of every AEU on its own range. False: something went wrong, and was told.
 bool Run(const Options& options, Phase upsert, Phase lookup, bool print_maps) {
   auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
   if (!engine.ok()) {

@@ -1,4 +1,4 @@
-// What the access counter counts for the goal "remote accesses beside a shared index": look-ups of
+// What the access counter counts for the goal "remote accesses beside a shared index": lookups of
 // random keys on every cpu of the guest, in an engine with an AEU on each, and in the same tree
 // shared by all threads with its memory interleaved over the NumaNodes. Of the engine the whole
 // way is counted: sessions, one on each cpu, which make batches of keys at random over all AEUs and

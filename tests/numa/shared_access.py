@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Remote accesses of a look-up, through the engine and in the tree that all threads share: runs shared_access.cc in a
+"""Remote accesses of a lookup, through the engine and in the tree that all threads share: runs shared_access.cc in a
 guest of 4 NumaNodes x 2 cpus, counted.
 
     tests/numa/shared_access.py --build build/release
 
-Prints for each how many of the loads and stores of a look-up, and of the misses of a simulated cache, went to another
+Prints for each how many of the loads and stores of a lookup, and of the misses of a simulated cache, went to another
 NumaNode's memory, and the ratios. Of the engine sessions and AEUs count, of all cpus. Exit code 77 where qemu, the guest's kernel or the plugin's header cannot be had.
 """
 import argparse
@@ -24,7 +24,7 @@ PHASES = {"eris": 1, "shared": 2, "shared_batched": 3}
 
 @dataclasses.dataclass(frozen=True)
 class PerLookup:
-    """Of one structure, a look-up's."""
+    """Of one structure, a lookup's."""
     accesses: float
     remote_accesses: float
     misses: float
@@ -36,7 +36,7 @@ def measure(build):
     result = counting.count(build, SHAPE, pathlib.Path(build, "tests", "numa", "shared_access"), **CACHE)
     told = re.search(r"^lookups (\d+)$", result.output, re.MULTILINE)
     if told is None:
-        raise counting.CountFailed("shared_access told no number of look-ups")
+        raise counting.CountFailed("shared_access told no number of lookups")
     lookups = int(told[1])
     found = {}
     for name, phase in PHASES.items():
@@ -50,7 +50,7 @@ def measure(build):
 
 def describe(found):
     for name, one in found.items():
-        yield (f"{name + ':':<16}{one.remote_accesses:7.2f} of {one.accesses:7.2f} accesses a look-up are remote, "
+        yield (f"{name + ':':<16}{one.remote_accesses:7.2f} of {one.accesses:7.2f} accesses a lookup are remote, "
                f"{one.remote_misses:6.3f} of {one.misses:6.3f} misses")
     eris = found["eris"]
     for name in ("shared", "shared_batched"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A look-up through the engine misses less in other NumaNodes' memory than one in a tree that all threads share.
+"""A lookup through the engine misses less in other NumaNodes' memory than one in a tree that all threads share.
 Usage: shared_access_test.py --build DIR. Ends with 77 where the counter cannot run.
 """
 import pathlib
@@ -23,7 +23,7 @@ def problems(found):
     for what, most in OVER_SHARED_MAX.items():
         ratio = getattr(eris, what) / getattr(shared, what)
         if ratio > most:
-            yield f"{what} of a look-up: {ratio:.3f} of the shared tree's, expected {most} or less"
+            yield f"{what} of a lookup: {ratio:.3f} of the shared tree's, expected {most} or less"
     remote = shared.remote_misses / shared.misses
     if remote < BLIND_MISSES_MIN:
         yield f"the shared tree's misses: {remote:.3f} are remote, which cannot be in interleaved memory"

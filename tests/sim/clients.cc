@@ -427,7 +427,7 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
   illegal("no such state");
 }
 
-void Simulation::LookUpAll(SimObject& object) {
+void Simulation::LookupAll(SimObject& object) {
   auto batch = std::make_unique<Batch>();
   batch->object = &object;
   batch->session = clients_[0].session;

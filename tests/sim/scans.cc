@@ -1,5 +1,5 @@
 // Ordered scans: part after part in key order, each read in slices. What a slice has read is
-// noticed in the very turn that read it, as look-ups of every key that it passed: a row had its
+// noticed in the very turn that read it, as lookups of every key that it passed: a row had its
 // value in that turn, and what lies between two rows was absent since the slice before at some
 // moment. So the oracle of the keyed operations checks scans, too.
 #include <algorithm>

@@ -263,7 +263,7 @@ void Simulation::Drain() {
   for (const auto& object : objects_) {
     if (failed() || object->phase != SimObject::Phase::kLive) continue;
     ++now_;
-    if (object->hash() || object->form == Form::kTable) LookUpAll(*object);
+    if (object->hash() || object->form == Form::kTable) LookupAll(*object);
     if (object->is_table()) {
       StartTableScan(0, *object, /*whole=*/true);
     } else if (!object->hash()) {

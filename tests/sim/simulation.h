@@ -131,7 +131,7 @@ class Simulation {
     return object.form == Form::kBytes ? Strings::ValueIn(word) : word;
   }
   // Everything that is left, by keys.
-  void LookUpAll(SimObject& object);
+  void LookupAll(SimObject& object);
 
   // --- scans.cc
   void StartScan(uint32_t client, SimObject& object, bool whole);

@@ -36,7 +36,7 @@ class Output {
   int error_ = 0;  // errno of the write that failed
 };
 
-// Of UTF-8.
+// The number of characters of a UTF-8 text.
 size_t CharactersOf(absl::string_view text);
 
 // Rows of text in aligned columns; numbers aligned right.

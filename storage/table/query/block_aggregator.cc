@@ -11,7 +11,7 @@ namespace {
 
 // Few groups are added up group by group through bitmaps: no store waits for the one before it.
 constexpr uint32_t kGroupsByMaskMax = 16;
-// Where fewer rows than one in so many are left, they are picked out and computed alone.
+// If fewer than one row in kPickBelow is left, these rows are picked out and computed alone.
 constexpr uint32_t kPickBelow = 16;
 
 // Bitmaps of rows below; nullptr: all rows.

@@ -53,7 +53,7 @@ void GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
   const bool is_double = result.value_class == ValueClass::kDouble;
   GroupTable::Cell value{.sum = 0};
   if (count == 0) {
-    // Null; zeros stand there.
+    // Null: the cell has zeros.
   } else if (result.function == AggregateFunction::kSum) {
     value = cell;
   } else if (result.function == AggregateFunction::kAverage) {

@@ -1,8 +1,8 @@
-// Groups and what has been added up of each: keys of up to four columns, strings among them kept
+// Groups and their sums: keys of up to four columns, strings among them kept
 // once, and one cell per accumulator. Grows by doubling, at most to kGroupsMax groups, and as far
 // as the memory of all runs allows. Beyond a limit of its own it refuses with OutOfRange, since the
-// same query meets it again; where memory is short just now with ResourceExhausted. Of one
-// TableRun; no latch. Paper: ERIS 3.1.
+// same query meets it again; where memory is short just now with ResourceExhausted. One
+// TableRun owns it; no latch. Paper: ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 #define ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 

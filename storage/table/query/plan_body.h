@@ -25,7 +25,7 @@ constexpr ValueClass ClassOf(ColumnType type) {
   return VisitColumnType(type, []<class T>(ColumnTraits<T>) {
     if constexpr (std::is_void_v<T>) return ValueClass::kString;
     if constexpr (std::is_floating_point_v<T>) return ValueClass::kDouble;
-    // Of fewer bytes an i64 has all values.
+    // An i64 holds all values of narrower integers.
     return std::is_same_v<T, uint64_t> ? ValueClass::kUnsigned : ValueClass::kSigned;
   });
 }

@@ -204,20 +204,20 @@ absl::StatusOr<uint32_t> PlanCompiler::Column(const std::string& name) {
   return AddValue(std::move(node));
 }
 
-// `beside` is the other operand; nullptr if there is none.
+// `other` is the other operand; nullptr if there is none.
 absl::StatusOr<uint32_t> PlanCompiler::LiteralValue(const eris::Value& literal,
-                                                    const ValueNode* beside) {
+                                                    const ValueNode* other) {
   ValueNode node{.op = ValueNode::Op::kConstant, .text = LiteralText(literal)};
   if (const auto* number = std::get_if<int64_t>(&literal)) {
     node.constant.i64 = *number;
-    if (*number >= 0 && beside != nullptr && beside->value_class == ValueClass::kUnsigned) {
+    if (*number >= 0 && other != nullptr && other->value_class == ValueClass::kUnsigned) {
       node.value_class = ValueClass::kUnsigned;
       node.type = ColumnType::kUint64;
     }
   } else if (const auto* positive = std::get_if<uint64_t>(&literal)) {
     node.constant.u64 = *positive;
     const bool fits = *positive <= uint64_t{std::numeric_limits<int64_t>::max()};
-    if (!fits || beside == nullptr || beside->value_class == ValueClass::kUnsigned) {
+    if (!fits || other == nullptr || other->value_class == ValueClass::kUnsigned) {
       node.value_class = ValueClass::kUnsigned;
       node.type = ColumnType::kUint64;
     }
@@ -238,13 +238,13 @@ absl::StatusOr<uint32_t> PlanCompiler::LiteralValue(const eris::Value& literal,
                      " can only be compared with a column, neither computed with nor "
                      "handed out"));
   } else {
-    if (beside == nullptr) {
+    if (other == nullptr) {
       return absl::InvalidArgumentError("a null alone has no type");
     }
     node.op = ValueNode::Op::kNull;
-    node.value_class = beside->value_class;
-    node.type = beside->type;
-    node.scale = beside->scale;
+    node.value_class = other->value_class;
+    node.type = other->type;
+    node.scale = other->scale;
     node.nullable = true;
   }
   return AddValue(std::move(node));
@@ -294,13 +294,13 @@ absl::Status PlanCompiler::Operands(const Expression& expression, uint32_t& left
   const Expression& right_expression = expression.arguments[1];
   if (left_expression.kind == Kind::kLiteral && right_expression.kind != Kind::kLiteral) {
     ERIS_ASSIGN_OR_RETURN(right, Value(right_expression));
-    const ValueNode beside = body_.values[right];
-    ERIS_ASSIGN_OR_RETURN(left, LiteralValue(left_expression.value, &beside));
+    const ValueNode other = body_.values[right];
+    ERIS_ASSIGN_OR_RETURN(left, LiteralValue(left_expression.value, &other));
   } else {
     ERIS_ASSIGN_OR_RETURN(left, Value(left_expression));
     if (right_expression.kind == Kind::kLiteral) {
-      const ValueNode beside = body_.values[left];
-      ERIS_ASSIGN_OR_RETURN(right, LiteralValue(right_expression.value, &beside));
+      const ValueNode other = body_.values[left];
+      ERIS_ASSIGN_OR_RETURN(right, LiteralValue(right_expression.value, &other));
     } else {
       ERIS_ASSIGN_OR_RETURN(right, Value(right_expression));
     }

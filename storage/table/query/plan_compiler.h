@@ -41,7 +41,7 @@ class PlanCompiler {
   // The two numeric operands of an expression.
   absl::Status Operands(const Expression& expression, uint32_t& left, uint32_t& right);
   absl::StatusOr<uint32_t> Arithmetic(const Expression& expression);
-  absl::StatusOr<uint32_t> LiteralValue(const eris::Value& literal, const ValueNode* beside);
+  absl::StatusOr<uint32_t> LiteralValue(const eris::Value& literal, const ValueNode* other);
   absl::StatusOr<uint32_t> ToDouble(uint32_t value);
   absl::StatusOr<uint32_t> Fold(const ValueNode& node);
   absl::StatusOr<uint32_t> AddValue(ValueNode node);

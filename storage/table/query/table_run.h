@@ -46,9 +46,9 @@ class TableRun {
   // A hint; call it again when runs join or leave.
   void Ride(uint32_t index, uint32_t of);
 
-  // Of aggregates: adds what `other`, of the same plan, has added up; it must not be run after
-  // that. Errors: ResourceExhausted (no memory, or none left there), OutOfRange (a result outside
-  // its type, more than kGroupsMax groups).
+  // For aggregates: adds the sums of `other`, a run of the same plan, which must not run
+  // afterwards. Errors: ResourceExhausted (no memory, or none left there), OutOfRange (a result
+  // outside its type, more than kGroupsMax groups).
   absl::Status Merge(TableRun& other);
   // For aggregates: the current number of groups.
   uint64_t groups() const;

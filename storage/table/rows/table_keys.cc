@@ -7,7 +7,7 @@
 namespace eris::storage {
 namespace {
 
-// Where a key column's bytes stand in the two words: those of `before` bytes behind the first one.
+// The place of a key column's bytes in the two words: behind the first `before` bytes.
 //
 //   |      head      |      tail      |
 //   | before |  width  |
@@ -20,7 +20,8 @@ struct Place {
   uint64_t InTail(uint64_t value) const { return end <= 8 ? 0 : value << (128 - 8 * end); }
 };
 
-// Column by column, in loops that vectorize: one that stands in one word does not touch the other.
+// Column by column, in loops that vectorize. A column within one word does not touch the other
+// word.
 template <class T>
 void PackColumn(const void* values, uint64_t rows, uint32_t before, uint64_t* heads,
                 uint64_t* tails) {

@@ -293,7 +293,7 @@ TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoBehindAStub) {
   }
   Put(*outer_, outer);
   Put(*inner_, inner);
-  // Each look-up goes to AEU 0 first, which has just given the others away.
+  // Each lookup goes to AEU 0 first, which has just given the others away.
   AeuTestPeer::SlotOf((*lab_)[0], *inner_)->SetStub(Stub{Of(1000, std::nullopt), {1}, 2});
   ObjectRoute stale(
       inner_->slot(), inner_->object(),

@@ -94,7 +94,7 @@ TEST_F(LoadSamplerTest, CostsThatAreAlikeAreTheSame) {
 
 class LoadSamplerCostTest : public LoadSamplerTest {
  protected:
-  // A hundred look-ups at each of four AEUs, of which the last one pays `ns` and the others 10. The
+  // A hundred lookups at each of four AEUs, of which the last one pays `ns` and the others 10. The
   // load of the last over that of the first.
   double Period(uint64_t ns) {
     for (uint32_t i = 0; i < 4; ++i) {

@@ -226,7 +226,7 @@ TEST_F(JoinInLabTest, CancelledOrDroppedAfterAnyTurnNothingIsLeft) {
       Build({.aeus = 3, .half_bytes = 1 << 10, .outgoing_bytes = 512}, 600, 200);
       auto join = Open({.block_rows = 64, .blocks_max = 4});
       ASSERT_TRUE(join.ok());
-      // AEU 2 is slow: look-ups for it find no room.
+      // AEU 2 is slow: lookups for it find no room.
       for (int turn = 0; turn < turns; ++turn) lab_->Step(turn % 7 == 6 ? 2 : turn % 2);
       if (what == 0) (*join)->Cancel(absl::CancelledError("cancelled"));
       if (what == 1) lab_->Drop(*outer_);

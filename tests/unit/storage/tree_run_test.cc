@@ -129,7 +129,7 @@ TEST(TreeRunCutTest, AscendingAppendsStaySorted) {
   EXPECT_EQ(run->sorted, kRunPairsMax);
 }
 
-// Dense, strided and high-bit keys: a tag that many keys share makes a look-up read many pairs.
+// Dense, strided and high-bit keys: a tag that many keys share makes a lookup read many pairs.
 TEST(TreeRunTagTest, TagsSpread) {
   for (unsigned shift = 0; shift < 58; ++shift) {
     std::vector<unsigned> seen(256);
