@@ -89,7 +89,7 @@ def test_moved_ranges_are_where_they_should_be_and_nothing_is_lost(programs):
             if kind == "copy":
                 harness.check(int(record["rows"]) > 0 and int(record["bytes"]) > 0 and
                               int(record["chunks"]) > 0, f"figures of a copy: {record}")
-        # Of pieces of several owners the one whose owner has it already does not move.
+        # The piece that the target owns already does not move.
         history = server.eris_json("balancer", "history")
         harness.check_equal([int(one["id"]) for one in history],
                             sorted((int(one["id"]) for one in history), reverse=True), "newest first")

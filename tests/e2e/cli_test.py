@@ -166,7 +166,7 @@ def test_conditional_writes(programs):
             server.eris_json("put", "o", "--if-present", "3=31", "9=90", code=NOT_FOUND),
             [{"key": "3", "written": True, "before": "30"},
              {"key": "9", "written": False, "before": None}], "replace")
-        # Of the same key twice the first swap wins.
+        # If a key is twice in a batch, the first swap wins.
         harness.check_equal(
             server.eris_json("put", "o", "--compare-and-set", "3=31:32", "3=31:33", "1=9:11",
                              code=NOT_FOUND),

@@ -124,7 +124,7 @@ void InThreads(int count, const std::function<void(int)>& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Of 16 MiB, or what one request may have: a write says so by a refusal, then it is halved.
+// Batches of 16 MiB, halved after each write that is refused because it is too large.
 void Batches(const Load& load) {
   InThreads(8, [&](int) {
     const auto stub = v1::Data::NewStub(NewConnection());

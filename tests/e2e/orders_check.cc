@@ -151,7 +151,7 @@ void EraseHalf(client::Client& client, const ObjectInfo& object, std::vector<Ord
   }
 }
 
-// Of the keys that the file puts into each AEU's partitions, and of the memory that AEUs hold.
+// Checks how the file's keys, and the memory for them, are spread over the AEUs.
 void CheckShares(client::Client& client, const ObjectInfo& info, const std::vector<Order>& orders) {
   if (info.keys != orders.size()) Fail("the object holds " + std::to_string(info.keys) + " keys");
   const auto stats = client.Stats();

@@ -169,7 +169,7 @@ class Engine {
   std::vector<uint32_t> site_table_;  // open addressing; index into sites_ + 1
   std::vector<Weakening> weakenings_;
 
-  // Of the execution under way.
+  // The scenario of the current execution.
   Scenario* scenario_ = nullptr;
   Strategy* strategy_ = nullptr;
   uint32_t threads_ = 0;

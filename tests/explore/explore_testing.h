@@ -21,7 +21,7 @@ inline constexpr auto kRelease = std::memory_order_release;
 inline constexpr auto kAcqRel = std::memory_order_acq_rel;
 inline constexpr auto kSeqCst = std::memory_order_seq_cst;
 
-// Of planted bugs: fixed, so that finding them does not depend on luck.
+// The seed for planted bugs. It is fixed, so that finding them does not depend on luck.
 inline constexpr uint64_t kFixedSeed = 1;
 
 // With a sanitizer, which is about the explorer's own code, a tenth must do.

@@ -11,7 +11,7 @@
 
 namespace eris::fuzz {
 
-// Of the family, or any where it is kExisting; a third of the commands name rows that are there.
+// Commands on keys of the family; kExisting: of any. A third of the commands name existing rows.
 inline rc::Gen<IndexCommand> AnyCommand(KeyFamily family) {
   namespace gen = rc::gen;
   using Kind = CommandKind;

@@ -14,7 +14,7 @@ using storage::ExchangeChunk;
 using storage::IndexPartition;
 using storage::Key;
 
-// Of an order of keys: plain rows, filtered ones, keys alone, filtered keys alone.
+// The query of the command: plain rows, filtered rows, keys alone, or filtered keys alone.
 storage::ScanQuery IndexMachine::QueryOf(const IndexCommand& command) const {
   const auto form = static_cast<unsigned>(command.order);
   storage::ScanQuery query{

@@ -263,7 +263,7 @@ TEST_P(HeapFailureTest, FirstCalls) {
 TEST(HeapChargeTest, MovesThatFailChargeNothing) {
   const ActsAs test(HeapUser::kTest);
   HeapLab lab(HeapUser::kAeu, 3);
-  // Of two AEUs; the third one has nothing of it.
+  // Two AEUs own parts of the object, the third one none.
   ASSERT_TRUE(lab.Do([&] { return lab.engine().Create("o", {.split_points = {kStride}}); }).ok());
   const auto charged = [&] { return lab.engine().Memory().heap_bytes; };
   const uint64_t before = charged();

@@ -62,7 +62,7 @@ constexpr size_t kMulticastBytes = 64 << 10;  // of a Port
 using test::kSanitized;
 constexpr int kRounds = test::Fewer(200, 100);
 
-// Of all buffers, as the head of this file has it.
+// The bytes of all buffers, as explained at the head of this file.
 uint64_t BufferBytesMax(const Options& options, uint64_t aeus, uint64_t sessions) {
   const uint64_t outgoing = options.outgoing_buffer_bytes;
   const uint64_t port = options.port_buffers_bytes_max;

@@ -433,7 +433,7 @@ TEST_P(CallTest, ADropUnderLoadEndsEveryCallAndItsHandleStaysDead) {
     while (open.load() < 3 || engine_->Describe("o")->keys < 5000) std::this_thread::yield();
     EXPECT_TRUE(engine_->Drop("o").ok());
     EXPECT_EQ(engine_->Memory().objects.size(), 0u);
-    // Of another kind now and then.
+    // The new object sometimes has another kind.
     const AnyKind kind = round % 2 == 0 ? AnyKind::kHash : GetParam();
     EXPECT_TRUE(engine_->Create("o", test::OptionsOf(kind)).ok());
     const int before = not_found.load();

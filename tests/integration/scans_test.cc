@@ -31,7 +31,7 @@ using test::AnyRows;
 
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kSpan = 200'000;
-// Of two-part keys: first parts, 16 on each of four AEUs, and the one with more rows than a chunk
+// For two-part keys: first parts, 16 on each of four AEUs, and the one with more rows than a chunk
 // has room for.
 constexpr uint64_t kFirsts = 64;
 constexpr uint64_t kManyRows = 20;
@@ -183,7 +183,7 @@ TEST_P(ScansTest, BothDirectionsAgreeWithAMapAlsoFromEveryChunk) {
   }
 }
 
-// Of two-part keys also inside the first part that has more rows than one chunk.
+// For two-part keys, also inside the first part that has more rows than one chunk.
 TEST_P(ScansTest, ARangeOfManyRowsComesInSeveralChunks) {
   Fill();
   for (const auto direction : {ScanDirection::kForward, ScanDirection::kBackward}) {

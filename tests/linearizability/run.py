@@ -27,7 +27,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 import harness  # noqa: E402
 
 CHECKER = os.path.join(HERE, "checker")
-# Of all build directories.
+# Shared by all build directories.
 MODULES = os.path.join(HERE, "..", "..", "build", "go-modules")
 AEUS = 4
 AEUS_PER_NUMA_NODE = 2

@@ -38,7 +38,7 @@ inline int BoundTo(const std::string& policy) {
   return *rest == '\0' ? static_cast<int>(node) : -1;
 }
 
-// Of this process, or of the one with that number. Ordered by address.
+// The ranges of this process, or of the given one, ordered by address.
 inline std::vector<PoolRange> PoolRanges(const std::string& process = "self") {
   std::map<uintptr_t, uintptr_t> ends;
   std::map<uintptr_t, uint64_t> guards;  // by their end
@@ -86,7 +86,7 @@ struct Census {
   std::vector<uintptr_t> unknown;           // pages of which the kernel tells nothing
 };
 
-// Of this process's ranges, page by page.
+// Counts this process's ranges, page by page.
 inline Census TakeCensus(const std::vector<PoolRange>& ranges) {
   Census census;
   for (const PoolRange& range : ranges) {

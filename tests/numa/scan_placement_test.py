@@ -14,7 +14,7 @@ from judged import judge  # noqa: E402
 from scan_placement import INTERLEAVED, LOCAL, ONE  # noqa: E402
 
 OWN_LINES_MIN = 0.99
-# Of so small a table the AEU's own objects, the plan and the clock's page are more than they would be.
+# The table is small, so the AEU's own objects, the plan and the clock's page have a larger share than usual.
 OWN_ACCESSES_MIN = 0.95
 MARGIN = 0.03  # of all lines: pages, and what is not the column
 

@@ -15,7 +15,7 @@ namespace eris::aeu {
 struct AeuTestPeer {
   // nullptr: the AEU holds nothing of this generation of the slot.
   static ObjectSlot* SlotOf(Aeu& aeu, const routing::ObjectRoute& route);
-  // Of whichever generation.
+  // The slot, whatever its generation.
   static ObjectSlot* AnySlot(Aeu& aeu, uint32_t slot) {
     return slot < aeu.slots_.size() ? aeu.slots_[slot].get() : nullptr;
   }

@@ -14,7 +14,8 @@ using storage::KeyState;
 namespace {
 
 constexpr uint64_t kPieceRowsMax = 8;
-// Of one table. A scan with a single chunk for a single row takes a round for each row at the end.
+// The most pieces of one table. A scan with a single chunk for a single row takes a round for each
+// row at the end.
 constexpr size_t kPiecesMax = 120;
 
 }  // namespace

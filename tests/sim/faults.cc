@@ -273,7 +273,7 @@ void Simulation::CreateObject(uint32_t slot) {
   object.control_reply = std::make_unique<test::TestReply>(partitions);
   for (uint32_t i = 0; i < partitions; ++i) {
     const uint32_t owner = object.world.route.Pin()->owners()[i].value;
-    // Of a heap table some AEUs have a part, the first in any case.
+    // Some AEUs have a part of a heap table, the first one always.
     if (object.heap() && i > 0 && random_.OneIn(2)) {
       object.control_reply->state_column[i] = storage::KeyState::kAbsent;
       continue;

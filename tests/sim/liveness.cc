@@ -9,8 +9,8 @@
 namespace eris::sim {
 namespace {
 
-// Of each AEU. Lives are short, so this has to be little more than it takes: of half a million
-// lives the longest wait was of 23 turns.
+// The limit of each AEU. Lives are short, so it is little more than what is needed: in half a
+// million lives the longest wait took 23 turns.
 constexpr uint64_t kTurnsMax = 40;
 
 std::string TextOf(const SimTransfer& transfer) {

@@ -65,7 +65,7 @@ struct Plan {
   uint32_t fault_weight = 1;
 };
 
-// Of lives with joins: keys that values are, too, are 1 to this.
+// In lives with joins, keys that are also values are 1 to this.
 inline constexpr uint64_t kJoinKeys = 60;
 
 // Distinct keys, ascending: clusters, sparse ones, both ends of the key space. Of two parts: some

@@ -3,7 +3,7 @@
 // engine's part is the simulation's own), on how a client takes its answers, or on what a turn
 // knows at its points (aeu/turn_points.h), between which others move.
 //
-// Of the rule of snapshots (docs/internals/snapshots.md), what may be wrong and where it is found:
+// What may be wrong with the rule of snapshots (docs/internals/snapshots.md), and what finds it:
 //   E read before the cut            kEpochBeforeCut; E_BEFORE_CUT in tests/models/snapshot.pml
 //   registry read before E           kRegistryBeforeEpoch; REGISTRY_BEFORE_E in the model
 //   a second drain under the old E   kSecondDrain; SECOND_DRAIN in the model
@@ -170,7 +170,7 @@ constexpr bool ActsOnRecords(PlantedBug bug) {
   }
 }
 
-// Of the order of a turn's steps: others have to move inside it.
+// Bugs in the order of a turn's steps: they show only if other AEUs run inside the turn.
 constexpr bool IsOfTurn(PlantedBug bug) {
   return bug >= PlantedBug::kEpochBeforeCut && bug < PlantedBug::kCount;
 }

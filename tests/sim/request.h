@@ -38,7 +38,7 @@ struct SimRequest final : routing::Reply {
     in_ledger = true;
     ledger.push_back(this);
   }
-  // Of the columns, once the last answer is in: nobody may write into them any more.
+  // A hash of the columns after the last answer, when no AEU may write them any more.
   uint64_t Fingerprint() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < value_column.size(); ++i) {
@@ -47,7 +47,7 @@ struct SimRequest final : routing::Reply {
     return sum;
   }
 
-  // Of a table: the rows of a write, or where lookups are answered.
+  // For tables: the rows of a write, or the columns for the answers of a lookup.
   TableRows& StoreRows() { return *(stored = std::make_unique<TableRows>()); }
   void AnswerRows() {
     answers = std::make_unique<TableAnswers>(value_column.size(), value_column.data());

@@ -34,7 +34,7 @@ class Waiting {
   void End() { since_.clear(); }
   bool any() const { return !since_.empty(); }
   uint32_t step() const { return step_; }
-  // Of all AEUs the fewest.
+  // The smallest number of turns over all AEUs.
   uint64_t Turns(const std::vector<uint64_t>& turns) const {
     uint64_t fewest = ~uint64_t{0};
     for (size_t i = 0; i < since_.size(); ++i) fewest = std::min(fewest, turns[i] - since_[i]);
@@ -94,7 +94,7 @@ struct SimTransfer {
   SimStep* step = nullptr;
   bool published = false;  // the step
   bool released = false;   // of a hash: it has been told that what it has made ready stays
-  // Of a table: the epoch at which the step under way began, until it is concluded; 0: none is.
+  // For tables: the epoch at which the current step began; 0: no step is unfinished.
   uint64_t gate_since = 0;
   bool went_well = false;
   bool had_stub = false;
@@ -141,16 +141,16 @@ struct SimObject {
   std::vector<uint32_t> under_way;               // operations of each key
   Phase phase = Phase::kCreating;
   std::deque<Move> unpublished;
-  // Of the range that changed hands last: who has it now, and from whom.
+  // The range that changed hands last, its new owner and its old one.
   struct Moved {
     AeuId from, to;
     storage::Key first;
   };
   std::optional<Moved> last_moved;
   std::vector<uint8_t> holders;  // by AEU: it has (had) a part of the object
-  // Of tables, by AEU: scans ask it; appends go there, too.
+  // For tables, by AEU: whether scans ask it, and whether appends go to it.
   std::vector<uint8_t> members, appended_to;
-  // Of a heap table, by append.
+  // For heap tables, by append.
   struct Append {
     uint32_t rows = 0;
     bool refused = false;

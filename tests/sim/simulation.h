@@ -197,7 +197,7 @@ class Simulation {
   // --- appends.cc: rows of heap tables
   void StartAppend(uint32_t client, SimObject& object);
   void RecordAppend(Batch& batch, uint32_t position);
-  // Of an object that is being made: its partitions' ranges and owners.
+  // The ranges and owners of the partitions of an object that is being created.
   void PlaceHeap(std::vector<uint64_t>& starts, std::vector<AeuId>& owners) const;
 
   // --- faults.cc
@@ -280,7 +280,7 @@ class Simulation {
 
   std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<std::unique_ptr<SimRequest>> done_requests_;
-  // Of planted bugs.
+  // For planted bugs.
   struct Delayed {
     uint32_t aeu;
     Record record;

@@ -19,10 +19,10 @@ namespace eris::sim {
 // names the append, the second the row's place in it.
 enum TableColumn : uint32_t { kHeadColumn, kTailColumn, kValueColumn, kTwinColumn, kTextColumn };
 inline constexpr uint32_t kTableColumns = 5;
-// Of the longest text that TextOf makes.
+// The length of the longest text that TextOf makes.
 inline constexpr uint32_t kTextBytesMax = 40;
 
-// Of a table whose keys have this many columns; 0: a heap table.
+// The layout of a table with this many key columns; 0: a heap table.
 const std::shared_ptr<const storage::TableLayout>& LayoutOf(uint32_t key_columns);
 
 // What stands in a row with that value.

@@ -37,7 +37,7 @@ struct SimTableChunk final : routing::TableChunk {
     return NumberAt(kTwinColumn, row) == TwinOf(value) && TextAt(row) == TableTextOf(value);
   }
 
-  // Of a scan into another table: its rows are about to be sent there; they have been answered.
+  // For a scan into another table: its rows are about to be sent there; they have been answered.
   static void Begin(routing::TableChunk* reply, uint32_t answers) noexcept;
   static void Answered(routing::Reply* reply, uint32_t answers) noexcept;
 
@@ -48,7 +48,7 @@ struct SimTableChunk final : routing::TableChunk {
   storage::ResultColumn columns[kTableColumns];
   SimTablePart* part = nullptr;
 
-  // Of a scan into another table.
+  // For scans into another table.
   SimTableScan* scan = nullptr;
   const uint32_t* now = nullptr;  // the step under way
   ColumnView written[kTableColumns];

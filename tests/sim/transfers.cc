@@ -86,7 +86,7 @@ void Simulation::StartTransfer() {
     return Key::FromU64(object->universe[random_.Below(object->universe.size())].head +
                         random_.Below(2));
   };
-  // Of these an end leaves; of a heap table rows do.
+  // From these objects an end of a range leaves; from a heap table, rows.
   const bool ends = object->only_copies();
   const bool low_stays = !object->heap() && (!ends || transfer->end == Partition::End::kHigh);
   const bool high_stays = !object->heap() && (!ends || transfer->end == Partition::End::kLow);
@@ -363,7 +363,7 @@ void Simulation::PublishStep(SimTransfer& transfer) {
     return;
   }
   const auto newest = route.Pin();
-  // Of two publishers the second has not read what the first has published.
+  // The planted bug: the second of two publishers has not read the table of the first.
   const RangeTable& base = options_.bug == PlantedBug::kTwoPublishers ? *transfer.base : *newest;
   const auto next = base.With(step.covers, step.target);
   world_.Publish(

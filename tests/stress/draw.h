@@ -15,8 +15,8 @@
 
 namespace eris::stress {
 
-// Of each session, all over the key space: the numbers of the hot keys, and behind them those of
-// keys that are used seldom. The latter come and go, so that memory is taken and given back.
+// The keys of each session, spread over the key space: the hot keys first, then keys that are used
+// seldom. The latter come and go, so that memory is taken and given back.
 inline constexpr uint64_t kHotKeys = 12;
 inline constexpr uint64_t kSeldomKeys = 8000;
 inline constexpr uint64_t kSessionKeys = kHotKeys + kSeldomKeys;

@@ -106,8 +106,9 @@ class World {
   uint64_t faults() const;
   // True for OK and for what a full memory answers; else a fault that names `where`.
   bool OkOrRefused(const absl::Status& status, const std::string& where);
-  // Of a read at a snapshot: true for OK; counts one that was given up, or that found no chunk free
-  // (scans that were cancelled hold theirs until their AEUs have let go); anything else is a fault.
+  // Judges a read at a snapshot: true for OK; counts one that was given up, or that found no chunk
+  // free (scans that were cancelled hold theirs until their AEUs have let go); anything else is a
+  // fault.
   bool ReadOk(const absl::Status& status, const std::string& where);
 
   void Count(Figure figure, uint64_t by = 1) {

@@ -88,7 +88,7 @@ class AeuLab {
     }
     return route;
   }
-  // Of the object that was made last.
+  // For the object that was made last.
   void Install(routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
                const routing::InstallSegment& like = {}) {
     ERIS_CHECK(TryInstall(route, owner, range, like) == storage::KeyState::kAbsent);

@@ -124,7 +124,7 @@ class AnyBatch {
   RowBatch keys() { return Batch(true, false); }
   RowBatch values() { return Batch(false, true); }
   RowBatch rows() { return Batch(true, true); }
-  // Of erases the keys.
+  // For erases: the keys.
   WriteBatch write(WriteMode mode) {
     return {.mode = mode, .rows = mode == WriteMode::kErase ? keys() : rows()};
   }

@@ -31,7 +31,7 @@ inline absl::Status Extract(storage::Partition& partition, uint32_t rows_max,
   return Extract(partition, partition.range(), storage::Exchange::End::kLow, rows_max, out);
 }
 
-// Of a hash: of the end that is prepared, or of the whole range, which is then prepared first.
+// For a hash: extracts the end that is prepared, or the whole range, which is then prepared first.
 inline absl::Status Extract(storage::HashPartition& hash, uint32_t rows_max,
                             storage::ExchangeChunk& out) {
   if (!hash.prepared()) {

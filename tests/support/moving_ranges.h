@@ -129,7 +129,8 @@ class MovingRanges {
   aeu::ObjectSlot& Slot(uint32_t aeu) {
     return *aeu::AeuTestPeer::SlotOf(engine_->aeu({aeu}), object_->route);
   }
-  // Of a table an end, from `range` on: old rows stay, in a partition without a range if need be.
+  // For tables: moves an end, from `range` on. Old rows stay, in a partition without a range if
+  // needed.
   void MoveRows(uint32_t from, uint32_t to, storage::Partition& partition, storage::Range range) {
     // Both sides at one epoch, the present one.
     auto& registry = engine_->core().directory.snapshots();

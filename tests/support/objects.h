@@ -28,7 +28,8 @@ T OrDie(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// Of a small machine with two NumaNodes. Nothing moves by itself: counts miss rows on their way.
+// Options for a small machine with two NumaNodes. Nothing moves by itself: counts miss rows on
+// their way.
 inline Options SmallOptions(uint32_t aeus = 4, std::string topology = "numa:2 core:2 pu:1") {
   Options options;
   options.topology = std::move(topology);

@@ -101,7 +101,7 @@ class Rows {
   uint64_t rows_ = 0;
 };
 
-// Of an i128 that fits 64 bits.
+// The value in a row. An i128 must fit 64 bits.
 inline Value ValueAt(const ColumnView& view, const ColumnSchema& column, uint64_t row) {
   if (view.validity != nullptr && (view.validity[row >> 3] >> (row & 7) & 1) == 0) return {};
   switch (column.type) {

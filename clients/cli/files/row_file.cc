@@ -41,7 +41,7 @@ struct RowFile::Field {
   uint32_t width = 0;  // of a value; of strings 0
 };
 
-// Of one field each; a field that is passed over has none.
+// One cursor per field; a field that is not read has none.
 struct RowFile::Cursors {
   struct Cursor {
     char* values = nullptr;  // of fixed width: of row 0

@@ -17,7 +17,7 @@ struct RowsToWrite {
   client::OwnedRows rows;
   client::OwnedRows expected;  // of kCompareAndSet: the value column
 
-  // Of values that are strings.
+  // The bytes of string values.
   size_t string_bytes() const;
 };
 

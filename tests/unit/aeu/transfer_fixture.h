@@ -213,7 +213,7 @@ class TransferTest : public testing::Test {
   Rows model_;
 };
 
-// Of an index with u64 values.
+// Transfers of an index with u64 values.
 class HandOverTest : public TransferTest {
  protected:
   HandOverTest() { Build(U64()); }

@@ -149,7 +149,7 @@ TEST_F(HandOverTest, AJoinWaitsForTheConclusion) {
 
 class HandOverSnapshotTest : public HandOverTest {
  protected:
-  // Of whichever AEUs own pieces of it, by the table.
+  // Reads from all AEUs that own pieces, as the range table says.
   std::map<uint64_t, uint64_t> Read(uint64_t snapshot) {
     std::map<uint64_t, uint64_t> rows;
     const auto table = route_->Pin();

@@ -21,8 +21,8 @@ uint64_t LookAtClock() { return ++clock_looks * 10'000; }
 class TurnBoundsTest : public testing::Test {
  protected:
   static constexpr uint32_t kObjects = 80;
-  // Of a turn that may take 200 us in all: looks that half of it has room for, and those around the
-  // last piece.
+  // For a turn of at most 200 us: as many looks at the clock as fit half of it, and those around
+  // the last piece.
   static constexpr uint64_t kLooksMax = 10 + 6;
 
   TurnBoundsTest() : lab_(memory_, 1), client_(lab_) {}

@@ -153,7 +153,7 @@ TEST(MakePlanTest, AnAeuWithSeveralRangesHasTheirSumAsItsLoad) {
   sample.partitions[2].owner = AeuId{0};
   EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(2, 2)).transfers,
               IsEmpty());
-  // Of 14, 7 for each: 0 gives a half to each side of the middle, in proportion.
+  // 14 in all, 7 for each: 0 gives a half to each side of the middle, in proportion.
   sample.partitions[0].sub_ranges = {{0, 4}};
   sample.partitions[2].sub_ranges = {{200, 4}};
   const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(2, 2));

@@ -88,7 +88,7 @@ TEST(OneShotTest, BoundaryInAGapStaysWhereItIs) {
   // move.
   const LoadSample sample =
       MakeSample({{0, {1, 1, 0, 0, 0}}, {500, {0, 0, 0, 1, 1}}, {1000, {4, 4}}}, 2000);
-  // Of 12, thirds are cut at 4 and 8: exactly the end of the second partition and the middle of the
+  // Thirds of 12 are cut at 4 and 8: exactly the end of the second partition and the middle of the
   // third.
   EXPECT_EQ(Starts(OneShot(sample)), (std::vector<uint64_t>{0, 1000, 1500}));
   const LoadSample gap = MakeSample({{0, {4, 0}}, {500, {0, 2}}, {1000, {6, 0}}}, 2000);

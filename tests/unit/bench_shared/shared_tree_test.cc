@@ -118,7 +118,7 @@ struct Load {
   }
   static uint64_t VersionOf(uint64_t value) { return value & ((1u << kVersionBits) - 1); }
 
-  // Of a key that was read after `known` had been acknowledged.
+  // Checks a key that was read after `known` had been acknowledged.
   void Check(size_t i, uint64_t known, bool found, uint64_t value) {
     if (!found ? known > 0
                : value != ValueOf(keys[i], VersionOf(value)) || VersionOf(value) < known ||

@@ -98,8 +98,8 @@ class ScanReaderTest : public ::testing::TestWithParam<ObjectKind> {
     if (client == nullptr) return {.status = absl::UnavailableError("no server")};
     return ReadAll(*client->WithTimeout(timeout)->Scan(object(), query, snapshot));
   }
-  // Of streams that get silent: with a time limit that only the message which never comes exceeds.
-  // On a busy machine another may be late, too; then again with twice the limit, which is returned.
+  // For streams that become silent: a time limit that only the missing message exceeds. On a busy
+  // machine another message may be late, too: then doubles the limit and tries again. Returns it.
   absl::Duration ScanSilent(uint64_t snapshot, uint64_t keys, uint32_t streams, Seen& seen) {
     service_.silent = true;
     for (absl::Duration timeout = absl::Milliseconds(50);; timeout *= 2) {

@@ -94,7 +94,7 @@ TEST(WriteTextTest, StringsStandAsTheyAre) {
   EXPECT_THAT(read("7"), HasSubstr("is no pair"));
   EXPECT_THAT(read("x=7"), HasSubstr("'x' is no number"));
   EXPECT_EQ(Read(WriteMode::kCompareAndSet, schema, "7=a b: c:d"), "7=a b: c:d");
-  // Of arguments alone @ takes a file.
+  // Only in arguments does @ name a file.
   const TempFile file("from a file");
   const std::string path = "@/proc/self/fd/" + std::to_string(file.fd());
   EXPECT_EQ(read("7=" + path), "7=from a file");

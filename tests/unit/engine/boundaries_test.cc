@@ -141,7 +141,7 @@ TEST(InitialStartsTest, BadInputIsRefused) {
   EXPECT_EQ(InitialStarts({.split_points = points}, 2)->size(), kPartitionsMax);
 }
 
-// Of a clustered table.
+// The starts of a clustered table's partitions.
 absl::StatusOr<Starts> TableStarts(ColumnType type, CreateOptions options) {
   options.kind = ObjectKind::kTable;
   options.schema = {.columns = {{.name = "k", .type = type, .scale = 2},

@@ -132,7 +132,7 @@ class JoinInLabTest : public testing::Test {
       rows += (*next)->rows();
     }
   }
-  // Of the control Port: join commands and keys that were sent again.
+  // What the control Port has sent: join commands, and keys that were sent again.
   uint64_t SentByControl() {
     uint64_t sent = lab_->core().directory.ports().Total().sent;
     for (uint32_t i = 0; i < lab_->size(); ++i) sent -= (*lab_)[i].Routing().sent;

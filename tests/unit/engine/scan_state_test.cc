@@ -130,7 +130,7 @@ TEST_F(ScanStateTest, AScanThatHasEndedLetsItsSnapshotGo) {
   EXPECT_FALSE(engine_->core().directory.snapshots().Holds(epoch));
 }
 
-// Of each pair of types: rows come back as they were written, in the order of their keys, also
+// For each pair of types: rows come back as they were written, in the order of their keys, also
 // without values and through Arrow.
 TEST_F(ScanStateTest, KeysOfAllTypesComeAsTheirOwn) {
   const auto value = [](ColumnType type, int64_t i) -> Value {
@@ -314,7 +314,7 @@ TEST_F(ScanStateTest, TokensThatDoNotFitAreRefused) {
     if (i == 0) continue;
     EXPECT_EQ(Refused(object, with(query, token.substr(0, i))).code(), kInvalid) << i;
   }
-  // Of another query, all but the limit, and of another object.
+  // Tokens of another query (a difference in anything but the limit), and of another object.
   Query other = query;
   other.limit = 77;
   EXPECT_TRUE(Refused(object, with(other, token)).ok());
@@ -365,7 +365,7 @@ TEST_F(ScanStateTest, WhatDoesNotFitTheKindOfObjectIsRefused) {
   EXPECT_EQ(refused_columns({{Column("key") + Literal(uint64_t{1}), ""}}).code(), kInvalid);
   const std::string text(refused_columns({{Column("vale"), ""}}).message());
   EXPECT_NE(text.find("all (key, value) or those of the key (key)"), std::string::npos) << text;
-  // Of tables neither range nor direction nor values.
+  // Scans of tables have neither range nor direction nor values.
   EXPECT_EQ(Refused(table, {.range = {0, 7}}).code(), kInvalid);
   EXPECT_EQ(Refused(table, {.direction = ScanDirection::kBackward}).code(), kInvalid);
   EXPECT_EQ(Refused(table, {.values = ValueRange{0, 7}}).code(), kInvalid);

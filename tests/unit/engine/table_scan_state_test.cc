@@ -82,7 +82,7 @@ class TableScanStateTest : public testing::Test {
   std::unique_ptr<Scan> Open(const Query& query = {}) {
     return test::OrDie(session_->OpenScan(heap_, query));
   }
-  // Of the scan's first chunk.
+  // The token of the scan's first chunk.
   std::string FirstToken(const Query& query) {
     auto scan = Open(query);
     return (*test::OrDie(engine_.While([&] { return scan->Next(); }))).resume();

@@ -160,7 +160,7 @@ TEST(GeneratorTest, OfVeryManyRequestsNeverSentSomeStandForAll) {
   EXPECT_NEAR(tally.latency.mean_ns(), 500e6, 10e6);
 }
 
-// Of equally long samples, -1 to 1; 0 where they do not depend on each other.
+// The correlation of samples of equal length: -1 to 1; 0 if they are independent.
 double Correlation(const std::vector<double>& a, const std::vector<double>& b) {
   const auto count = static_cast<double>(a.size());
   double sum_a = 0, sum_b = 0, sum_aa = 0, sum_bb = 0, sum_ab = 0;
@@ -243,7 +243,7 @@ TEST(GeneratorTest, ArrivalsComeAtTheirRateAndAtRandom) {
   }
   EXPECT_NEAR(static_cast<double>(last), 100'000e6, 1'000e6);
   std::sort(gaps.begin(), gaps.end());
-  // Of exponential gaps the median is ln 2 of the mean.
+  // The median of exponential gaps is ln 2 times the mean.
   EXPECT_NEAR(static_cast<double>(gaps[50'000]), 0.693e6, 0.02e6);
 }
 

@@ -32,7 +32,7 @@ inline size_t ResidentBytes(const void* begin, size_t bytes) {
   return resident;
 }
 
-// Of everything that the pool says it has from the system.
+// Resident bytes of everything that the pool says it has from the system.
 inline size_t ResidentBytes(const NumaNodePool& pool) {
   size_t resident = 0;
   for (const PoolRange& range : pool.Ranges()) resident += ResidentBytes(range.begin, range.bytes);

@@ -55,8 +55,8 @@ void ForEachRecord(std::span<const std::byte> records, Look look) {
     look(header);
   }
 }
-// Of a Port outside the engine: look(header) for what has come in, whose blocks go home then.
-// How many blocks.
+// Takes what has arrived from a Port outside the engine: calls look(header), then returns the
+// blocks home. Returns the number of blocks.
 template <class Look>
 uint32_t TakeFromBlocks(AeuEndpoint& endpoint, Look look) {
   uint32_t blocks = 0;

@@ -11,7 +11,7 @@
 namespace eris::server {
 namespace {
 
-// Of a column's message itself.
+// The bytes of a column's message without its data.
 constexpr uint64_t kColumn = sizeof(v1::Column) + 3 * sizeof(std::string);
 // The name of the object.
 constexpr uint64_t kName = 1;

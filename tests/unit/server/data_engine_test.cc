@@ -113,7 +113,7 @@ void ExpectRefused(const grpc::Status& status, grpc::StatusCode code, const std:
   EXPECT_THAT(status.error_message(), HasSubstr(text));
 }
 
-// Of an index and of a table: a lookup that is asked for the key answers the stored one.
+// For an index and for a table: a lookup that is asked for the key answers the stored one.
 TEST_F(DataEngineTest, LookupOfMinusZeroAnswersTheKeyZero) {
   for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kTable}) {
     Create("o", {.kind = kind, .schema = KeyValueSchema(ColumnType::kFloat64)});

@@ -33,7 +33,7 @@ class FakeEngine final : public Engine {
   absl::StatusOr<ObjectInfo> Create(absl::string_view name, const CreateOptions& options) override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   absl::Status Drop(absl::string_view name) override;
-  // Of an object that has other than `rows` rows: FailedPrecondition. No write is counted.
+  // FailedPrecondition if the object does not have `rows` rows. Writes are not counted.
   absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows) override;
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
@@ -91,8 +91,8 @@ class FakeEngine final : public Engine {
   bool last_query_had_snapshot() const { return Get(&FakeEngine::last_query_had_snapshot_); }
   CreateOptions last_create() const { return Get(&FakeEngine::last_create_); }
 
-  // Of the balancer. While held, calls that move wait as for a long copy, for a pause or their
-  // deadline.
+  // The balancer's calls. While held, calls that move ranges wait as for a long copy, until a pause
+  // or their deadline.
   void HoldMoves(bool hold);
   void SetHistory(std::vector<TransferRecord> history);
   struct Move {

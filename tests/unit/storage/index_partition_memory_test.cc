@@ -33,7 +33,7 @@ struct Parts {
   IndexPartition& operator[](size_t which) { return *all[which]; }
   TreeRef root(size_t which = 0) const { return all[which]->tree().root(); }
 
-  // Of the first partition that has the key's range; false: refused.
+  // Runs on the first partition that has the key's range; false: refused.
   std::vector<KeyState> Execute(Operation operation, const std::vector<uint64_t>& keys) {
     test::TestBatch batch{.operation = operation, .keys = keys};
     for (const uint64_t key : keys) batch.values.push_back(key + 1);

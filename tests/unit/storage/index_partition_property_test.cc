@@ -32,7 +32,7 @@ TEST_P(IndexPartitionPropertyTest, PartitionsHoldWhatAMapHolds) {
     }
   });
   if (HasFailure() || GetParam() != KeyFamily::kExisting) return;
-  // Of all families: the cases have been everywhere, or they would say little.
+  // Over all families: every kind of command must have run, or the cases say little.
   for (unsigned kind = 0; kind < kCommandKinds; ++kind) {
     EXPECT_GT(met.done[kind], 0u) << "command " << kind;
   }
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(AllKeys, IndexPartitionPropertyTest,
                            return kFamilyTestNames[static_cast<unsigned>(keys.param)];
                          });
 
-// Of some ten thousand rows, most of which go in stretches: what stays lies scattered over the
+// Some ten thousand rows, most of which are erased in stretches. The rest lies scattered over the
 // cache's spans, and is gathered while commands go on.
 TEST(LargePartitionPropertyTest, WhatIsGatheredIsAsItWas) {
   constexpr unsigned kStays = 56;

@@ -117,7 +117,7 @@ class TreeLoanTest : public testing::TestWithParam<RowsKind> {
     return rows;
   }
 
-  // Of a hash: all of it is going to leave, or that end.
+  // For a hash: the whole of it, or that end, is going to leave.
   void Prepare(Partition& partition, const Range& leaving) {
     if (!hash() || static_cast<HashPartition&>(partition).prepared()) return;
     ASSERT_EQ(partition.preparation()->PrepareExtract(leaving), absl::OkStatus());

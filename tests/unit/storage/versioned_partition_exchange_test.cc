@@ -189,7 +189,7 @@ TEST_P(VersionedExchangeTest, RowsAndVersionsTogetherFillAChunkToItsLimit) {
   }
 }
 
-// Of byte strings alone: numbers have no length.
+// For byte strings alone: numbers have no length.
 class VersionedStringsTest : public VersionedExchangeTest {};
 
 TEST_P(VersionedStringsTest, AChunksStringsAreBoundedThoseOfVersionsByThemselves) {

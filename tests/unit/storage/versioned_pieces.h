@@ -27,7 +27,7 @@ class VersionedPieces : public testing::TestWithParam<RowsKind> {
  protected:
   VersionedPieces() : random_(Seed()) { pieces_.push_back(Make(Range{})); }
   ~VersionedPieces() override {
-    // Of two-part keys and of byte strings every row and version has blocks of its own.
+    // Two-part keys and byte strings have blocks for every row and version.
     pieces_.clear();
     EXPECT_EQ(memory_.manager.Account().used_bytes, 0u);
   }

@@ -266,7 +266,7 @@ TEST_F(KernelsTest, AgreeWithPlainLoopsWithEveryKindOfVector) {
   std::set<std::string> used;
   for (int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
     Use(left & -left);
-    // Of targets that are not compiled another one stands in.
+    // Targets that are not compiled are replaced by another one.
     if (!used.insert(kernels::TargetName()).second) continue;
     SCOPED_TRACE(kernels::TargetName());
     QueryRandom random(seed);

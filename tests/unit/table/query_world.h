@@ -70,7 +70,7 @@ class QuerySegment {
     const auto& columns = QuerySchema().columns;
     later_ = static_cast<uint32_t>(random() % 2);
     later_nulls_ = later_ == 0 ? 0 : static_cast<uint32_t>(random() % 2);
-    // Of nullable columns some have no nulls, some nothing else.
+    // Some nullable columns have no nulls, some have nothing else.
     for (size_t c = 0; c < columns.size(); ++c) nullness_.push_back(random() % 6);
     values_.resize(rows);
     segment_columns_.resize(columns.size());

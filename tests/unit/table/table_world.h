@@ -271,7 +271,7 @@ class TableWorld {
     return "snapshot " + std::to_string(scan.epoch) + ": " + std::to_string(scan.seen.size()) +
            " rows seen, " + std::to_string(expected.size()) + " there, or other values";
   }
-  // Of now and of all held snapshots.
+  // Compares the current rows and those of all held snapshots.
   std::string Differences() {
     if (partition->size() != model.size()) return "the size is wrong";
     std::string wrong = Difference(0, model);
@@ -281,8 +281,8 @@ class TableWorld {
     return wrong;
   }
 
-  // Of several partitions as one table, where those that do not own its key show a lent row as
-  // well: of now what each owns, of snapshots what all of them show.
+  // Compares several partitions as one table. A partition that does not own a lent row's key still
+  // shows the row: so current rows count where they are owned, rows of snapshots in any partition.
   std::string Differences(const std::vector<const TablePartition*>& parts) {
     const auto owned = [&](const Key& key) {
       return std::any_of(parts.begin(), parts.end(), [&](const TablePartition* part) {

@@ -106,7 +106,7 @@ TEST(ColumnsTest, BrokenOffsetsAreRefused) {
   EXPECT_THAT(refusal(Bytes<uint32_t>({0, 4, 3})), HasSubstr("offset 2 is 3, less than"));
   EXPECT_THAT(refusal(Bytes<uint32_t>({0, 1, 4})), HasSubstr("last offset is 4, there are 3"));
   EXPECT_THAT(refusal(Bytes<uint32_t>({0, 1, 2})), HasSubstr("last offset is 2, there are 3"));
-  // Of a column that is not the first one, which says how many rows there are.
+  // A column other than the first, which determines the number of rows.
   Columns columns = TwoRows();
   columns.SwapElements(0, 1);
   columns[1].set_offsets(Bytes<uint32_t>({0, 3}));

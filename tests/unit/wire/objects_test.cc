@@ -146,7 +146,7 @@ TEST(ObjectsTest, ObjectsGoRoundWithBoundsInTheirType) {
   EXPECT_EQ(back->memory_bytes, 9u);
   EXPECT_EQ(back->partition_starts, info.partition_starts);
   EXPECT_THAT(back->partition_owners, ElementsAre(AeuId{2}, AeuId{0}, AeuId{1}));
-  // Of a table they are the engine's words.
+  // For tables, they are the engine's words.
   info.kind = ObjectKind::kTable;
   info.schema = TableBy(ColumnType::kInt32);
   info.partition_starts = {0, uint64_t{5} << 32 | 3, ~uint64_t{0}};
