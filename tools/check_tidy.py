@@ -36,6 +36,8 @@ LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 HISTORY = ("docs/internals/DECISIONS.md", "CHANGELOG.md")  # they tell what was, so their paths may be gone
 # A header says what there is, not what is going to be.
 PROMISE = re.compile(r"\b(yet|will stand here)\b", re.IGNORECASE)
+# What strangers stumble over: a sentence begins with its subject, and one word names one thing.
+STUMBLE = re.compile(r"^\s*(?://+|#) (Of) |\b([Ll]ook" r"-ups?)\b")
 # A function ends so, or a block in it; a type ends with "};", a namespace with "}  // namespace".
 BODY_END = re.compile(r" *\}( catch \(.*\) \{)?")
 NOT_SEEN_BY_TSAN = re.compile(r'#\s*include\s*"absl/synchronization/')
@@ -82,6 +84,8 @@ def line_findings(root, path, text):
         yield f"{len(text)} columns, more than {DOC_COLUMNS_MAX}: wrap it"
     if path.endswith(".h") and PROMISE.search(comment_of(path, text)):
         yield f"\"{PROMISE.search(comment_of(path, text)).group(1)}\" in a header: say what there is"
+    if path not in HISTORY and (stumble := STUMBLE.search(text)):
+        yield f"\"{stumble.group(1) or stumble.group(2)}\": begin with the subject; write lookup"
     if path.endswith((".h", ".cc")):
         if DEAD_TEST.search(text):
             yield "a test or code that never runs: mend or delete it"

@@ -69,6 +69,12 @@ class CheckTidyTest(unittest.TestCase):
         status, output = run({"storage/a.cc": "// not there ye" "t\n", "storage/a.h": "int yet;\n"})
         self.assertEqual(status, 0, output)
 
+    def test_words_that_strangers_stumble_over(self):
+        for text in ("// O" "f a table.\n", "  # O" "f each\n", "int a;  // one look" "-up\n"):
+            self.finds("storage/a.cc", text, "begin with the subject; write lookup")
+        status, output = run({"storage/a.cc": "// One of them. Offsets.\n"})
+        self.assertEqual(status, 0, output)
+
     def test_commented_out_disabled_and_bare_skipped_tests(self):
         self.finds("storage/a.cc", "// TEST(TreeTest, Splits) {\n", "never runs")
         self.finds("storage/a.cc", "TEST_F(TreeTest, DIS" "ABLED_Splits) {\n", "never runs")

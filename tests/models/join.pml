@@ -1,4 +1,4 @@
-/* Look-ups that AEUs generate while they scan: an index join. Aeu::Step in aeu/aeu.cc (take
+/* Lookups that AEUs generate while they scan: an index join. Aeu::Step in aeu/aeu.cc (take
  * commands, advance scans, flush), Port::Send and Port::Flush of an AEU's Port, the reader of the
  * join.
  *
@@ -7,7 +7,7 @@
  * half; what was taken is being processed) and an outgoing buffer of one command for each target. A
  * slice of a scan fills a join block with up to SLICE rows (its reply space, too), of BLOCKS that a
  * scan has; without a free block, or while its output is full, the scan pauses, and the AEU goes on
- * with its turns. A row that finds no room within a slice is answered "moved" at once. Look-ups
+ * with its turns. A row that finds no room within a slice is answered "moved" at once. Lookups
  * that meet an AEU that does not hold their key, as a balancer changes MOVES times where the keys
  * are, go on by the table in force if there is room and they have not hopped HOPS times, else they
  * are answered "moved". Who gives a block's last answer hands it to the reader: that sends what was

@@ -156,7 +156,7 @@ class Driver final : public routing::Reply {
   Phase Send(CommandType type, uint32_t batch, Phase counting) {
     type_ = type;
     for (uint32_t i = 0; i < kBatchKeys; ++i) {
-      // Look-ups: a walk that meets no two neighbours of an upsert's batch together.
+      // Lookups: a walk that meets no two neighbours of an upsert's batch together.
       const size_t at = type == CommandType::kUpsert
                             ? size_t{batch} * kBatchKeys + i
                             : (size_t{batch} * kBatchKeys + i) * 7919 % keys_.size();

@@ -309,7 +309,7 @@ TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoBehindAStub) {
   }
 }
 
-// Look-ups for an AEU that does not move find no room at some time. They are kept, no slice begins
+// Lookups for an AEU that does not move find no room at some time. They are kept, no slice begins
 // before they are sent, and the generating AEU goes on with its other work.
 class JoinWithoutRoomTest : public JoinRunnerTest {
  protected:
