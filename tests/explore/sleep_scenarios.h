@@ -118,11 +118,13 @@ class SleepScenario : public Scenario {
   routing::BasicWaker<ModelMemory> waker_;
 };
 
-// Thread 1 loses its core for good before each futex call: it has nothing to do behind it.
+// Thread 1 loses its core for good before its futex call.
 struct StoppingMemory : ModelMemory {
+  struct Stopped {};
   static constexpr uint32_t kStops = 1;
   static void FutexWakeAll(Atomic<uint32_t>& word) {
-    if (Engine::Get().current() != kStops) ModelMemory::FutexWakeAll(word);
+    if (Engine::Get().current() == kStops) throw Stopped();
+    ModelMemory::FutexWakeAll(word);
   }
 };
 
@@ -136,7 +138,10 @@ class StoppedWakerScenario : public Scenario {
   void Run(uint32_t thread) override {
     if (thread == StoppingMemory::kStops) {
       of_stopped_.Send(thread, 0);
-      waker_.Wake();
+      try {
+        waker_.Wake();
+      } catch (const StoppingMemory::Stopped&) {
+      }
       return;
     }
     if (thread <= senders_) {

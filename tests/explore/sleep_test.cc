@@ -31,8 +31,8 @@ TEST(ExploreWakerTest, PlantedBugsAreFound) {
   ExpectFound(all, {{"::Wake(", Op::kLoad, kSeqCst, kAcquire}}, "deadlock");
   ExpectFound(all, {{"::HasWork(", Op::kLoad, kSeqCst, kAcquire}}, "deadlock");
   ExpectFound(all, {{"::Send(", Op::kFetchAdd, kSeqCst, kAcqRel}}, "deadlock");
-  // An owner that has got up is marked: it costs futex calls until it sleeps again.
-  ExpectFound(all, {{"::Wake(", Op::kCompareExchange, kRelaxed, kRelaxed, true}}, "awake", 50'000);
+  // An owner that has got up is marked, or a later sleep by an earlier one's call.
+  ExpectFound(all, {{"::Wake(", Op::kCompareExchange, kRelaxed, kRelaxed, true}}, "deadlock");
 }
 
 TEST(ExploreWakerTest, AWakerThatStopsBeforeItsFutexCallHoldsUpNobody) {

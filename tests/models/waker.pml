@@ -20,6 +20,7 @@
  *     executed and the thread has ended;
  *   - an AEU at work is left alone: from CancelSleep to PrepareToSleep `state` is AWAKE, so a Wake
  *     that begins there makes no futex call (one that began before may make its one call late);
+ *   - nor does a Wake that begins when the call has been made and marked, while the AEU gets up;
  *   - with -DLIVENESS: under weak fairness all is executed and the thread stops.
  *
  * Planted bugs (-D): CHECK_BEFORE_STORE (the owner looks for work, then says that it sleeps),
@@ -27,7 +28,8 @@
  * futex does not look at its word), WAKE_WITHOUT_MARK (the sender wakes and leaves `state` as it
  * is), WAKE_ALONE (who finds the AEU being woken leaves that to the other one), STORE_FOR_CAS (a
  * load and a store: an AEU that has got up counts as being woken), CANCEL_FORGOTTEN (it gets up and
- * does not say so).
+ * does not say so), GENERATION_FORGOTTEN (the mark of a call that was made for an earlier sleep counts
+ * for this one).
  */
 #ifndef SENDERS
 #define SENDERS 3
@@ -43,7 +45,10 @@
 #define AWAKE 0
 #define SLEEPING 1
 #define BEING_WOKEN 2
+#define WOKEN 3
 byte state;
+byte generation; /* in the same word: a number that no thread has read of an earlier sleep */
+byte held[SENDERS + 1]; /* what each thread has read of it */
 bool blocked; /* the owner, in the kernel */
 byte reserved; /* not executed yet */
 byte inside;   /* writers between reservation and completion */
@@ -59,26 +64,25 @@ bool ended;
 #define WORK (reserved > 0 || stop)
 #define LOST (blocked && returned != 0)
 
-inline wake(seen) {
-  seen = state;
+inline wake(seen, me) {
+  atomic { seen = state; held[me] = generation };
   if
-  :: seen == AWAKE
-  :: else ->
+  :: seen == AWAKE || seen == WOKEN
+  :: seen == SLEEPING || seen == BEING_WOKEN ->
 #ifndef WAKE_WITHOUT_MARK
     if
     :: seen == SLEEPING ->
 #ifdef STORE_FOR_CAS
       seen = state;
       if
-      :: seen == SLEEPING -> state = BEING_WOKEN
+      :: seen == SLEEPING -> state = BEING_WOKEN; seen = BEING_WOKEN; mine = true
       :: else
       fi;
 #else
       atomic { /* the CAS */
-        seen = state;
         if
-        :: seen == SLEEPING -> state = BEING_WOKEN
-        :: else
+        :: state == SLEEPING && generation == held[me] -> state = BEING_WOKEN; seen = BEING_WOKEN; mine = true
+        :: else -> seen = state; held[me] = generation
         fi
       };
 #endif
@@ -87,30 +91,46 @@ inline wake(seen) {
     fi;
 #endif
     if
-    :: seen == AWAKE
-#ifdef WAKE_ALONE
-    :: seen == BEING_WOKEN
-    :: seen == SLEEPING ->
-#else
+    :: seen == AWAKE || seen == WOKEN
     :: else ->
+#ifdef WAKE_ALONE
+      if
+      :: !mine -> skip /* somebody else is about to */
+      :: mine ->
 #endif
-      blocked = false /* the futex */
+      blocked = false; /* the futex */
+      atomic {
+        if
+#ifdef GENERATION_FORGOTTEN
+        :: seen == BEING_WOKEN && state == BEING_WOKEN -> state = WOKEN
+#else
+        :: seen == BEING_WOKEN && state == BEING_WOKEN && generation == held[me] -> state = WOKEN
+#endif
+        :: else
+        fi;
+        assert(!(at_work && state != AWAKE))
+      }
+#ifdef WAKE_ALONE
+      fi
+#endif
     fi
-  fi
+  fi;
+  atomic { mine = false; held[me] = 0 }
 }
 
 proctype Sender(byte me) {
   byte sent, seen;
+  bool mine;
   do
   :: sent < RECORDS ->
 #ifdef WAKE_BEFORE_PUBLISH
-    wake(seen);
+    wake(seen, me);
     atomic { reserved++; inside++; visible = visible | (1 << me) };
     inside--;
 #else
     atomic { reserved++; inside++; visible = visible | (1 << me) };
     inside--;
-    wake(seen);
+    wake(seen, me);
 #endif
     atomic { returned = returned | (visible & (1 << me)); seen = 0; sent++; assert(!LOST) }
   :: else -> break
@@ -119,13 +139,25 @@ proctype Sender(byte me) {
 
 proctype Stopper() {
   byte seen;
+  bool mine;
   executed == SENDERS * RECORDS;
   stop = true;
-  wake(seen);
+  wake(seen, SENDERS);
   atomic { returned = returned | (1 << SENDERS); seen = 0; assert(!LOST) }
 }
 
-inline prepare_to_sleep() { atomic { at_work = false; state = SLEEPING } }
+inline prepare_to_sleep() {
+  atomic {
+    at_work = false;
+    state = SLEEPING;
+    generation = 1;
+    do
+    :: generation == held[0] || generation == held[1] || generation == held[SENDERS - 1] || generation == held[SENDERS] ->
+      generation++
+    :: else -> break
+    od
+  }
+}
 
 inline cancel_sleep() {
   atomic {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -83,7 +85,11 @@ struct CountingMemory : base::RealMemory {
   static void FutexWait(Atomic<uint32_t>& word, uint32_t expected) {
     if (word.load(std::memory_order_relaxed) == expected) ++waits;
   }
-  static void FutexWakeAll(Atomic<uint32_t>&) { ++wakes; }
+  static inline std::function<void()> before_wake = nullptr;
+  static void FutexWakeAll(Atomic<uint32_t>&) {
+    if (before_wake != nullptr) before_wake();
+    ++wakes;
+  }
 };
 
 class WakerStatesTest : public testing::Test {
@@ -102,10 +108,25 @@ TEST_F(WakerStatesTest, ARunningAeuCostsNoFutexCall) {
 
 TEST_F(WakerStatesTest, WhoFindsItBeingWokenMakesTheFutexCallToo) {
   waker_.PrepareToSleep();
+  int by_second = -1;
+  CountingMemory::before_wake = [&] {
+    CountingMemory::before_wake = nullptr;
+    EXPECT_TRUE(waker_.Wake());  // another thread, while the first one has not made its call
+    by_second = CountingMemory::wakes;
+  };
   EXPECT_TRUE(waker_.Wake());
-  EXPECT_EQ(CountingMemory::wakes, 1);
-  EXPECT_TRUE(waker_.Wake());
+  EXPECT_EQ(by_second, 1);
   EXPECT_EQ(CountingMemory::wakes, 2);
+}
+
+TEST_F(WakerStatesTest, OneCallIsEnoughForASleep) {
+  for (int sleep = 1; sleep <= 3; ++sleep) {
+    waker_.PrepareToSleep();
+    EXPECT_TRUE(waker_.Wake());
+    EXPECT_FALSE(waker_.Wake());
+    EXPECT_EQ(CountingMemory::wakes, sleep);
+    if (sleep < 3) waker_.Sleep();
+  }
 }
 
 TEST_F(WakerStatesTest, BeingWokenItDoesNotFallAsleepAndIsAwakeAfterwards) {
