@@ -189,6 +189,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       if (!SendControl(transfer, transfer.from, CommandType::kGive, transfer.step, &SimStep::Ended,
                        bytes_of(segment))) {
         steps_.pop_back();
+        transfer.step = nullptr;
         return false;
       }
       transfer.published = false;
