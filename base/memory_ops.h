@@ -28,6 +28,11 @@ struct RealMemory {
   static void FutexWait(Atomic<uint32_t>& word, uint32_t expected) noexcept {
     base::FutexWait(word, expected, -1);
   }
+  // Returns after `timeout_ns`, too; negative: no limit.
+  static void FutexWaitFor(Atomic<uint32_t>& word, uint32_t expected,
+                           int64_t timeout_ns) noexcept {
+    base::FutexWait(word, expected, timeout_ns);
+  }
   static void FutexWakeAll(Atomic<uint32_t>& word) noexcept { base::FutexWakeAll(word); }
 
   // Called in a loop that waits for another thread.

@@ -15,6 +15,8 @@
 #include "base/check.h"
 #include "base/memory_ops.h"
 #include "routing/block_allowance.h"
+#include "routing/block_queue.h"
+#include "routing/return_point.h"
 
 namespace eris::routing {
 
@@ -29,6 +31,9 @@ struct alignas(base::kNoSharingBytes) BasicBlock {
   uint32_t size_class = 0;
   uint32_t capacity_bytes = 0;
   uint32_t used_bytes = 0;
+  // Where it goes when it has been read: it has room for answers in some of its records. nullptr:
+  // to its pool.
+  BasicReturnPoint<Memory>* home = nullptr;
   // Shared: the number of AEUs that may still read it. Written by the Port and by the AEUs that
   // release it.
   typename Memory::template Atomic<uint32_t> readers{0};
@@ -89,6 +94,7 @@ class BasicBlockPool {
   void Put(Block* block) {
     Memory::WillWrite(&block->used_bytes, sizeof block->used_bytes);
     block->used_bytes = 0;
+    block->home = nullptr;
     Memory::WillWrite(&block->next, sizeof block->next);
     block->next = free_[block->size_class];
     free_[block->size_class] = block;
@@ -108,10 +114,15 @@ class BasicBlockPool {
     block->readers.store(readers, std::memory_order_relaxed);
     references_.fetch_add(1, std::memory_order_relaxed);  // from the Port's own reference
   }
-  // Any thread: it no longer reads the block. The last one returns it. Never blocks.
+  // Any thread: it no longer reads the block. The last one sends it home, or returns it. Never
+  // blocks.
   static void Release(Block* block, uint32_t readers = 1) {
     // acq_rel: the last one sees that all others have read before the Port writes again.
     if (block->readers.fetch_sub(readers, std::memory_order_acq_rel) != readers) return;
+    block->home != nullptr ? block->home->Push(block) : Return(block);
+  }
+  // Any thread: nobody else knows the block. Never blocks.
+  static void Return(Block* block) {
     BasicBlockPool* pool = block->pool;
     if (pool->allowance_ != nullptr && pool->allowance_->Crowded()) {
       // Its Port may be idle for long. relaxed: only a count for the Port.
@@ -226,6 +237,8 @@ class BasicBlockPool {
 
 using Block = BasicBlock<base::RealMemory>;
 using BlockPool = BasicBlockPool<base::RealMemory>;
+using BlockQueue = BasicBlockQueue<base::RealMemory>;
+using ReturnPoint = BasicReturnPoint<base::RealMemory>;
 
 }  // namespace eris::routing
 

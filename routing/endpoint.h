@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "eris/types.h"
+#include "routing/block_pool.h"
 #include "routing/incoming_buffer.h"
-#include "routing/ingress_queue.h"
 #include "routing/port_registry.h"
 #include "routing/ranges/table_reader.h"
 #include "routing/snapshot_registry.h"
@@ -24,7 +24,7 @@ struct AeuEndpoint {
   AeuEndpoint(std::byte* memory, size_t half_bytes) : incoming(memory, half_bytes) {}
 
   IncomingBuffer incoming;
-  IngressQueue ingress;
+  BlockQueue ingress;
   Waker waker;
   TurnDoor door;
 };

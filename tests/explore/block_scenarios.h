@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "routing/block_pool.h"
-#include "routing/ingress_queue.h"
+#include "routing/block_queue.h"
 #include "routing/spsc_ring.h"
 #include "tests/explore/record_log.h"
 
@@ -16,7 +16,7 @@ namespace eris::explore {
 
 using ModelBlock = routing::BasicBlock<ModelMemory>;
 using ModelPool = routing::BasicBlockPool<ModelMemory>;
-using ModelIngress = routing::BasicIngressQueue<ModelMemory>;
+using ModelIngress = routing::BasicBlockQueue<ModelMemory>;
 
 inline constexpr size_t kBlockBytes = 4 * kRecordBytes;
 // With these a pool has two sizes of blocks, and room for one of the larger.

@@ -58,14 +58,14 @@ TEST(ExploreBlocksTest, PlantedBugsAreFound) {
   ExpectFound(all, {{"::TakeAll(", Op::kExchange, kAcquire, kRelaxed}}, "data race");
   ExpectFound(all, {{"::Push(", Op::kCompareExchange, kSeqCst, kAcqRel}}, "deadlock");
   ExpectFound(all, {{"::Empty(", Op::kLoad, kSeqCst, kAcquire}}, "deadlock");
-  ExpectFound(all, {{"::Release(", Op::kCompareExchange, kRelease, kRelaxed}}, "data race");
+  ExpectFound(all, {{"::Return(", Op::kCompareExchange, kRelease, kRelaxed}}, "data race");
   ExpectFound(all, {{"::CollectReturned(", Op::kExchange, kAcquire, kRelaxed}}, "data race");
   ExpectFound(all, {{"::Release(", Op::kFetchSub, kAcqRel, kRelaxed}}, "data race");
   ExpectFound(all, {{"::Unref(", Op::kFetchSub, kAcqRel, kRelaxed}}, "data race");
   // A load and a store where one operation is needed: lost blocks, freed twice or never.
   ExpectFound(all, {{"::Push(", Op::kCompareExchange, kSeqCst, kSeqCst, true}}, "thread");
   ExpectFound(all, {{"::TakeAll(", Op::kExchange, kAcquire, kAcquire, true}}, "thread");
-  ExpectFound(all, {{"::Release(", Op::kCompareExchange, kRelease, kRelease, true}}, "free");
+  ExpectFound(all, {{"::Return(", Op::kCompareExchange, kRelease, kRelease, true}}, "free");
   ExpectFound(all, {{"::CollectReturned(", Op::kExchange, kAcquire, kAcquire, true}}, "leak");
   ExpectFound(all, {{"::Release(", Op::kFetchSub, kAcqRel, kAcqRel, true}}, "leak");
   ExpectFound(all, {{"::Unref(", Op::kFetchSub, kAcqRel, kAcqRel, true}}, "free");
@@ -74,7 +74,7 @@ TEST(ExploreBlocksTest, PlantedBugsAreFound) {
 
 TEST(ExploreBlocksTest, EveryOrderIsNeeded) {
   ExpectOrdersNeeded(Scenarios(), "BasicBlockPool", {});
-  ExpectOrdersNeeded(Scenarios(), "BasicIngressQueue", {});
+  ExpectOrdersNeeded(Scenarios(), "BasicBlockQueue", {});
 }
 
 }  // namespace

@@ -113,6 +113,10 @@ struct ModelMemory {
   static void FutexWait(Atomic<uint32_t>& word, uint32_t expected) {
     Engine::Get().FutexWait(word.location_, expected);
   }
+  // Time does not pass; a spurious wake-up stands for its end.
+  static void FutexWaitFor(Atomic<uint32_t>& word, uint32_t expected, int64_t) {
+    FutexWait(word, expected);
+  }
   static void FutexWakeAll(Atomic<uint32_t>& word) { Engine::Get().FutexWakeAll(word.location_); }
   static void Pause() { Engine::Get().GiveWay(); }
 };

@@ -1,4 +1,4 @@
-/* How Ports outside the engine reach an AEU: routing/ingress_queue.h, routing/block_pool.h,
+/* How Ports outside the engine reach an AEU: routing/block_queue.h, routing/block_pool.h,
  * routing/waker.h; the Port's side in routing/port.cc (SendOver, WakeTargets, Wait::Pause), the
  * AEU's in aeu/aeu.cc (TakeCommands, HasWork) and aeu/aeu_thread.cc (Run).
  *
@@ -62,7 +62,7 @@ byte state;
 bool blocked; /* the AEU, in the kernel */
 
 /* Blocks count from 1; 0 ends a list. */
-byte newest; /* IngressQueue::newest_ */
+byte newest; /* BlockQueue::newest_ */
 byte next[MANY + 1], record[MANY + 1];
 byte returned[PORTS], free_blocks[PORTS];
 #ifdef SHARED_HALF
