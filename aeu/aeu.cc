@@ -7,9 +7,11 @@
 #include "aeu/state/clock.h"
 #include "aeu/turn_points.h"
 #include "base/check.h"
+#include "routing/answers.h"
 
 namespace eris::aeu {
 
+using routing::AnswersTo;
 using routing::CommandHeader;
 using routing::CommandType;
 using storage::KeyState;
@@ -36,11 +38,11 @@ void ApplyQuery(const CommandHeader* command) {
   ERIS_DCHECK(command->type == CommandType::kLookup);
   ERIS_DCHECK(command->query_bytes == sizeof(routing::LookupQuery));
   const auto* query = reinterpret_cast<const routing::LookupQuery*>(routing::QueryOf(command));
-  const uint32_t* positions = routing::KeyedSegmentOf(command).positions;
+  const routing::AnswerColumns answers = routing::AnswersOf(command);
   for (uint32_t i = 0; i < command->count; ++i) {
-    const uint32_t at = positions[i];
-    KeyState& state = command->context->states[at];
-    if (state == KeyState::kPresent && !query->Keeps(command->context->values[at])) {
+    const uint32_t at = answers.At(i);
+    KeyState& state = answers.states[at];
+    if (state == KeyState::kPresent && !query->Keeps(answers.values[at])) {
       state = KeyState::kAbsent;
     }
   }
@@ -148,7 +150,8 @@ bool Aeu::TakeCommands(const StepBudget& budget) {
   while (blocks_ != end) {
     routing::Block* const read = blocks_;
     blocks_ = read->next;
-    routing::BlockPool::Release(read);
+    // What it holds is not acknowledged before the turn's end.
+    read->home != nullptr ? acknowledgements_.AddBlock(read) : routing::BlockPool::Release(read);
   }
   ERIS_AT_TURN_POINT(kCommandsExecuted);
   return true;
@@ -239,11 +242,9 @@ ObjectSlot* Aeu::SlotOf(uint32_t slot, ObjectId object) {
 }
 
 void Aeu::Answer(const CommandHeader* command, KeyState state) {
-  const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
-  for (uint32_t i = 0; i < command->count; ++i) {
-    command->context->states[segment.positions[i]] = state;
-  }
-  acknowledgements_.Add(command->complete, command->context, command->count);
+  const routing::AnswerColumns answers = routing::AnswersOf(command);
+  for (uint32_t i = 0; i < command->count; ++i) answers.states[answers.At(i)] = state;
+  acknowledgements_.AddKeys(command, command->count);
 }
 
 void Aeu::RunGroup(const CommandGroup& group) {
@@ -286,16 +287,16 @@ void Aeu::RunOnRange(ObjectSlot& slot, uint32_t range, CommandType type, uint64_
   const bool writes = routing::Writes(type);
   OwnedRange& owned = slot.ranges()[range];
   const uint64_t rows_before = writes ? owned.partition->size() : 0;
+  const bool all_here = builder_.others().empty() && slot.ranges().size() == 1;
+  const uint64_t keys =
+      slot.accesses()->NoteKeys(static_cast<uint32_t>(type), parts, all_here ? group_keys : 0);
   const uint64_t begin_ns = NowNs();
   owned.partition->Execute({.operation = routing::OperationOf(type),
                             .parts = parts,
                             .bytes_copied = &bytes_copied_,
                             .snapshots = &snapshots_});
   // One clock reading per batch; the parts share it by their length.
-  const uint64_t elapsed_ns = NowNs() - begin_ns;
-  const bool all_here = builder_.others().empty() && slot.ranges().size() == 1;
-  slot.accesses()->Record(static_cast<uint32_t>(type), parts, elapsed_ns,
-                          all_here ? group_keys : 0);
+  slot.accesses()->RecordExecution(static_cast<uint32_t>(type), keys, NowNs() - begin_ns);
   if (!writes) return;
   const uint64_t rows = owned.partition->size();
   if (rows > rows_before) slot.accesses()->RecordAdded(parts, rows - rows_before);
@@ -312,46 +313,53 @@ void Aeu::AnswerRunnable(ObjectSlot& slot) {
     while (others < builder_.others().size() && builder_.others()[others].command == command) {
       answered -= SendOn(slot, builder_.others()[others++]);
     }
-    if (answered > 0) acknowledgements_.Add(command->complete, command->context, answered);
+    if (answered > 0) acknowledgements_.AddKeys(command, answered);
   }
 }
 
 uint32_t Aeu::SendOn(ObjectSlot& slot, const OtherKeys& keys) {
   const CommandHeader& command = *keys.command;
   const uint32_t count = static_cast<uint32_t>(keys.keys.size());
+  KeyState* const states = routing::AnswersOf(&command).states;
+  const CommandHeader* const home = routing::HomeOf(&command);
 #ifdef ERIS_PLANTED_EARLY_TABLE
   // Believes the table: what is its own by that, and not here, is absent.
   if (!keys.send_on && slot.Find(keys.keys[0]) == nullptr &&
       slot.route().Pin()->OwnerOf(keys.keys[0]) == id_) {
-    for (const uint32_t position : keys.positions)
-      command.context->states[position] = KeyState::kAbsent;
+    for (const uint32_t position : keys.positions) states[position] = KeyState::kAbsent;
     return 0;
   }
 #endif
   uint32_t refused = count;
   if (keys.send_on && !slot.stub()->broken) {
     const Stub& stub = *slot.stub();
-    const routing::KeyedCommand again{.type = command.type,
-                                      .keys = keys.keys,
-                                      .values = keys.values,
-                                      .positions = keys.positions,
-                                      .lane = command.lane,
-                                      .snapshot = command.snapshot,
-                                      .complete = command.complete,
-                                      .context = command.context,
-                                      .query = {routing::QueryOf(&command), command.query_bytes},
-                                      .expected = keys.expected,
-                                      .seconds = keys.seconds};
+    const routing::KeyedCommand again{
+        .type = command.type,
+        .keys = keys.keys,
+        .values = keys.values,
+        .positions = keys.positions,
+        .lane = command.lane,
+        .snapshot = command.snapshot,
+        .complete = command.complete,
+        .context = command.context,
+        .query = {routing::QueryOf(&command), command.query_bytes},
+        .expected = keys.expected,
+        .seconds = keys.seconds,
+        .answers = home == nullptr ? AnswersTo::kReply : AnswersTo::kHome,
+        .home = home};
+    // The block waits for them. relaxed: it stays here at least until this turn's end.
+    routing::Block* const block = home == &command ? *routing::KeyedSegmentOf(home).block : nullptr;
+    if (block != nullptr) block->readers.fetch_add(count, std::memory_order_relaxed);
     try {
       refused = port_.SendAlong(stub.target, stub.version, slot.route(), again, KeyState::kMoved);
     } catch (const std::bad_alloc&) {  // nothing has been sent
     }
     // What comes after these keys must not get there before them.
     if (refused > 0) slot.BreakStub();
+    if (block != nullptr && refused > 0) routing::BlockPool::Release(block, refused);
   }
   if (refused == count) {
-    for (const uint32_t position : keys.positions)
-      command.context->states[position] = KeyState::kMoved;
+    for (const uint32_t position : keys.positions) states[position] = KeyState::kMoved;
   }
   if (refused > 0) command.context->SetMoved();
   counters_.forwarded.Add(count - refused);

@@ -5,6 +5,7 @@
 #include "aeu/state/reserve_more.h"
 #include "base/cache_line.h"
 #include "base/check.h"
+#include "routing/answers.h"
 #include "routing/ranges/split_kernels.h"
 
 namespace eris::aeu {
@@ -16,12 +17,29 @@ bool AllOwned(const storage::Range& range, std::span<const uint64_t> keys) {
   return routing::AllInside(keys, range.lo.head, last);
 }
 
-// The command is in the sender's cache: fetch what the partition reads next while the keys are
+// The command is in the sender's cache: fetch what the partition uses next while the keys are
 // checked.
-void PrefetchPositions(const routing::KeyedSegment& segment, uint32_t count) {
-  for (uint32_t i = 0; i < count; i += base::kCacheLineBytes / sizeof(uint32_t)) {
-    __builtin_prefetch(segment.positions + i);
+void PrefetchAnswers(const routing::AnswerColumns& answers, uint32_t count) {
+  if (answers.positions == nullptr) {
+    for (uint32_t i = 0; i < count; i += base::kCacheLineBytes) {
+      __builtin_prefetch(answers.states + i, 1);
+    }
+    return;
   }
+  for (uint32_t i = 0; i < count; i += base::kCacheLineBytes / sizeof(uint32_t)) {
+    __builtin_prefetch(answers.positions + i);
+  }
+}
+
+// What the parts of a command have in common.
+storage::BatchPart PartOf(const routing::CommandHeader* command,
+                          const routing::AnswerColumns& answers) {
+  return {.values_out = answers.values,
+          .states_out = answers.states,
+          .bytes_out = command->context->bytes_sink,
+          .rows = command->context->rows,
+          .columns_out = command->context->columns_out,
+          .row_numbers = answers.rows};
 }
 
 }  // namespace
@@ -36,23 +54,20 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
   used_ = 0;
   for (const routing::CommandHeader* command : commands) {
     const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
-    PrefetchPositions(segment, command->count);
+    const routing::AnswerColumns answers = routing::AnswersOf(command);
+    PrefetchAnswers(answers, command->count);
     // Usually all keys are in the range of the first one.
     const OwnedRange* first = command->count == 0 ? nullptr : slot.Find(segment.keys[0]);
     if (first != nullptr && slot.history().Knows(command->table_version) &&
         AllOwned(first->partition->range(), {segment.keys, command->count})) {
-      Add(static_cast<uint32_t>(first - slot.ranges().data()),
-          {.count = command->count,
-           .keys = segment.keys,
-           .values_in = segment.values,
-           .positions = segment.positions,
-           .values_out = command->context->values,
-           .states_out = command->context->states,
-           .expected = segment.expected,
-           .seconds = segment.seconds,
-           .bytes_out = command->context->bytes_sink,
-           .rows = command->context->rows,
-           .columns_out = command->context->columns_out});
+      storage::BatchPart part = PartOf(command, answers);
+      part.count = command->count;
+      part.keys = segment.keys;
+      part.values_in = segment.values;
+      part.positions = answers.positions;
+      part.expected = segment.expected;
+      part.seconds = segment.seconds;
+      Add(static_cast<uint32_t>(first - slot.ranges().data()), part);
       continue;
     }
     // Reserve room for the whole group before the first copy, because the parts point into these.
@@ -74,6 +89,7 @@ void BatchBuilder::Build(ObjectSlot& slot, std::span<const routing::CommandHeade
 
 void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command) {
   const routing::KeyedSegment segment = routing::KeyedSegmentOf(command);
+  const routing::AnswerColumns answers = routing::AnswersOf(command);
   const uint32_t ranges = static_cast<uint32_t>(slot.ranges().size());
   range_of_.resize(command->count);
   // The last two entries count keys that are not executed here: refused ones and forwarded ones.
@@ -99,17 +115,14 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     const uint64_t* seconds = segment.seconds == nullptr ? nullptr : seconds_.data() + begin;
     if (count == 0) continue;
     if (range < ranges) {
-      Add(range, {.count = count,
-                  .keys = keys_.data() + begin,
-                  .values_in = values,
-                  .positions = positions_.data() + begin,
-                  .values_out = command->context->values,
-                  .states_out = command->context->states,
-                  .expected = expected,
-                  .seconds = seconds,
-                  .bytes_out = command->context->bytes_sink,
-                  .rows = command->context->rows,
-                  .columns_out = command->context->columns_out});
+      storage::BatchPart part = PartOf(command, answers);
+      part.count = count;
+      part.keys = keys_.data() + begin;
+      part.values_in = values;
+      part.positions = positions_.data() + begin;
+      part.expected = expected;
+      part.seconds = seconds;
+      Add(range, part);
     } else {
       others_.push_back({.command = command,
                          .send_on = range > ranges,
@@ -128,7 +141,7 @@ void BatchBuilder::Sort(ObjectSlot& slot, const routing::CommandHeader* command)
     if (segment.values != nullptr) values_[at] = segment.values[i];
     if (segment.expected != nullptr) expected_[at] = segment.expected[i];
     if (segment.seconds != nullptr) seconds_[at] = segment.seconds[i];
-    positions_[at] = segment.positions[i];
+    positions_[at] = answers.At(i);
   }
 }
 

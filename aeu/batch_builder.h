@@ -23,10 +23,10 @@ struct OtherKeys {
   const routing::CommandHeader* command = nullptr;
   bool send_on = false;
   std::span<const uint64_t> keys;
-  std::span<const uint64_t> values;    // if the command has them
-  std::span<const uint64_t> expected;  // likewise
-  std::span<const uint64_t> seconds;   // likewise
-  std::span<const uint32_t> positions;
+  std::span<const uint64_t> values;     // if the command has them
+  std::span<const uint64_t> expected;   // likewise
+  std::span<const uint64_t> seconds;    // likewise
+  std::span<const uint32_t> positions;  // of their answers (routing::AnswerColumns)
 };
 
 class BatchBuilder {

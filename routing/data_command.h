@@ -3,15 +3,19 @@
 //
 //   keyed (lookups and writes):
 //     header | keys u64[count] | values u64[count], for writes with values | expected u64[count],
-//     compare-and-set only | seconds u64[count], for two-part keys only | positions u32[count],
-//     padded to 8 | query
+//     compare-and-set only | seconds u64[count], for two-part keys only | what its answers need
+//     (AnswersTo) | positions u32[count], padded to 8 | query
 //   scan:    header | ScanSegment | query
 //   join:    header | JoinSegment | query, which goes with its lookups
 //   install: header | InstallSegment        drop: header | DropSegment
 //   give, hand over, conclude: header | TransferSegment
 //   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
-// A position is the index, in the request's reply columns, of its key's answer.
+// A position is the index, in the request's reply columns, of its key's answer. A command from
+// outside the engine is answered in its record, whose block then goes home: the states are a column
+// of the record, and the values replace the keys or the given values (answers.h). A command between
+// AEUs is copied, and its answers go elsewhere: to the reply's columns, or, if it has been sent on,
+// to the record where it began; its positions are then indices of that record.
 #ifndef ERIS_ROUTING_DATA_COMMAND_H_
 #define ERIS_ROUTING_DATA_COMMAND_H_
 
@@ -90,11 +94,21 @@ constexpr bool AnswersValues(CommandType type) {
 // their answers in the reply. Must not block or call back into the AEU. The paper's callback.
 using CompletionFunction = void (*)(Reply* context, uint32_t answered) noexcept;
 
+// Where the answers to the keys of a command go.
+enum class AnswersTo : uint8_t {
+  kReply,   // the columns of `context`; then `complete` is called
+  kRecord,  // this record, whose block goes home; then `complete` is called. Has the block, and
+            // states u8[count], padded to 8
+  kHome,  // the record of kRecord from which these keys were sent on, which waits for them. Has its
+          // address
+};
+
 struct CommandHeader {
   uint32_t size_bytes = 0;  // the whole record
   CommandType type = CommandType::kLookup;
-  uint8_t key_parts = 1;       // for commands with keys: 1 or 2
-  uint8_t lane = 0;            // for commands with keys: the same for all commands of one Port
+  uint8_t key_parts = 1;  // for commands with keys: 1 or 2
+  uint8_t lane = 0;       // for commands with keys: the same for all commands of one Port
+  AnswersTo answers = AnswersTo::kReply;
   uint32_t slot = 0;           // the object's slot at every AEU, reused after a drop
   ObjectId object;             // the object that the slot must have; never reused
   uint64_t table_version = 0;  // of the partition table that chose the target
@@ -186,6 +200,10 @@ struct KeyedSegment {
   const uint64_t* values;    // HasValues only, else nullptr
   const uint64_t* expected;  // HasExpected only, else nullptr
   const uint64_t* seconds;   // only for two-part keys, else nullptr
+  // Each nullptr, unless answers go there.
+  Block** block;               // AnswersTo::kRecord
+  storage::KeyState* states;   // AnswersTo::kRecord
+  const CommandHeader** home;  // AnswersTo::kHome
   const uint32_t* positions;
 };
 
@@ -193,10 +211,22 @@ constexpr size_t U64ColumnsOf(CommandType type, uint8_t key_parts = 1) {
   return size_t{key_parts} + HasValues(type) + HasExpected(type);
 }
 
+constexpr size_t AnswerBytes(uint32_t count, AnswersTo answers) {
+  switch (answers) {
+    case AnswersTo::kReply:
+      return 0;
+    case AnswersTo::kRecord:
+      return sizeof(Block*) + base::RoundUp(count, 8);
+    case AnswersTo::kHome:
+      return sizeof(CommandHeader*);
+  }
+  return 0;
+}
+
 constexpr size_t KeyedRecordBytes(CommandType type, uint32_t count, uint32_t query_bytes = 0,
-                                  uint8_t key_parts = 1) {
+                                  uint8_t key_parts = 1, AnswersTo answers = AnswersTo::kReply) {
   return sizeof(CommandHeader) + U64ColumnsOf(type, key_parts) * sizeof(uint64_t) * count +
-         base::RoundUp(sizeof(uint32_t) * count, 8) + query_bytes;
+         AnswerBytes(count, answers) + base::RoundUp(sizeof(uint32_t) * count, 8) + query_bytes;
 }
 
 inline const std::byte* DataSegment(const CommandHeader* command) {
@@ -207,9 +237,21 @@ inline KeyedSegment KeyedSegmentOf(const CommandHeader* command) {
   const auto* words = reinterpret_cast<const uint64_t*>(DataSegment(command));
   const size_t count = command->count;
   const uint64_t* end = words + U64ColumnsOf(command->type, command->key_parts) * count;
-  return {words, HasValues(command->type) ? words + count : nullptr,
-          HasExpected(command->type) ? words + 2 * count : nullptr,
-          command->key_parts == 2 ? end - count : nullptr, reinterpret_cast<const uint32_t*>(end)};
+  const auto* positions =
+      reinterpret_cast<const std::byte*>(end) + AnswerBytes(command->count, command->answers);
+  // The record's own memory, which its AEU may write.
+  auto* const answers = const_cast<uint64_t*>(end);
+  const bool here = command->answers == AnswersTo::kRecord;
+  return {.keys = words,
+          .values = HasValues(command->type) ? words + count : nullptr,
+          .expected = HasExpected(command->type) ? words + 2 * count : nullptr,
+          .seconds = command->key_parts == 2 ? end - count : nullptr,
+          .block = here ? reinterpret_cast<Block**>(answers) : nullptr,
+          .states = here ? reinterpret_cast<storage::KeyState*>(answers + 1) : nullptr,
+          .home = command->answers == AnswersTo::kHome
+                      ? reinterpret_cast<const CommandHeader**>(answers)
+                      : nullptr,
+          .positions = reinterpret_cast<const uint32_t*>(positions)};
 }
 
 // The query's own data: the last query_bytes of a record.

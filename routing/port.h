@@ -44,6 +44,10 @@ struct KeyedCommand {
   std::span<const std::byte> query = {};    // sent with every piece; a multiple of 8 bytes
   std::span<const uint64_t> expected = {};  // HasExpected(type): as many as keys
   std::span<const uint64_t> seconds = {};   // for two-part keys: as many as keys; else empty
+  // kRecord: its blocks come home to PortOptions::home (kIngress only). kHome: for SendAlong;
+  // positions are indices of `home`.
+  AnswersTo answers = AnswersTo::kReply;
+  const CommandHeader* home = nullptr;
 };
 
 struct PortOptions {
@@ -61,6 +65,8 @@ struct PortOptions {
   BlockAllowance* allowance = nullptr;
   // How long a call waits if no block is returned. kIngress only.
   int64_t wait_ns = 0;
+  // Where blocks with answers come home; it outlives them. kIngress only.
+  ReturnPoint* home = nullptr;
 };
 
 class Port {
@@ -145,6 +151,7 @@ class Port {
     uint64_t* keys = nullptr;
     uint64_t* values = nullptr;
     uint64_t* expected = nullptr;
+    uint64_t* seconds = nullptr;
     uint32_t* positions = nullptr;
   };
 
@@ -204,6 +211,8 @@ class Port {
   // A record for the target's pending keys, or for as many as an outgoing buffer holds.
   bool OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t version,
                   const KeyedCommand& command);
+  // The columns of a record that has just been opened in the block; makes room for its answers.
+  Cursor CursorAt(CommandHeader* header, Block* block) const;
   // Puts command's keys todo[0], todo[1], ... into records; keys of targets without room go to
   // left_. todo empty: all keys.
   void Fill(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "routing/port.h"
@@ -14,15 +15,21 @@ namespace eris::routing {
 namespace {
 
 // How many keys a record of at most `bytes` holds.
-uint32_t KeysThatFit(CommandType type, uint8_t key_parts, size_t bytes, size_t query_bytes) {
-  const auto query = static_cast<uint32_t>(query_bytes);
-  if (bytes < KeyedRecordBytes(type, 2, query, key_parts)) {
-    return bytes < KeyedRecordBytes(type, 1, query, key_parts) ? 0 : 1;
+uint32_t KeysThatFit(CommandType type, uint8_t key_parts, size_t bytes, size_t query_bytes,
+                     AnswersTo answers) {
+  const auto bytes_of = [&](uint32_t keys) {
+    return KeyedRecordBytes(type, keys, static_cast<uint32_t>(query_bytes), key_parts, answers);
+  };
+  // Such a count needs no padding after states and positions.
+  const uint32_t unpadded = answers == AnswersTo::kRecord ? 8 : 2;
+  if (bytes < bytes_of(unpadded)) {
+    uint32_t keys = unpadded - 1;
+    while (keys > 0 && bytes < bytes_of(keys)) --keys;
+    return keys;
   }
-  // With an even count there is no padding after the positions.
-  const size_t per_key = (KeyedRecordBytes(type, 2, 0, key_parts) - sizeof(CommandHeader)) / 2;
-  const size_t keys = (bytes - query_bytes - sizeof(CommandHeader)) / per_key;
-  return static_cast<uint32_t>(std::min<size_t>(keys, UINT32_MAX)) & ~1u;
+  const size_t per_key = (bytes_of(unpadded) - bytes_of(0)) / unpadded;
+  const size_t keys = (bytes - bytes_of(0)) / per_key;
+  return static_cast<uint32_t>(std::min<size_t>(keys, UINT32_MAX)) & ~(unpadded - 1);
 }
 
 // With at most kRangesByVector ranges and at least this many keys, comparing all keys with each
@@ -116,7 +123,8 @@ uint32_t Port::SendBy(const RangeTable& shown, const ObjectRoute& route,
   touched_.clear();
   left_.clear();
   const uint32_t record_keys =
-      KeysThatFit(command.type, KeyPartsOf(command), options_.outgoing_bytes, command.query.size());
+      KeysThatFit(command.type, KeyPartsOf(command), options_.outgoing_bytes, command.query.size(),
+                  command.answers);
   const size_t keys = std::min<size_t>(n, record_keys);
   if (SplitsByVector() && table.size() <= kRangesByVector && keys >= kKeysByVector &&
       keys >= kKeysPerRangeByVector * table.size() && !HasExpected(command.type) &&
@@ -162,8 +170,11 @@ uint32_t Port::EndSend(const ObjectRoute& route, uint64_t version, const KeyedCo
       break;
     }
   }
+  storage::KeyState* const states = command.answers == AnswersTo::kHome
+                                        ? KeyedSegmentOf(command.home).states
+                                        : command.context->states;
   for (const uint32_t key : left_) {
-    command.context->states[command.positions.empty() ? key : command.positions[key]] = if_no_room;
+    states[command.positions.empty() ? key : command.positions[key]] = if_no_room;
   }
   for (const uint32_t target : touched_) {
     targets_[target].pending = 0;
@@ -331,11 +342,13 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
   Target& to = targets_[target];
   const auto query_bytes = static_cast<uint32_t>(command.query.size());
   const uint8_t key_parts = KeyPartsOf(command);
-  const uint32_t count =
-      KeyedRecordBytes(command.type, to.pending, query_bytes, key_parts) <= options_.outgoing_bytes
-          ? to.pending
-          : KeysThatFit(command.type, key_parts, options_.outgoing_bytes, query_bytes);
-  const size_t bytes = KeyedRecordBytes(command.type, count, query_bytes, key_parts);
+  const uint32_t count = KeyedRecordBytes(command.type, to.pending, query_bytes, key_parts,
+                                          command.answers) <= options_.outgoing_bytes
+                             ? to.pending
+                             : KeysThatFit(command.type, key_parts, options_.outgoing_bytes,
+                                           query_bytes, command.answers);
+  const size_t bytes =
+      KeyedRecordBytes(command.type, count, query_bytes, key_parts, command.answers);
   std::byte* record = count == 0 ? nullptr : Reserve(target, bytes);
   if (record == nullptr) {
     to.blocked = true;
@@ -345,6 +358,7 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
                                             .type = command.type,
                                             .key_parts = key_parts,
                                             .lane = command.lane.value_or(lane_),
+                                            .answers = command.answers,
                                             .slot = route.slot(),
                                             .object = route.object(),
                                             .table_version = version,
@@ -353,24 +367,31 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
                                             .context = command.context,
                                             .count = count,
                                             .query_bytes = query_bytes};
-  Cursor& cursor = cursors_[target];
-  cursor.at = 0;
-  cursor.end = count;
-  cursor.keys = reinterpret_cast<uint64_t*>(header + 1);
-  uint64_t* columns_end = cursor.keys + count;
-  if (HasValues(command.type)) {
-    cursor.values = columns_end;
-    columns_end += count;
-  }
-  if (HasExpected(command.type)) {
-    cursor.expected = columns_end;
-    columns_end += count;
-  }
-  if (key_parts == 2) columns_end += count;
-  cursor.positions = reinterpret_cast<uint32_t*>(columns_end);
+  cursors_[target] = CursorAt(header, to.block);
+  if (command.answers == AnswersTo::kHome) *KeyedSegmentOf(header).home = command.home;
   if (query_bytes > 0) std::memcpy(record + bytes - query_bytes, command.query.data(), query_bytes);
   to.pending -= count;
   return true;
+}
+
+Port::Cursor Port::CursorAt(CommandHeader* header, Block* block) const {
+  const uint32_t count = header->count;
+  Cursor cursor{.end = count, .keys = reinterpret_cast<uint64_t*>(header + 1)};
+  uint64_t* columns_end = cursor.keys + count;
+  const auto next_column = [&] { return std::exchange(columns_end, columns_end + count); };
+  if (HasValues(header->type)) cursor.values = next_column();
+  if (HasExpected(header->type)) cursor.expected = next_column();
+  if (header->key_parts == 2) cursor.seconds = next_column();
+  if (header->answers == AnswersTo::kRecord) {
+    ERIS_DCHECK(options_.home != nullptr);
+    block->home = options_.home;
+    const KeyedSegment answers = KeyedSegmentOf(header);
+    *answers.block = block;
+    std::fill_n(answers.states, count, storage::KeyState::kPending);
+  }
+  columns_end += AnswerBytes(count, header->answers) / sizeof(uint64_t);
+  cursor.positions = reinterpret_cast<uint32_t*>(columns_end);
+  return cursor;
 }
 
 void Port::Fill(const ObjectRoute& route, uint64_t version, const KeyedCommand& command,
@@ -437,9 +458,7 @@ void Port::FillTwoPartRecords(const ObjectRoute& route, uint64_t version,
     cursor.keys[at] = command.keys[i];
     if (HasValues(command.type)) cursor.values[at] = command.values[i];
     if (HasExpected(command.type)) cursor.expected[at] = command.expected[i];
-    // Their column ends where the positions begin.
-    uint64_t* const seconds = reinterpret_cast<uint64_t*>(cursor.positions) - cursor.end;
-    seconds[at] = command.seconds[i];
+    cursor.seconds[at] = command.seconds[i];
     cursor.positions[at] = command.positions.empty() ? i : command.positions[i];
   }
 }

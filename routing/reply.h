@@ -1,7 +1,8 @@
-// The reply space of a request, as AEUs see it: columns that they write directly, each at its keys'
-// own positions. It belongs to a reference-counted request that the last writer frees, never to a
-// caller's stack, because AEUs may still be writing after a deadline has passed. Paper: ERIS 3.2
-// (callback).
+// The reply space of a request: columns of answers, each at its keys' own positions. Commands from
+// outside the engine are answered in their blocks, and the sender fills the columns; commands
+// between AEUs are answered here directly (answers.h). It belongs to a reference-counted request,
+// never to a caller's stack, because commands may be under way after a deadline has passed. Paper:
+// ERIS 3.2 (callback).
 #ifndef ERIS_ROUTING_REPLY_H_
 #define ERIS_ROUTING_REPLY_H_
 
@@ -14,7 +15,7 @@ namespace eris::routing {
 
 class Reply {
  public:
-  // Immutable while commands are under way. One byte per key: no two AEUs share one.
+  // Immutable while commands are under way. One byte per key: no two writers share one.
   uint64_t* values = nullptr;
   storage::KeyState* states = nullptr;
   // For byte strings: receives the answers, whose words are in `values`. Else nullptr.

@@ -1,6 +1,6 @@
 // A batch: the commands that one AEU turn executes on one partition, gathered from the parts of
-// many data commands. The answers of each part go directly to its own request's reply columns, at
-// the keys' positions in the request. Paper: ERIS 3.1 (command grouping).
+// many data commands. The answers of each part go into its record, or to other columns, at places
+// of their own. Paper: ERIS 3.1 (command grouping).
 #ifndef ERIS_STORAGE_BATCH_H_
 #define ERIS_STORAGE_BATCH_H_
 
@@ -48,23 +48,60 @@ enum class KeyState : uint8_t {
 };
 
 // Pointers are borrowed for the length of Execute. keys, values_in and positions have `count`
-// elements; the answer of keys[i] goes to index positions[i] of values_out and states_out.
-// Positions of different parts never share an element.
+// elements; the answer of keys[i] goes to index At(i) of values_out and states_out. No two keys
+// share an element.
+//
+// values_out may be the part's own keys or values_in, At(i) being i: a partition reads what it
+// needs of key i before it writes the answer of key i.
 struct BatchPart {
   uint32_t count = 0;
   const uint64_t* keys = nullptr;
   const uint64_t* values_in = nullptr;  // kUpsert, conditional writes
-  const uint32_t* positions = nullptr;
+  const uint32_t* positions = nullptr;  // nullptr: 0, 1, 2, ...
   uint64_t* values_out = nullptr;  // kLookup, conditional writes; untouched if the key is absent
   KeyState* states_out = nullptr;
   const uint64_t* expected = nullptr;  // kCompareAndSet only
   const uint64_t* seconds = nullptr;   // for two-part keys: the second part of keys[i]
   BytesSink* bytes_out = nullptr;      // for byte strings: where answers are copied to
-  // For tables. kPutRows: the row of keys[i] is row positions[i] of `rows`, in the table's columns.
-  // kLookupRows: the output columns, written at positions[i].
+  // For tables. kPutRows: the row of keys[i] is row RowOf(i) of `rows`, in the table's columns.
+  // kLookupRows: the output columns, written at RowOf(i).
   const RowBatch* rows = nullptr;
   const OutputColumns* columns_out = nullptr;
+  const uint32_t* row_numbers = nullptr;  // RowOf(i) is row_numbers[At(i)]; nullptr: At(i)
+
+  uint32_t At(uint32_t i) const { return positions == nullptr ? i : positions[i]; }
+  uint32_t RowOf(uint32_t i) const { return row_numbers == nullptr ? At(i) : row_numbers[At(i)]; }
+  KeyState& state(uint32_t i) const { return states_out[At(i)]; }
+  uint64_t& answer(uint32_t i) const { return values_out[At(i)]; }
+  // Columns of a reply are in another core's cache: fetch them while the key is searched.
+  void FetchAnswer(uint32_t i, bool value) const {
+    if (positions == nullptr) return;
+    __builtin_prefetch(states_out + positions[i], 1);
+    if (value) __builtin_prefetch(values_out + positions[i], 1);
+  }
+  // Keys [begin, begin + keys) alone.
+  BatchPart Piece(uint32_t begin, uint32_t keys_wanted) const;
 };
+
+inline BatchPart BatchPart::Piece(uint32_t begin, uint32_t keys_wanted) const {
+  const auto from = [begin](auto*& column) {
+    if (column != nullptr) column += begin;
+  };
+  BatchPart piece = *this;
+  piece.count = keys_wanted;
+  from(piece.keys);
+  from(piece.values_in);
+  from(piece.expected);
+  from(piece.seconds);
+  if (positions != nullptr) {
+    from(piece.positions);
+  } else {
+    from(piece.values_out);
+    from(piece.states_out);
+    from(piece.row_numbers);
+  }
+  return piece;
+}
 
 struct Batch {
   Operation operation = Operation::kLookup;

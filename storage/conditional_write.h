@@ -26,9 +26,9 @@ struct ConditionalWrite {
   }
   // Writes the answer of the part's key at `index`.
   void Answer(const BatchPart& part, uint32_t index) const {
-    const uint32_t position = part.positions[index];
-    if (answers) part.values_out[position] = answer;
-    part.states_out[position] = state;
+    const uint32_t at = part.At(index);
+    if (answers) part.values_out[at] = answer;
+    part.states_out[at] = state;
   }
 };
 

@@ -38,17 +38,16 @@ class AccessSample {
   AccessSample(const AccessSample&) = delete;
   AccessSample& operator=(const AccessSample&) = delete;
 
-  // For the AEU: records executed keys, and how long they took. The sampling phase continues from
-  // batch to batch, so small batches are sampled as much as large ones. `keys`: their number if
-  // known, else 0; for parts of one key each, only the noted ones are then read.
-  void Record(uint32_t kind, std::span<const storage::BatchPart> parts, uint64_t elapsed_ns,
-              uint64_t keys = 0) {
+  // For the AEU, before it executes the keys, whose answers may replace them: notes some. The
+  // sampling phase continues from batch to batch, so small batches are sampled as much as large
+  // ones. `keys`: their number if known, else 0; for parts of one key each, only the noted ones are
+  // then read. Returns their number, for RecordExecution.
+  uint64_t NoteKeys(uint32_t kind, std::span<const storage::BatchPart> parts, uint64_t keys = 0) {
     uint32_t next = next_;
     if (keys == parts.size()) {
       for (; next < keys; next += kSampleEvery) Note(kind, parts[next].keys[0]);
       next_ = next - static_cast<uint32_t>(keys);
-      RecordExecution(kind, keys, elapsed_ns);
-      return;
+      return keys;
     }
     keys = 0;
     for (const storage::BatchPart& part : parts) {
@@ -57,7 +56,7 @@ class AccessSample {
       keys += part.count;
     }
     next_ = next;
-    RecordExecution(kind, keys, elapsed_ns);
+    return keys;
   }
   // A write of these keys has added `added` rows: those answered as absent before. The keys are
   // read only if one of them is kept, which is rare once there are many rows.
@@ -66,7 +65,7 @@ class AccessSample {
     if (ring == nullptr || ring->rows.PassOver(added)) return;
     for (const storage::BatchPart& part : parts) {
       for (uint32_t i = 0; i < part.count; ++i) {
-        if (part.states_out[part.positions[i]] == storage::KeyState::kAbsent) {
+        if (part.state(i) == storage::KeyState::kAbsent) {
           ring->rows.Add(part.keys[i]);
         }
       }

@@ -95,11 +95,10 @@ void CheckAnswers(storage::Partition& partition, const Batches& batches) {
 double Run(storage::Partition& partition, const Batches& batches, aeu::AccessSample* sample) {
   const uint64_t begin_ns = aeu::NowNs();
   for (const auto& parts : batches.parts) {
+    const uint64_t keys = sample != nullptr ? sample->NoteKeys(1, parts, batches.batch_keys) : 0;
     const uint64_t batch_ns = sample != nullptr ? aeu::NowNs() : 0;
     partition.Execute({.operation = storage::Operation::kLookup, .parts = parts});
-    if (sample != nullptr) {
-      sample->Record(1, parts, aeu::NowNs() - batch_ns, batches.batch_keys);
-    }
+    if (sample != nullptr) sample->RecordExecution(1, keys, aeu::NowNs() - batch_ns);
   }
   return static_cast<double>(aeu::NowNs() - begin_ns) / (double{kBatches} * batches.batch_keys);
 }
@@ -111,8 +110,9 @@ double Record(const Batches& batches, aeu::AccessSample& sample) {
     for (uint32_t batch = 0; batch < kBatches; ++batch) {
       // The same batch repeatedly: it is in the cache, as it is after its execution.
       const auto& parts = batches.parts.front();
+      const uint64_t keys = sample.NoteKeys(1, parts, batches.batch_keys);
       const uint64_t batch_ns = aeu::NowNs();
-      sample.Record(1, parts, aeu::NowNs() - batch_ns, batches.batch_keys);
+      sample.RecordExecution(1, keys, aeu::NowNs() - batch_ns);
     }
   }
   return static_cast<double>(aeu::NowNs() - begin_ns) /
@@ -141,8 +141,7 @@ void Measure(storage::Partition& partition, uint64_t rows, uint32_t part_keys, i
   std::printf(
       "%4u keys a command: lookup %6.2f ns a key, with the monitor %6.3f times that; "
       "recording alone %5.3f ns a key, %5.2f %%\n",
-      part_keys, lookup, MedianOf(ratios), MedianOf(recording),
-      100 * MedianOf(recording) / lookup);
+      part_keys, lookup, MedianOf(ratios), MedianOf(recording), 100 * MedianOf(recording) / lookup);
 }
 
 }  // namespace

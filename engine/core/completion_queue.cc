@@ -31,6 +31,8 @@ void CompletionQueue::Push(CompletionTask* task) {
     }
   } else if (deferring == this) {
     pushed_while_deferring = true;
+  } else if (OnCompletionThread()) {
+    NotePushedInside();  // this thread holds running_
   } else {
     waker_.Wake();
   }
@@ -74,7 +76,19 @@ bool CompletionQueue::RunPushed() noexcept {
   CompletionTask* newest = pushed_.exchange(nullptr, std::memory_order_seq_cst);
   if (newest == nullptr) return false;
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);  // see OnCompletionThread
-  // Oldest first.
+  for (int round = 0; newest != nullptr; ++round) {
+    pushed_inside_ = false;
+    RunAll(newest);
+    newest = pushed_inside_ && round < kRounds
+                 ? pushed_.exchange(nullptr, std::memory_order_seq_cst)
+                 : nullptr;
+  }
+  runner_.store({}, std::memory_order_relaxed);
+  if (pushed_inside_) waker_.Wake();
+  return true;
+}
+
+void CompletionQueue::RunAll(CompletionTask* newest) {
   CompletionTask* oldest = nullptr;
   while (newest != nullptr) {
     CompletionTask* next = newest->next_;
@@ -88,8 +102,6 @@ bool CompletionQueue::RunPushed() noexcept {
     task->next_ = nullptr;
     task->Complete();  // may free it, or push it again
   }
-  runner_.store({}, std::memory_order_relaxed);
-  return true;
 }
 
 void CompletionQueue::Run() {

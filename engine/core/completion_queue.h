@@ -57,7 +57,13 @@ class CompletionQueue {
   void Run();
   // An exception in a task ends the process, whichever thread runs it.
   bool RunPushed() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(running_);
+  // Runs a list of them, oldest first.
+  void RunAll(CompletionTask* newest) ABSL_EXCLUSIVE_LOCKS_REQUIRED(running_);
+  void NotePushedInside() ABSL_NO_THREAD_SAFETY_ANALYSIS { pushed_inside_ = true; }
   bool RunPushedHere();
+
+  // Tasks that tasks push are run with them, so many times; then by the completion thread.
+  static constexpr int kRounds = 4;
 
   // Shared: pushed by any thread, taken as a whole list by the completion thread (so there is no
   // ABA).
@@ -66,6 +72,7 @@ class CompletionQueue {
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};  // the thread has ended; seq_cst, see Push
   base::Mutex running_;             // held by the thread that runs pushed tasks
+  bool pushed_inside_ ABSL_GUARDED_BY(running_) = false;  // a running task has pushed another one
   std::atomic<std::thread::id> runner_{};
   std::thread thread_;  // last: it uses everything above
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/core/answer_point.h"
 #include "engine/core/completion_queue.h"
 #include "engine/core/control_port.h"
 #include "engine/core/in_flight.h"
@@ -34,6 +35,7 @@ struct Core {
   routing::EndpointDirectory directory;
   Catalogue catalogue;
   InFlight in_flight;
+  AnswerPoints answer_points{completions};  // outlives the tasks of its points
   CompletionQueue completions;
   Resends resends;
   std::unique_ptr<ControlPort> control;

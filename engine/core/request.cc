@@ -11,6 +11,7 @@
 #include "engine/core/send_order.h"
 #include "engine/core/string_column.h"
 #include "engine/core/table_batch.h"
+#include "routing/answers.h"
 
 namespace eris::engine {
 
@@ -183,20 +184,27 @@ void Request::Finish() {
     queue_->Push(task_);  // the task takes over the AEUs' reference
     return;
   }
-  answered_.store(1, std::memory_order_release);  // pairs with the acquire in Await
-  base::FutexWakeAll(answered_);
+  routing::ReturnPoint* const home = home_;
+  // Pairs with the acquire in Await; seq_cst because of WakeAttendant.
+  answered_.store(1, std::memory_order_seq_cst);
+  home != nullptr ? home->WakeAttendant() : base::FutexWakeAll(answered_);
   Unref();
 }
 
 bool Request::Await(absl::Time deadline) {
-  // acquire: pairs with the release in LastAnswer.
+  // acquire: pairs with the store in Finish.
   while (answered_.load(std::memory_order_acquire) == 0) {
     int64_t timeout_ns = -1;
     if (deadline != absl::InfiniteFuture()) {
       timeout_ns = absl::ToInt64Nanoseconds(deadline - absl::Now());
       if (timeout_ns <= 0) return false;
     }
-    base::FutexWait(answered_, 0, timeout_ns);
+    if (home_ == nullptr) {
+      base::FutexWait(answered_, 0, timeout_ns);
+    } else if (!routing::CollectAnswers(*home_)) {
+      const auto ready = [this] { return answered_.load(std::memory_order_seq_cst) != 0; };
+      home_->Sleep(ready, timeout_ns);
+    }
   }
   return true;
 }

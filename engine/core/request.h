@@ -1,6 +1,6 @@
 // A running request: its reply columns, how many keys are still owed an answer, and what waits for
-// them. Reference counted: by the caller and by the AEUs that still owe answers. The last one to
-// release it frees it, so a caller can detach while AEUs continue to write. Paper: ERIS 3.2.
+// them. Reference counted: by the caller and by the answers that are still owed. The last one to
+// release it frees it, so a caller can detach while commands are under way. Paper: ERIS 3.2.
 #ifndef ERIS_ENGINE_CORE_REQUEST_H_
 #define ERIS_ENGINE_CORE_REQUEST_H_
 
@@ -19,6 +19,7 @@
 #include "engine/core/in_flight.h"
 #include "engine/objects/object_entry.h"
 #include "eris/engine.h"
+#include "routing/block_pool.h"
 #include "routing/data_command.h"
 #include "routing/reply.h"
 #include "routing/reply_bytes.h"
@@ -112,16 +113,20 @@ class Request final : public routing::Reply {
   uint32_t MarkUnsent(bool moved, storage::KeyState state);
 
   // Announces `keys` answers, each given exactly once through Answered. Call it before they are
-  // sent. Takes the AEUs' reference, which the last answer releases; Owe does not.
+  // sent. Takes the answers' reference, which the last answer releases; Owe does not.
   void Expect(uint32_t keys);
   void Owe(uint32_t keys);
   // The action of the last answer: wakes the waiting thread, or pushes the task.
   void Finish();
-  // The completion function of every command of a request. Any thread; never blocks.
+  // The completion function of every command of a request. Keyed commands: called by the thread that
+  // takes their blocks home; others: by their AEU. Any thread; never blocks.
   static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
 
   // Waits for the last answer. False if `deadline` passes first. For requests without a task.
   bool Await(absl::Time deadline);
+  // Before it is sent, for a thread that attends the point where its answers come home: Await takes
+  // them there.
+  void AwaitAt(routing::ReturnPoint& home) { home_ = &home; }
   // Instead of waiting: the task is pushed after the last answer. Before Expect.
   void OnAnswered(CompletionQueue* queue, CompletionTask* task);
 
@@ -173,6 +178,7 @@ class Request final : public routing::Reply {
   InOrder in_order_{*this};
   CompletionQueue* queue_ = nullptr;
   CompletionTask* task_ = nullptr;
+  routing::ReturnPoint* home_ = nullptr;
 
   // Shared by all holders of a reference.
   std::atomic<uint32_t> references_{1};

@@ -46,8 +46,10 @@ bool SendOrder::SendNow(Request& request, bool held) {
   // acquire: all commands of the old version have been executed.
   if (out_.load(std::memory_order_acquire) == 0 && NewerTable()) table_ = object_->route.Pin();
   out_.fetch_add(1, std::memory_order_relaxed);
-  routing::KeyedCommand command{
-      .type = request.type(), .complete = &Request::Answered, .context = &request};
+  routing::KeyedCommand command{.type = request.type(),
+                                .complete = &Request::Answered,
+                                .context = &request,
+                                .answers = routing::AnswersTo::kRecord};
   std::vector<uint32_t> positions;
   ColumnCopies moved;
   uint32_t refused = 0;

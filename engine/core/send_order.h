@@ -15,6 +15,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
+#include "engine/core/answer_point.h"
 #include "engine/core/completion_queue.h"
 #include "engine/core/resends.h"
 #include "engine/objects/object_entry.h"
@@ -29,19 +30,40 @@ class Request;
 // released by an AEU, so it is destroyed on the thread of `resends`.
 struct SessionPort final : public CompletionTask {
   static std::shared_ptr<SessionPort> Create(const routing::EndpointDirectory& directory,
-                                             const routing::PortOptions& options,
-                                             Resends& resends) {
-    return {new SessionPort(directory, options),
+                                             const routing::PortOptions& options, Resends& resends,
+                                             AnswerPoints& points) {
+    return {new SessionPort(directory, options, points),
             [&resends](SessionPort* port) { resends.Push(port); }};
   }
   void Complete() override { delete this; }
 
+  // Where its blocks come home.
+  AnswerPoint& answers() const { return home_.point; }
+
+ private:
+  struct Home {
+    explicit Home(AnswerPoints& all) : points(all), point(all.Take()) {}
+    ~Home() { points.Put(point); }
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+
+    AnswerPoints& points;
+    AnswerPoint& point;
+  };
+  const Home home_;
+
+ public:
   base::Mutex mu;
   routing::Port port ABSL_GUARDED_BY(mu);
 
  private:
-  SessionPort(const routing::EndpointDirectory& directory, const routing::PortOptions& options)
-      : port(directory, options) {}
+  SessionPort(const routing::EndpointDirectory& directory, routing::PortOptions options,
+              AnswerPoints& points)
+      : home_(points), port(directory, WithHome(options, home_.point)) {}
+  static routing::PortOptions WithHome(routing::PortOptions options, AnswerPoint& point) {
+    options.home = &point.blocks();
+    return options;
+  }
 };
 
 class SendOrder final : public CompletionTask, public std::enable_shared_from_this<SendOrder> {

@@ -25,7 +25,8 @@ absl::Status Late(const Request& request) {
 
 SessionImpl::SessionImpl(Core& core)
     : core_(core),
-      port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends)),
+      port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends,
+                                core.answer_points)),
       credit_(std::make_shared<std::atomic<int64_t>>(
           static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
       // relaxed: any number will do.
@@ -98,6 +99,8 @@ BatchResult SessionImpl::Run(const Object& object, const BatchInput& input,
   absl::StatusOr<RequestPtr> begun = Begin(object, input);
   if (!begun.ok()) return Refused(begun.status(), input.rows.rows);
   Request& request = **begun;
+  const AnswerPoint::Attendance attendance(port_->answers());
+  request.AwaitAt(port_->answers().blocks());
   const std::shared_ptr<SendOrder> order = OrderOf(request.object());
   Send(*port_, order, request, next_holder_++);
   if (!request.Await(deadline)) {

@@ -56,7 +56,7 @@ void HashPartition::Execute(const Batch& batch) {
     for (; i < part.count; ++i) {
       const uint64_t key = part.keys[i];
       ERIS_DCHECK(range_.ContainsU64(key));
-      const uint32_t position = part.positions[i];
+      const uint32_t position = part.At(i);
       KeyState* const state_out = part.states_out + position;
       uint64_t* const value_out =
           operation == Operation::kLookup ? part.values_out + position : nullptr;
@@ -65,9 +65,7 @@ void HashPartition::Execute(const Batch& batch) {
         *state_out = ExecuteLeaving(operation, key, value_in, value_out);
         continue;
       }
-      // The request's columns are in another core's cache: fetch them while the table is searched.
-      __builtin_prefetch(state_out, 1);
-      if (operation == Operation::kLookup) __builtin_prefetch(value_out, 1);
+      part.FetchAnswer(i, operation == Operation::kLookup);
       const uint32_t at = group.count++;
       group.keys[at] = key;
       group.values_in[at] = value_in;
@@ -113,37 +111,15 @@ void AnswerLookup(const uint64_t* value, uint32_t absent, uint64_t* value_out,
 static_assert(static_cast<uint32_t>(KeyState::kPresent) ==
               static_cast<uint32_t>(KeyState::kAbsent) + 1);
 
-// The request's columns are in another core's cache: fetch them while the table is searched.
-// Fetches line by line if the positions are close together, as they mostly are.
-void FetchColumns(const BatchPart& part, const uint32_t* positions) {
-  const uint32_t first = positions[0];
-  const uint32_t span = positions[kHashGroupMax - 1] - first;
-  constexpr uint32_t kValuesPerLine = base::kCacheLineBytes / sizeof(uint64_t);
-  if (span < 4 * kHashGroupMax) {
-    for (uint32_t i = 0; i <= span; i += kValuesPerLine) {
-      __builtin_prefetch(part.values_out + first + i, 1);
-    }
-    for (uint32_t i = 0; i <= span; i += base::kCacheLineBytes) {
-      __builtin_prefetch(part.states_out + first + i, 1);
-    }
-    return;
-  }
-  for (uint32_t i = 0; i < kHashGroupMax; ++i) {
-    __builtin_prefetch(part.states_out + positions[i], 1);
-    __builtin_prefetch(part.values_out + positions[i], 1);
-  }
-}
-
 }  // namespace
 
 void HashPartition::LookupWholeGroup(const BatchPart& part, uint32_t begin) const {
-  const uint32_t* const positions = part.positions + begin;
-  FetchColumns(part, positions);
+  for (uint32_t i = 0; part.positions != nullptr && i < kHashGroupMax; ++i) {
+    part.FetchAnswer(begin + i, true);
+  }
   table_.SearchGroup(part.keys + begin, kHashGroupMax,
-                     [values_out = part.values_out, states_out = part.states_out, positions](
-                         uint32_t i, const uint64_t* value, uint32_t absent) {
-                       AnswerLookup(value, absent, values_out + positions[i],
-                                    states_out + positions[i]);
+                     [&part, begin](uint32_t i, const uint64_t* value, uint32_t absent) {
+                       AnswerLookup(value, absent, &part.answer(begin + i), &part.state(begin + i));
                      });
 }
 

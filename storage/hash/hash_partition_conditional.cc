@@ -28,9 +28,7 @@ void HashPartition::ExecuteConditional(const Batch& batch) {
         WriteLeaving(batch.operation, part, i);
         continue;
       }
-      // The request's columns are in another core's cache: fetch them together with the buckets.
-      __builtin_prefetch(part.states_out + part.positions[i], 1);
-      __builtin_prefetch(part.values_out + part.positions[i], 1);
+      part.FetchAnswer(i, true);
       group.keys[group.count] = part.keys[i];
       group.from[group.count++] = {&part, i};
       if (group.count == kHashGroupMax) RunConditional(batch.operation, group);

@@ -19,12 +19,8 @@ struct BytesPartition::Group {
   uint64_t copied = 0;
 
   uint64_t given(uint32_t i) const { return parts[i]->values_in[indices[i]]; }
-  KeyState& state(uint32_t i) const {
-    return parts[i]->states_out[parts[i]->positions[indices[i]]];
-  }
-  uint64_t& answer(uint32_t i) const {
-    return parts[i]->values_out[parts[i]->positions[indices[i]]];
-  }
+  KeyState& state(uint32_t i) const { return parts[i]->state(indices[i]); }
+  uint64_t& answer(uint32_t i) const { return parts[i]->answer(indices[i]); }
   // The first key after `i` that belongs to another part.
   uint32_t EndOfPart(uint32_t i) const {
     uint32_t end = i + 1;
@@ -111,8 +107,7 @@ void BytesPartition::Execute(const Batch& batch) {
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
-      // The request's columns are in another core's cache: fetch them while the tree is searched.
-      __builtin_prefetch(part.states_out + part.positions[i], 1);
+      part.FetchAnswer(i, false);
       if (part.values_in != nullptr) PrefetchRecord(part.values_in[i]);
       group.keys[group.count] = part.keys[i];
       group.parts[group.count] = &part;

@@ -22,13 +22,29 @@ KeyState StateOf(UpsertResult result) {
 
 }  // namespace
 
-// Keys that are executed together, gathered from one or several parts.
-struct IndexPartition::Group {
+// Keys that are executed together: where they are in a part, or gathered from several.
+struct IndexPartition::GroupKeys {
+  uint32_t count = 0;
+  const uint64_t* keys = nullptr;
+  const uint64_t* values_in = nullptr;  // of upserts
+};
+
+// Answers beside the keys of a part whose answers have their order.
+struct IndexPartition::InOrder {
+  uint64_t* values_out;
+  KeyState* states_out;
+  uint64_t& value(uint32_t i) const { return values_out[i]; }
+  KeyState& state(uint32_t i) const { return states_out[i]; }
+};
+
+struct IndexPartition::Gathered {
   uint32_t count = 0;
   uint64_t keys[kFindGroupMax];
   uint64_t values_in[kFindGroupMax];
   uint64_t* values_out[kFindGroupMax];
   KeyState* states_out[kFindGroupMax];
+  uint64_t& value(uint32_t i) const { return *values_out[i]; }
+  KeyState& state(uint32_t i) const { return *states_out[i]; }
 };
 
 absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(
@@ -44,11 +60,11 @@ absl::StatusOr<std::unique_ptr<IndexPartition>> IndexPartition::Create(
 // fewer instructions, more of the next key's misses overlap with this one's.
 inline void IndexPartition::ExecuteOne(Operation operation, const BatchPart& part) {
   const uint64_t key = part.keys[0];
-  KeyState& state = part.states_out[part.positions[0]];
+  KeyState& state = part.state(0);
   ERIS_DCHECK(range().ContainsU64(key));
   if (operation == Operation::kLookup) {
     const uint64_t* const value = rows_.tree().Find(key);
-    if (value != nullptr) part.values_out[part.positions[0]] = *value;
+    if (value != nullptr) part.answer(0) = *value;
     state = value != nullptr ? KeyState::kPresent : KeyState::kAbsent;
   } else if (operation == Operation::kUpsert) {
     state = StateOf(rows_.tree().Upsert(key, part.values_in[0]));
@@ -67,28 +83,42 @@ void IndexPartition::Execute(const Batch& batch) {
 }
 
 void IndexPartition::ExecuteGroups(const Batch& batch) {
-  Group group;
+  Gathered group;
+  const auto run = [&] {
+    RunGroup(batch.operation, {group.count, group.keys, group.values_in}, group);
+    group.count = 0;
+  };
   for (const BatchPart& part : batch.parts) {
-    for (uint32_t i = 0; i < part.count; ++i) {
+    uint32_t i = 0;
+    // Not if keys of parts before it wait: writes keep their order.
+    if (part.positions == nullptr && group.count == 0) i = ExecuteInOrder(batch.operation, part);
+    for (; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
       const uint32_t at = group.count++;
-      const uint32_t position = part.positions[i];
+      const uint32_t position = part.At(i);
       group.keys[at] = part.keys[i];
       group.states_out[at] = part.states_out + position;
-      // The request's columns are in another core's cache: fetch them while the tree is searched.
-      __builtin_prefetch(group.states_out[at], 1);
-      if (batch.operation == Operation::kLookup) {
-        group.values_out[at] = part.values_out + position;
-        __builtin_prefetch(group.values_out[at], 1);
-      }
+      part.FetchAnswer(i, batch.operation == Operation::kLookup);
+      if (batch.operation == Operation::kLookup) group.values_out[at] = part.values_out + position;
       if (batch.operation == Operation::kUpsert) group.values_in[at] = part.values_in[i];
-      if (group.count == kFindGroupMax) RunGroup(batch.operation, group);
+      if (group.count == kFindGroupMax) run();
     }
   }
-  if (group.count > 0) RunGroup(batch.operation, group);
+  if (group.count > 0) run();
 }
 
-void IndexPartition::RunGroup(Operation operation, Group& group) {
+uint32_t IndexPartition::ExecuteInOrder(Operation operation, const BatchPart& part) {
+  uint32_t done = 0;
+  for (; part.count - done >= kFindGroupMax; done += kFindGroupMax) {
+    const BatchPart piece = part.Piece(done, kFindGroupMax);
+    RunGroup(operation, {piece.count, piece.keys, piece.values_in},
+             InOrder{piece.values_out, piece.states_out});
+  }
+  return done;
+}
+
+template <class Answers>
+void IndexPartition::RunGroup(Operation operation, const GroupKeys& group, const Answers& answers) {
   // For writes too: it brings the paths into the cache in parallel.
   uint64_t* found[kFindGroupMax];
   rows_.tree().FindGroup(
@@ -97,18 +127,18 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
   switch (operation) {
     case Operation::kLookup:
       for (uint32_t i = 0; i < group.count; ++i) {
-        if (found[i] != nullptr) *group.values_out[i] = *found[i];
-        *group.states_out[i] = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
+        if (found[i] != nullptr) answers.value(i) = *found[i];
+        answers.state(i) = found[i] != nullptr ? KeyState::kPresent : KeyState::kAbsent;
       }
       break;
     case Operation::kUpsert:
-      UpsertGroup(group, found);
+      UpsertGroup(group, found, answers);
       break;
     case Operation::kErase:
       for (uint32_t i = 0; i < group.count; ++i) {
         // No operation in the group adds keys, so an absent key is still absent.
         const bool present = found[i] != nullptr && rows_.tree().Erase(group.keys[i]);
-        *group.states_out[i] = present ? KeyState::kPresent : KeyState::kAbsent;
+        answers.state(i) = present ? KeyState::kPresent : KeyState::kAbsent;
       }
       break;
     case Operation::kInsertIfAbsent:
@@ -120,21 +150,21 @@ void IndexPartition::RunGroup(Operation operation, Group& group) {
       ERIS_CHECK(false);  // Execute handles them elsewhere, or no session sends them
       break;
   }
-  group.count = 0;
 }
 
-void IndexPartition::UpsertGroup(Group& group, uint64_t** found) {
+template <class Answers>
+void IndexPartition::UpsertGroup(const GroupKeys& group, uint64_t** found, const Answers& answers) {
   // Locations stay valid until the first insert.
   bool found_valid = true;
   for (uint32_t i = 0; i < group.count; ++i) {
     if (found_valid && found[i] != nullptr) {
       *found[i] = group.values_in[i];
-      *group.states_out[i] = KeyState::kPresent;
+      answers.state(i) = KeyState::kPresent;
       continue;
     }
     const UpsertResult result = rows_.tree().Upsert(group.keys[i], group.values_in[i]);
     if (result == UpsertResult::kInserted) found_valid = false;
-    *group.states_out[i] = StateOf(result);
+    answers.state(i) = StateOf(result);
   }
 }
 

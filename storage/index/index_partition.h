@@ -69,8 +69,6 @@ class IndexPartition final : public OrderedPartition {
   PrefixTree& tree() { return rows_.tree(); }
 
  private:
-  struct Group;
-
   IndexPartition(const Range& range, memory::LocalCache& cache, PrefixTree::FreeValues free_values)
       : rows_(range, cache, nullptr, free_values), free_values_(free_values) {}
 
@@ -80,9 +78,17 @@ class IndexPartition final : public OrderedPartition {
   void RunConditional(Operation operation, ConditionalGroup& group);
 
   void ExecuteOne(Operation operation, const BatchPart& part);
+  struct GroupKeys;
+  struct InOrder;
+  struct Gathered;
   void ExecuteGroups(const Batch& batch);
-  void RunGroup(Operation operation, Group& group);
-  void UpsertGroup(Group& group, uint64_t** found);
+  // Whole groups of a part without positions, where they are. Returns how many keys that is.
+  uint32_t ExecuteInOrder(Operation operation, const BatchPart& part);
+  // `answers`: InOrder or Gathered.
+  template <class Answers>
+  void RunGroup(Operation operation, const GroupKeys& group, const Answers& answers);
+  template <class Answers>
+  void UpsertGroup(const GroupKeys& group, uint64_t** found, const Answers& answers);
 
   TreeRange rows_;
   const PrefixTree::FreeValues free_values_;

@@ -25,9 +25,7 @@ void IndexPartition::ExecuteConditional(const Batch& batch) {
   for (const BatchPart& part : batch.parts) {
     for (uint32_t i = 0; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
-      // The request's columns are in another core's cache: fetch them while the tree is searched.
-      __builtin_prefetch(part.states_out + part.positions[i], 1);
-      __builtin_prefetch(part.values_out + part.positions[i], 1);
+      part.FetchAnswer(i, true);
       group.keys[group.count] = part.keys[i];
       group.from[group.count++] = {&part, i};
       if (group.count == kFindGroupMax) RunConditional(batch.operation, group);

@@ -35,9 +35,7 @@ struct TwoPartPartition::Gathered {
   uint64_t* words[kFindGroupMax];   // nullptr: the first part is absent
   uint64_t* values[kFindGroupMax];  // of present rows
 
-  KeyState& state(uint32_t i) const {
-    return parts[i]->states_out[parts[i]->positions[indices[i]]];
-  }
+  KeyState& state(uint32_t i) const { return parts[i]->state(indices[i]); }
 
   // The end of the keys from `i` on that have the same first part and ascend: the usual case when
   // rows are loaded in order.
@@ -95,9 +93,7 @@ void TwoPartPartition::Execute(const Batch& batch) {
     ERIS_DCHECK(part.count == 0 || part.seconds != nullptr);
     for (uint32_t i = 0; i < part.count; ++i) {
       ERIS_DCHECK(range().ContainsU64(part.keys[i]));
-      // The request's columns are in another core's cache: fetch them while the tree is searched.
-      __builtin_prefetch(part.states_out + part.positions[i], 1);
-      if (part.values_out != nullptr) __builtin_prefetch(part.values_out + part.positions[i], 1);
+      part.FetchAnswer(i, part.values_out != nullptr);
       keys.firsts[keys.count] = part.keys[i];
       keys.seconds[keys.count] = part.seconds[i];
       keys.parts[keys.count] = &part;
@@ -114,8 +110,8 @@ void TwoPartPartition::LookupOne(const BatchPart& part) {
   const uint64_t* const word = firsts_.tree().Find(part.keys[0]);
   const uint64_t* const value =
       word != nullptr ? FindRow(cache(), *word, part.seconds[0]) : nullptr;
-  if (value != nullptr) part.values_out[part.positions[0]] = *value;
-  part.states_out[part.positions[0]] = value != nullptr ? KeyState::kPresent : KeyState::kAbsent;
+  if (value != nullptr) part.answer(0) = *value;
+  part.state(0) = value != nullptr ? KeyState::kPresent : KeyState::kAbsent;
 }
 
 void TwoPartPartition::RunGathered(Operation operation, Gathered& keys) {
@@ -148,7 +144,7 @@ void TwoPartPartition::Lookup(Gathered& keys) {
   for (uint32_t i = 0; i < keys.count; ++i) {
     const uint64_t* const value = keys.values[i];
     const BatchPart& part = *keys.parts[i];
-    if (value != nullptr) part.values_out[part.positions[keys.indices[i]]] = *value;
+    if (value != nullptr) part.answer(keys.indices[i]) = *value;
     keys.state(i) = value != nullptr ? KeyState::kPresent : KeyState::kAbsent;
   }
 }

@@ -19,12 +19,6 @@ constexpr uint64_t kLastWord = std::numeric_limits<uint64_t>::max();
 // What a key costs in the tree of heads, about.
 constexpr uint64_t kHeadBytes = 32;
 
-constexpr std::array<uint32_t, VersionTable::kGroupMax> kPositions = [] {
-  std::array<uint32_t, VersionTable::kGroupMax> positions{};
-  for (uint32_t i = 0; i < VersionTable::kGroupMax; ++i) positions[i] = i;
-  return positions;
-}();
-
 VersionRecord* RecordAt(uint64_t word) {
   return reinterpret_cast<VersionRecord*>(word);  // NOLINT: what the heads hold
 }
@@ -114,7 +108,6 @@ void VersionTable::Find(const KeyGroup& group, VersionRecord** newest) const {
   KeyState states[kGroupMax];
   const BatchPart part{.count = group.count,
                        .keys = group.keys,
-                       .positions = kPositions.data(),
                        .values_out = words,
                        .states_out = states,
                        .seconds = group.seconds};
@@ -176,7 +169,6 @@ void VersionTable::InsertHeads(const KeyGroup& group, const uint64_t* words, Ver
   const BatchPart part{.count = group.count,
                        .keys = group.keys,
                        .values_in = words,
-                       .positions = kPositions.data(),
                        .values_out = answers,
                        .states_out = states,
                        .seconds = group.seconds};
@@ -282,7 +274,6 @@ void VersionTable::EraseKeys(OrderedPartition& heads, const KeptKey* keys, uint3
   }
   const BatchPart part{.count = count,
                        .keys = firsts,
-                       .positions = kPositions.data(),
                        .states_out = states,
                        .seconds = two_parts_ ? seconds : nullptr};
   heads.Execute({.operation = Operation::kErase, .parts = {&part, 1}});

@@ -93,20 +93,12 @@ void VersionedPartition::ExecuteKeeping(const Batch& batch) {
   if (!refused) return rows_->Execute(batch);
   // The runs of keys between those already answered.
   for (const BatchPart& part : batch.parts) {
-    const auto answered = [&part](uint32_t i) {
-      return part.states_out[part.positions[i]] == KeyState::kNoMemory;
-    };
+    const auto answered = [&part](uint32_t i) { return part.state(i) == KeyState::kNoMemory; };
     for (uint32_t begin = 0, end = 0; begin < part.count; begin = end + 1) {
       end = begin;
       while (end < part.count && !answered(end)) ++end;
       if (end == begin) continue;
-      BatchPart run = part;
-      run.count = end - begin;
-      run.keys += begin;
-      run.positions += begin;
-      if (run.values_in != nullptr) run.values_in += begin;
-      if (run.expected != nullptr) run.expected += begin;
-      if (run.seconds != nullptr) run.seconds += begin;
+      const BatchPart run = part.Piece(begin, end - begin);
       Batch one = batch;
       one.parts = {&run, 1};
       rows_->Execute(one);
@@ -120,7 +112,6 @@ struct VersionedPartition::NeededKeys {
   uint64_t seconds[kGroupMax];  // of two-part keys
   VersionRecord* newest[kGroupMax];
   uint32_t index[kGroupMax];  // in the part
-  uint32_t positions[kGroupMax];
 };
 
 void VersionedPartition::FindNeeded(const SnapshotView& snapshots, const BatchPart& part,
@@ -129,13 +120,12 @@ void VersionedPartition::FindNeeded(const SnapshotView& snapshots, const BatchPa
   VersionRecord* newest[kGroupMax];
   versions_->Find({count, part.keys + from, seconds}, newest);
   for (uint32_t i = 0; i < count; ++i) {
-    part.states_out[part.positions[from + i]] = KeyState::kPending;
+    part.state(from + i) = KeyState::kPending;
     const uint64_t end = newest[i] == nullptr ? 0 : newest[i]->end();
     if (!snapshots.Needs(end, snapshots.epoch)) continue;
     out.keys[out.count] = part.keys[from + i];
     if (seconds != nullptr) out.seconds[out.count] = seconds[i];
     out.newest[out.count] = newest[i];
-    out.positions[out.count] = out.count;
     out.index[out.count++] = from + i;
   }
 }
@@ -152,7 +142,6 @@ bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint
   const uint64_t* const group_seconds = part.seconds == nullptr ? nullptr : needed.seconds;
   const BatchPart look{.count = needed.count,
                        .keys = needed.keys,
-                       .positions = needed.positions,
                        .values_out = values,
                        .states_out = states,
                        .seconds = group_seconds,
@@ -178,7 +167,7 @@ bool VersionedPartition::KeepOld(const Batch& batch, const BatchPart& part, uint
     if (batch.operation == Operation::kErase) {
       lost_before_ = std::max(lost_before_, batch.snapshots->epoch);
     } else {
-      part.states_out[part.positions[needed.index[i]]] = KeyState::kNoMemory;
+      part.state(needed.index[i]) = KeyState::kNoMemory;
       refused = true;
     }
   }

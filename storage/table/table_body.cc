@@ -16,18 +16,6 @@ constexpr SnapshotView kNoSnapshots;
 
 }  // namespace
 
-// The keys of one piece of a batch, and the positions of their rows and answers.
-struct TablePartition::Body::Piece {
-  uint32_t count = 0;
-  const uint64_t* heads = nullptr;
-  const uint64_t* tails = nullptr;
-  const uint32_t* positions = nullptr;
-
-  Piece From(uint32_t begin, uint32_t rows) const {
-    return {rows, heads + begin, tails == nullptr ? nullptr : tails + begin, positions + begin};
-  }
-};
-
 TablePartition::Body::Body(const Range& range, memory::LocalCache& cache,
                            std::shared_ptr<const TableLayout> layout, std::optional<KeyIndex> keys)
     : cache_(cache), layout_(std::move(layout)), range_(range), keys_(std::move(keys)) {
@@ -173,36 +161,37 @@ void TablePartition::Body::PutRows(const BatchPart& part, const SnapshotView& sn
     columns[i] = ColumnSource::Of(part.rows->columns[i]);
   }
   const std::span<const ColumnSource> sources{columns.data(), layout_->columns()};
-  const Piece all{part.count, part.keys, part.seconds, part.positions};
   for (uint32_t begin = 0; begin < part.count; begin += kPieceRows) {
-    const Piece piece = all.From(begin, std::min(kPieceRows, part.count - begin));
-    PutKeys(piece, sources, snapshots, part.states_out);
+    PutKeys(part.Piece(begin, std::min(kPieceRows, part.count - begin)), sources, snapshots);
   }
   copied += uint64_t{part.count} * row_bytes_;
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
     if (layout_->column(i).type != ColumnType::kString) continue;
     const uint32_t* const offsets = part.rows->columns[i].offsets;
     for (uint32_t j = 0; j < part.count; ++j) {
-      copied += offsets[part.positions[j] + 1] - offsets[part.positions[j]];
+      const uint32_t row = part.RowOf(j);
+      copied += offsets[row + 1] - offsets[row];
     }
   }
 }
 
-void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSource> sources,
-                                   const SnapshotView& snapshots, KeyState* states_out) {
+void TablePartition::Body::PutKeys(const BatchPart& piece, std::span<const ColumnSource> sources,
+                                   const SnapshotView& snapshots) {
+  uint32_t rows[kPieceRows];
+  for (uint32_t i = 0; i < piece.count; ++i) rows[i] = piece.RowOf(i);
   for (uint32_t begin = 0; begin < piece.count;) {
     const uint32_t count = std::min(piece.count - begin, Room());
-    const Piece some = piece.From(begin, count);
+    const BatchPart some = piece.Piece(begin, count);
+    const KeyPick keys{count, some.keys, some.seconds};
+    const RowPick pick = RowPick::Of(rows + begin, count);
     begin += count;
-    const KeyPick keys{count, some.heads, some.tails};
     uint64_t words[kPieceRows];
     uint64_t there[kPieceRows];
     KeyState states[kPieceRows];
-    Segment* const segment = ReserveDeaths(count, snapshots)
-                                 ? Put(sources, RowPick::Of(some.positions, count), snapshots)
-                                 : nullptr;
+    Segment* const segment =
+        ReserveDeaths(count, snapshots) ? Put(sources, pick, snapshots) : nullptr;
     if (segment == nullptr) {
-      for (uint32_t i = 0; i < count; ++i) states_out[some.positions[i]] = KeyState::kNoMemory;
+      for (uint32_t i = 0; i < count; ++i) some.state(i) = KeyState::kNoMemory;
       continue;
     }
     const uint32_t first = segment->rows();
@@ -220,7 +209,7 @@ void TablePartition::Body::PutKeys(const Piece& piece, std::span<const ColumnSou
       }
       PointToNew(keys, words, there, states, snapshots);
     }
-    for (uint32_t i = 0; i < count; ++i) states_out[some.positions[i]] = states[i];
+    for (uint32_t i = 0; i < count; ++i) some.state(i) = states[i];
   }
 }
 
@@ -298,7 +287,7 @@ void TablePartition::Body::EraseRows(const BatchPart& part, const SnapshotView& 
     for (uint32_t i = 0; i < count; ++i) {
       if (states[i] == KeyState::kPresent) Kill(words[i], snapshots);
     }
-    for (uint32_t i = 0; i < count; ++i) part.states_out[part.positions[begin + i]] = states[i];
+    for (uint32_t i = 0; i < count; ++i) part.state(begin + i) = states[i];
   }
 }
 

@@ -73,7 +73,6 @@ class TablePartition::Body {
   void Abandon();
 
  private:
-  struct Piece;
   struct EndRows;
   // Rows [first, end) of a segment.
   struct HeapRows {
@@ -108,8 +107,8 @@ class TablePartition::Body {
   void Commit(Segment& segment, uint32_t count, const SnapshotView& snapshots);
 
   void PutRows(const BatchPart& part, const SnapshotView& snapshots, uint64_t& copied);
-  void PutKeys(const Piece& piece, std::span<const ColumnSource> sources,
-               const SnapshotView& snapshots, KeyState* states_out);
+  void PutKeys(const BatchPart& piece, std::span<const ColumnSource> sources,
+               const SnapshotView& snapshots);
   void PointToNew(const KeyPick& keys, const uint64_t* words, const uint64_t* there,
                   const KeyState* states, const SnapshotView& snapshots);
   void EraseRows(const BatchPart& part, const SnapshotView& snapshots);

@@ -41,7 +41,7 @@ struct Found {
   uint32_t count = 0;
   const uint64_t* words = nullptr;
   KeyState* states = nullptr;
-  const uint32_t* positions = nullptr;
+  const uint32_t* rows = nullptr;  // in the output columns
 
   bool present(uint32_t i) const { return states[i] == KeyState::kPresent; }
   ColumnSource Source(uint32_t i, uint32_t column) const {
@@ -59,7 +59,7 @@ void Answer(const Found& found, const OutputColumn& out) {
       const SegmentColumn& column = Segment::Of(word)->views()[out.column];
       __builtin_prefetch(static_cast<const T*>(column.values) + Segment::RowOf(word));
     }
-    const uint32_t position = found.positions[i];
+    const uint32_t position = found.rows[i];
     values[position] = T{};
     out.valid[position] = 0;
     if (!found.present(i)) continue;
@@ -92,7 +92,7 @@ uint64_t AnswerStrings(const Found& found, std::span<const OutputColumn> columns
   each([&](const OutputColumn& out) {
     auto* const values = static_cast<uint64_t*>(out.values);
     for (uint32_t i = 0; i < found.count; ++i) {
-      const uint32_t position = found.positions[i];
+      const uint32_t position = found.rows[i];
       values[position] = ShortWord({});
       out.valid[position] = 0;
       if (!found.present(i)) continue;
@@ -120,7 +120,9 @@ void TablePartition::Body::LookupRows(const BatchPart& part, uint64_t& copied) {
     keys_->Find(
         {count, part.keys + begin, part.seconds == nullptr ? nullptr : part.seconds + begin}, words,
         states);
-    const Found found{count, words, states, part.positions + begin};
+    uint32_t rows[kPieceRows];
+    for (uint32_t i = 0; i < count; ++i) rows[i] = part.RowOf(begin + i);
+    const Found found{count, words, states, rows};
     // Strings first: a row whose strings are refused gets no other columns.
     copied += AnswerStrings(found, columns, *layout_, part.bytes_out);
     for (const OutputColumn& out : columns) {
@@ -136,7 +138,7 @@ void TablePartition::Body::LookupRows(const BatchPart& part, uint64_t& copied) {
       }
     }
     copied += uint64_t{count} * sizeof(uint64_t) * columns.size();
-    for (uint32_t i = 0; i < count; ++i) part.states_out[found.positions[i]] = states[i];
+    for (uint32_t i = 0; i < count; ++i) part.state(begin + i) = states[i];
   }
 }
 

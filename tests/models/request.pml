@@ -2,8 +2,9 @@
  * synchronous caller in engine/sessions/session_impl.cc (Run), and with -DASYNC engine/sessions/batch_call.cc
  * on the completion thread.
  *
- * A request of KEYS keys, one command each, to AEUS AEUs. An AEU writes its key's column in the
- * request, then counts the answer; who counts the last one ends the round (LastAnswer). An AEU may
+ * A request of KEYS keys, one command each, to AEUS AEUs. A key's block comes home with its answer
+ * (home.pml), and who takes it writes the key's column in the request, then counts the answer: here
+ * the AEU's process does. Who counts the last one ends the round (LastAnswer). An AEU may
  * answer "moved" for MOVES keys in all. A round with such an answer, and one of a request that has
  * been cancelled, is given to the thread that sends again: that holds the request and sends it, with
  * the session's mutex, or finishes it. Else the AEU finishes it. The caller holds a reference, and

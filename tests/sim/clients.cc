@@ -44,6 +44,7 @@ std::unique_ptr<routing::RangeTable> CopyOf(const routing::RangeTable& table) {
 
 void Simulation::ClientStep(uint32_t client) {
   Client& self = clients_[client];
+  if (answered_here_ && random_.OneIn(2)) CollectHome(client);
   const uint64_t dice = random_.Below(32);
   if (dice < 14) {
     uint32_t mine = 0;
@@ -235,17 +236,18 @@ void Simulation::SendNow(SessionOrder& order, Batch& batch) {
   batch.request->owed = static_cast<uint32_t>(positions.size());
   MayFlush(batch.client);
   const bool from_zero = positions.size() == batch.keys.size() && random_.OneIn(2);
-  const uint32_t refused =
-      client.port->SendBy(*order.table, batch.object->world.route,
-                          {.type = TypeOf(object, batch.kind),
-                           .keys = keys,
-                           .values = values,
-                           .positions = from_zero ? std::span<const uint32_t>() : positions,
-                           .complete = &SimRequest::Answered,
-                           .context = batch.request.get(),
-                           .expected = expected,
-                           .seconds = seconds},
-                          KeyState::kRefused);
+  const uint32_t refused = client.port->SendBy(
+      *order.table, batch.object->world.route,
+      {.type = TypeOf(object, batch.kind),
+       .keys = keys,
+       .values = values,
+       .positions = from_zero ? std::span<const uint32_t>() : positions,
+       .complete = &SimRequest::Answered,
+       .context = batch.request.get(),
+       .expected = expected,
+       .seconds = seconds,
+       .answers = answered_here_ ? routing::AnswersTo::kRecord : routing::AnswersTo::kReply},
+      KeyState::kRefused);
   if (refused > 0) batch.request->AddAnswers(refused);
   batch.waiting.Begin(turns_, now_);
   if (draining_ || !plan_.lazy_flushes || random_.OneIn(2)) FlushClient(batch.client);
@@ -312,6 +314,12 @@ void Simulation::FlushClient(uint32_t client) {
   if (!clients_[client].port->Flush()) Fail("a Port outside could not hand its blocks over");
 }
 
+bool Simulation::CollectHome(uint32_t client) {
+  const bool collected = clients_[client].home->Collect();
+  outcome_.coverage.Add(Event::kHomesCollected, collected);
+  return collected;
+}
+
 void Simulation::CancelBatch(uint32_t client) {
   for (const auto& batch : batches_) {
     if (batch->client != client || batch->cancelled || batch->request->owed == 0) continue;
@@ -342,7 +350,7 @@ void Simulation::KillPort(uint32_t client) {
   if (self.port->HasBuffered()) outcome_.coverage.Add(Event::kPortDeathsBuffered);
   if (outstanding) outcome_.coverage.Add(Event::kPortDeathsOutstanding);
   MayFlush(client);
-  self.port = world_.MakePort();
+  self.port = world_.MakePort(&self.home->blocks());
 }
 
 void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
@@ -362,7 +370,11 @@ void Simulation::RecordAnswer(Batch& batch, uint32_t position) {
       [[fallthrough]];
     case KeyState::kAbsent:
     case KeyState::kPresent: {
-      if (object.phase == SimObject::Phase::kGone) return illegal("every AEU had dropped it");
+      // An answer in a block may be taken home long after its turn.
+      if (object.phase == SimObject::Phase::kGone &&
+          (!answered_here_ || object.heap() || batch.sent[position] >= object.gone_since)) {
+        return illegal("every AEU had dropped it");
+      }
       KeyEvent event;
       event.kind = batch.kind;
       event.found = state != KeyState::kAbsent;

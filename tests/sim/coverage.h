@@ -21,9 +21,10 @@ enum class Event : uint8_t {
   kBatches,
   kBatchesBehind,  // others of the client on the same object, which are under way: as in a stream
   kBatchesSentAgain,
-  kBatchesHeld,    // behind others that are to be sent again
-  kBatchesHeldOn,  // although all answers are in
-  kDuplicateKeys,  // of one batch
+  kBatchesHeld,     // behind others that are to be sent again
+  kBatchesHeldOn,   // although all answers are in
+  kHomesCollected,  // with answers in blocks
+  kDuplicateKeys,   // of one batch
   kCancels,
   kPortDeaths,
   kPortDeathsBuffered,     // with commands that are not sent over
@@ -108,6 +109,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "batches sent again",
                                               "batches held",
                                               "batches held on",
+                                              "blocks collected at home",
                                               "keys twice in a batch",
                                               "requests cancelled",
                                               "Ports dead",

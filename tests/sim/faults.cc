@@ -372,6 +372,7 @@ bool Simulation::ControlStep(SimObject& object) {
     outcome_.coverage.Add(Event::kObjectsCreated);
   } else {
     object.phase = Phase::kGone;
+    object.gone_since = now_;
     for (uint32_t i = 0; i < world_.aeus(); ++i) {
       if (AeuTestPeer::SlotOf(world_[i], route) != nullptr) Fail("an AEU kept a dropped object");
     }

@@ -106,6 +106,7 @@ void Simulation::CheckLiveness() {
   for (const auto& batch : batches_) {
     const Client& client = clients_[batch->client];
     if (batch->request->owed == 0 || batch->detached || client.port->HasBuffered()) continue;
+    if (client.home->told()) continue;  // it may have its answers, and has been told
     too_long(batch->waiting, batch->waiting.Turns(turns_), TextOf(*batch));
   }
   for (const Client& client : clients_) {

@@ -15,10 +15,10 @@ constexpr size_t kRecordBytesMin =
     sizeof(routing::CommandHeader) +
     std::max(sizeof(routing::InstallSegment), sizeof(routing::ScanSegment));
 static_assert(kRecordBytesMin % 8 == 0 && kRecordBytesMin <= 160);
-static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 2) <=
-              kRecordBytesMin);
-static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 1, 0, 2) <=
-              kRecordBytesMin);
+static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 2, 0, 1,
+                                        routing::AnswersTo::kRecord) <= kRecordBytesMin);
+static_assert(routing::KeyedRecordBytes(routing::CommandType::kCompareAndSet, 1, 0, 2,
+                                        routing::AnswersTo::kRecord) <= kRecordBytesMin);
 
 constexpr const char* kForms[] = {"an index", "byte strings",      "two-part keys",
                                   "a hash",   "a clustered table", "a heap table"};
@@ -85,6 +85,7 @@ Plan::Plan(Random& random, std::optional<Form> kind) {
   joins = form == Form::kIndex && aside.OneIn(3);
   constexpr uint64_t kVersionBytes[] = {0, 64, 512, 2048};
   if (gives_up == GivesUp::kForMemory) version_bytes_max = aside.Of(kVersionBytes);
+  answered_here = !aside.OneIn(5);
 }
 
 std::string Plan::Text() const {
@@ -111,6 +112,7 @@ std::string Plan::Text() const {
   add(allocation_faults, "allocation-faults");
   add(gives_up == GivesUp::kForMemory, "snapshots-for-memory");
   add(gives_up == GivesUp::kForAge, "snapshots-for-age");
+  add(answered_here, "answered-here");
   add(lazy_flushes, "lazy-flushes");
   add(busy_turns > 0, "busy-turns");
   return text;

@@ -56,8 +56,9 @@ struct Plan {
   bool allocation_faults = false;
   GivesUp gives_up = GivesUp::kNever;
   uint64_t version_bytes_max = ~uint64_t{0};
-  bool lazy_flushes = false;  // clients leave commands buffered
-  bool free_at_once = false;  // requests are freed with their last reference, not at the end
+  bool answered_here = false;  // batches in their blocks, which come home; else in columns
+  bool lazy_flushes = false;   // clients leave commands buffered
+  bool free_at_once = false;   // requests are freed with their last reference, not at the end
   uint32_t busy_turns = 0;  // others move inside an AEU's turn, at one of so many points; 0: never
   // Weights of who moves next.
   uint32_t aeu_weight = 4;

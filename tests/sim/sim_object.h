@@ -140,6 +140,7 @@ struct SimObject {
   std::vector<std::vector<KeyEvent>> histories;  // by key, or append
   std::vector<uint32_t> under_way;               // operations of each key
   Phase phase = Phase::kCreating;
+  uint32_t gone_since = 0;  // step in which every AEU had dropped it
   std::deque<Move> unpublished;
   // The range that changed hands last, its new owner and its old one.
   struct Moved {

@@ -69,6 +69,7 @@ Simulation::Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions&
       seed_(seed),
       random_(seed),
       plan_(random_, options.kind),
+      answered_here_(plan_.answered_here && options.bug == PlantedBug::kNone),
       slots_(plan_.slots, nullptr),
       paused_until_(plan_.world.aeus, 0),
       turns_(plan_.world.aeus, 0),
@@ -77,7 +78,10 @@ Simulation::Simulation(test::LabMemory& memory, uint64_t seed, const RunOptions&
       control_(world_.MakePort()),
       clients_(plan_.clients) {
   world_.snapshots().SetLimits(plan_.version_bytes_max, kNeverTooOldNs);
-  for (Client& client : clients_) client.port = world_.MakePort();
+  for (Client& client : clients_) {
+    client.home = std::make_unique<test::TestHome>();
+    client.port = world_.MakePort(&client.home->blocks());
+  }
   for (uint32_t i = 0; i < world_.aeus(); ++i) {
     aeu_weights_.push_back(static_cast<uint32_t>(random_.Between(1, 8)));
   }
@@ -219,6 +223,7 @@ bool Simulation::DrainRound() {
   for (uint32_t i = 0; i < clients_.size() && !failed(); ++i) {
     if (clients_[i].port->HasBuffered()) moved = true;
     FlushClient(i);
+    moved |= CollectHome(i);
     moved |= ReadScan(i);
     moved |= ReadTableScan(i);
     moved |= ReadJoin(i);
@@ -276,6 +281,7 @@ void Simulation::Drain() {
 void Simulation::CheckEnd() {
   if (const std::string counters = world_.CheckCounters(); !counters.empty()) return Fail(counters);
   for (const Client& client : clients_) {
+    if (client.home->Forgotten()) return Fail("blocks are home, and nobody has been told");
     if (client.port->outstanding() != 0) return Fail("a Port's block has not come home");
   }
   if (control_->outstanding() != 0) return Fail("the control Port's block has not come home");

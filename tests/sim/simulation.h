@@ -27,6 +27,7 @@
 #include "tests/sim/random.h"
 #include "tests/sim/sim_object.h"
 #include "tests/sim/world.h"
+#include "tests/support/test_home.h"
 #include "tests/support/test_reply.h"
 
 namespace eris::sim {
@@ -64,6 +65,7 @@ class Simulation {
     std::vector<Batch*> held;
   };
   struct Client {
+    std::unique_ptr<test::TestHome> home;  // also of the blocks of its Ports that have died
     std::unique_ptr<routing::Port> port;
     uint32_t session = 1;                                      // a new one with each Port
     std::vector<SessionOrder> orders;                          // by object
@@ -117,6 +119,9 @@ class Simulation {
   // Sends what is held, if all that is out has come back.
   bool GoOn(SessionOrder& order, uint32_t client, SimObject& object);
   void FlushClient(uint32_t client);
+  // As the completion thread, or the client itself: takes the answers that are home. True: there
+  // were some.
+  bool CollectHome(uint32_t client);
   void CancelBatch(uint32_t client);
   void KillPort(uint32_t client);
   void RecordAnswer(Batch& batch, uint32_t position);
@@ -257,6 +262,8 @@ class Simulation {
   const uint64_t seed_;
   Random random_;
   const Plan plan_;
+  // Planted bugs that act on records need commands without a home: those are copied.
+  const bool answered_here_;
   Outcome outcome_;
   uint32_t now_ = 0;  // step
   bool draining_ = false;

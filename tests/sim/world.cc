@@ -44,9 +44,10 @@ World::~World() {
   if (put_back_ != nullptr) put_back_->Close();
 }
 
-std::unique_ptr<routing::Port> World::MakePort() {
-  return std::make_unique<routing::Port>(
-      endpoints_.directory(), OptionsOf(options_.port_outgoing_bytes, options_.port_pool_bytes));
+std::unique_ptr<routing::Port> World::MakePort(routing::ReturnPoint* home) {
+  routing::PortOptions options = OptionsOf(options_.port_outgoing_bytes, options_.port_pool_bytes);
+  options.home = home;
+  return std::make_unique<routing::Port>(endpoints_.directory(), options);
 }
 
 bool World::AtRest() const {

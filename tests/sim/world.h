@@ -61,8 +61,8 @@ class World {
   void Publish(routing::ObjectRoute& route, std::unique_ptr<const routing::RangeTable> next) {
     route.Publish(std::move(next), endpoints_.directory().table_readers());
   }
-  // For a client. Never waits.
-  std::unique_ptr<routing::Port> MakePort();
+  // For a client. Never waits. `home` outlives its blocks.
+  std::unique_ptr<routing::Port> MakePort(routing::ReturnPoint* home = nullptr);
 
   // One turn. Without `whole_scans` each scan advances by one run of rows: the clock decides
   // nothing.

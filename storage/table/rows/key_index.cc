@@ -8,17 +8,6 @@
 #include "storage/index/two_part_partition.h"
 
 namespace eris::storage {
-namespace {
-
-// The answer of key i is at index i.
-constexpr std::array<uint32_t, kPieceRows> kInPlace = [] {
-  std::array<uint32_t, kPieceRows> positions{};
-  for (uint32_t i = 0; i < kPieceRows; ++i) positions[i] = i;
-  return positions;
-}();
-
-}  // namespace
-
 KeyIndex::KeyIndex(std::unique_ptr<OrderedPartition> rows, bool two_words)
     : rows_(std::move(rows)), two_words_(two_words) {
   if (!two_words_) one_word_ = static_cast<IndexPartition*>(rows_.get());
@@ -42,7 +31,6 @@ void KeyIndex::Run(Operation operation, const KeyPick& keys, const uint64_t* in,
   const BatchPart part{.count = keys.count,
                        .keys = keys.heads,
                        .values_in = in,
-                       .positions = kInPlace.data(),
                        .values_out = out,
                        .states_out = states,
                        .seconds = two_words_ ? keys.tails : nullptr};

@@ -26,7 +26,7 @@ storage::BatchPart Part(const uint64_t* keys, size_t count) {
 void Record(AccessSample& sample, uint32_t kind, const std::vector<uint64_t>& keys,
             uint64_t ns = 0) {
   const storage::BatchPart part = Part(keys.data(), keys.size());
-  sample.Record(kind, {&part, 1}, ns);
+  sample.RecordExecution(kind, sample.NoteKeys(kind, {&part, 1}), ns);
 }
 std::vector<uint64_t> KeysOf(const AccessSample& sample, uint64_t from = 0,
                              uint32_t count_max = ~0u) {
@@ -50,7 +50,7 @@ TEST(AccessSampleTest, OneKeyInSoManyIsNotedWhateverTheBatches) {
       const size_t second = std::min<size_t>(batch, keys.size() - at - first);
       const storage::BatchPart parts[] = {Part(&keys[at], first),
                                           Part(keys.data() + at + first, second)};
-      sample.Record(1, parts, 10);
+      sample.RecordExecution(1, sample.NoteKeys(1, parts), 10);
     }
     EXPECT_EQ(KeysOf(sample), expected) << batch;
     EXPECT_EQ(sample.keys(1), keys.size());
@@ -65,8 +65,8 @@ TEST(AccessSampleTest, PartsOfOneKeyAreSampledAlike) {
   for (size_t at = 0; at < keys.size(); at += 40) {
     std::vector<storage::BatchPart> parts;
     for (size_t i = at; i < at + 40; ++i) parts.push_back(Part(&keys[i], 1));
-    looked_at.Record(1, parts, 10);
-    known.Record(1, parts, 10, parts.size());
+    looked_at.RecordExecution(1, looked_at.NoteKeys(1, parts), 10);
+    known.RecordExecution(1, known.NoteKeys(1, parts, parts.size()), 10);
   }
   EXPECT_EQ(KeysOf(known), KeysOf(looked_at));
   EXPECT_EQ(KeysOf(known).size(), 32u);

@@ -284,7 +284,8 @@ TEST_F(LoadSamplerTest, ReadsWhileTheAeusWrite) {
       while (!stop.load(std::memory_order_relaxed)) {
         for (uint64_t& key : keys) key = aeu * 1000 + random() % 1000;
         const storage::BatchPart part{.count = 1000, .keys = keys.data()};
-        aeus_[aeu]->Record(1 + random() % 3, {&part, 1}, 50'000);
+        const auto kind = static_cast<uint32_t>(1 + random() % 3);
+        aeus_[aeu]->RecordExecution(kind, aeus_[aeu]->NoteKeys(kind, {&part, 1}), 50'000);
       }
     });
   }
