@@ -9,24 +9,33 @@
 //   out=FILE         written at the end: tab-separated, the first word of a line says what it is
 //   cache_kib=256    simulate a private cache of each cpu, and count what misses it (default 0: no)
 //   cache_ways=8     its associativity
-//   sites=4096       tell where remote accesses come from and go to: up to so many places a cpu
+//   coherence=1      follow which cpus have a valid copy of each line, and count the lines that an
+//                    access takes from elsewhere (line_directory.h; default 0: no)
+//   sites=4096       tell where remote accesses, and transfers of lines between NumaNodes, come
+//   from
+//                    and go to: up to so many places a cpu
 //
 // What is an access: what qemu's translation makes one. A load or store of up to 8 bytes is one, a
 // wider vector one per 8 bytes, a locked read-modify-write one store, `rep movsb` a load and a
 // store per byte. Left out: kernel code, and what the processor itself writes when an interrupt
 // comes (its address is in the kernel's half). Instruction fetches are no accesses here.
 //
-// Each cpu is a thread of qemu, and counts into data of its own.
+// Each cpu is a thread of qemu, and counts into data of its own. The directory of lines is shared,
+// a word for each line. It hears of accesses outside all phases, too: what they leave in a cache is
+// what an access in a phase finds there. So it has caches of its own, of the same size; those that
+// misses are counted with see only what is counted.
 extern "C" {
 #include <qemu-plugin.h>
 }
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -34,6 +43,7 @@ extern "C" {
 
 #include "tests/numa/access_marks.h"
 #include "tests/numa/plugin/cache_model.h"
+#include "tests/numa/plugin/line_directory.h"
 #include "tests/numa/plugin/ram_map.h"
 
 extern "C" {
@@ -49,6 +59,7 @@ struct Options {
   std::string out = "access_counts.tsv";
   uint64_t cache_kib = 0;
   uint64_t cache_ways = 8;
+  uint64_t coherence = 0;
   uint64_t sites = 0;
 };
 
@@ -65,6 +76,7 @@ using Site = std::tuple<uint8_t, uint8_t, uint64_t, uint64_t>;
 struct SiteCounts {
   uint64_t accesses = 0;
   uint64_t misses = 0;
+  uint64_t far = 0;  // that moved a line, or took copies, between NumaNodes
 };
 
 constexpr uint64_t kPageBytes = 4096;
@@ -76,12 +88,14 @@ struct alignas(128) Cpu {
   uint8_t phase = 0;
   int expected = kNothingExpected;
   Counts counts[kPhasesMax][kNumaNodesMax];
+  uint64_t transfers[kPhasesMax][kNumaNodesMax][kTransfers] = {};
   uint64_t outside = 0;  // counted accesses to no NumaNode's memory
   uint64_t checked[kNumaNodesMax] = {};
   uint64_t wrong = 0;          // reads of a known NumaNode that came out as another
   uint64_t wrong_address = 0;  // of the last of them, as qemu tells it
   int wrong_expected = 0;
-  CacheModel cache;
+  CacheModel cache;   // of counted accesses
+  CacheModel copies;  // of all, for the directory
   std::map<Site, SiteCounts> sites;
   uint64_t sites_left_out = 0;  // accesses
 };
@@ -89,6 +103,7 @@ struct alignas(128) Cpu {
 struct Counter {
   Options options;
   RamMap ram{{}};
+  std::unique_ptr<LineDirectory<>> directory;  // none without coherence=1
   std::vector<Cpu> cpus;
 };
 Counter* counter = nullptr;  // set once, before the guest runs; lives until qemu ends
@@ -103,37 +118,20 @@ void CheckExpected(Cpu& cpu, const RamMap::Place& place, uint64_t address) {
   cpu.wrong_expected = cpu.expected;
 }
 
-void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t address, void* pc) {
-  Cpu& cpu = counter->cpus[cpu_index];
-  if (cpu.phase == 0 && cpu.expected == kNothingExpected) return;
-  if (IsKernelAddress(address)) return;
-  const qemu_plugin_hwaddr* hardware = qemu_plugin_get_hwaddr(info, address);
-  RamMap::Place place;
-  uint64_t raw = 0;
-  if (hardware != nullptr && !qemu_plugin_hwaddr_is_io(hardware)) {
-    raw = qemu_plugin_hwaddr_phys_addr(hardware);
-    place = counter->ram.Find(raw);
-  }
-  if (cpu.expected != kNothingExpected) {
-    CheckExpected(cpu, place, raw);
-    return;
-  }
-  if (place.numa_node < 0) {
-    ++cpu.outside;
-    return;
-  }
-  Counts& counts = cpu.counts[cpu.phase][place.numa_node];
-  const bool missed = cpu.cache.Misses(place.flat);
-  if (qemu_plugin_mem_is_store(info)) {
-    ++counts.stores;
-    counts.store_misses += missed;
-  } else {
-    ++counts.loads;
-    counts.load_misses += missed;
-  }
-  if (counter->options.sites == 0 || place.numa_node == cpu.numa_node) return;
-  const Site site{cpu.phase, static_cast<uint8_t>(place.numa_node), reinterpret_cast<uint64_t>(pc),
-                  address / kPageBytes};
+// What the access takes from elsewhere; the cpu has a copy of the line from here.
+Transfer Follow(unsigned int cpu_index, Cpu& cpu, const RamMap::Place& place, bool store) {
+  const uint64_t line = place.flat / CacheModel::kLineBytes;
+  const uint64_t evicted = cpu.copies.Touch(line).evicted;
+  if (evicted != CacheModel::kNoLine) counter->directory->Evict(cpu_index, evicted);
+  return counter->directory->Access(cpu_index, line, place.numa_node, store);
+}
+
+bool IsFar(Transfer transfer) {
+  return transfer != Transfer::kNone && transfer != Transfer::kNear &&
+         transfer != Transfer::kUpgradeNear;
+}
+
+void CountSite(Cpu& cpu, const Site& site, bool missed, Transfer transfer) {
   auto found = cpu.sites.find(site);
   if (found == cpu.sites.end()) {
     if (cpu.sites.size() == counter->options.sites) {
@@ -144,6 +142,48 @@ void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t addre
   }
   ++found->second.accesses;
   found->second.misses += missed;
+  found->second.far += IsFar(transfer);
+}
+
+void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t address, void* pc) {
+  Cpu& cpu = counter->cpus[cpu_index];
+  const bool expecting = cpu.expected != kNothingExpected;
+  if (cpu.phase == 0 && !expecting && counter->directory == nullptr) return;
+  if (IsKernelAddress(address)) return;
+  const qemu_plugin_hwaddr* hardware = qemu_plugin_get_hwaddr(info, address);
+  RamMap::Place place;
+  uint64_t raw = 0;
+  if (hardware != nullptr && !qemu_plugin_hwaddr_is_io(hardware)) {
+    raw = qemu_plugin_hwaddr_phys_addr(hardware);
+    place = counter->ram.Find(raw);
+  }
+  const bool store = qemu_plugin_mem_is_store(info);
+  Transfer transfer = Transfer::kNone;
+  if (counter->directory != nullptr && place.numa_node >= 0) {
+    transfer = Follow(cpu_index, cpu, place, store);
+  }
+  if (expecting) return CheckExpected(cpu, place, raw);
+  if (cpu.phase == 0) return;
+  if (place.numa_node < 0) {
+    ++cpu.outside;
+    return;
+  }
+  Counts& counts = cpu.counts[cpu.phase][place.numa_node];
+  const bool missed = cpu.cache.Misses(place.flat);
+  if (store) {
+    ++counts.stores;
+    counts.store_misses += missed;
+  } else {
+    ++counts.loads;
+    counts.load_misses += missed;
+  }
+  ++cpu.transfers[cpu.phase][place.numa_node][static_cast<size_t>(transfer)];
+  if (counter->options.sites == 0) return;
+  if (place.numa_node == cpu.numa_node && !IsFar(transfer)) return;
+  CountSite(cpu,
+            {cpu.phase, static_cast<uint8_t>(place.numa_node), reinterpret_cast<uint64_t>(pc),
+             address / kPageBytes},
+            missed, transfer);
 }
 
 void OnMark(unsigned int cpu_index, void* data) {
@@ -189,6 +229,20 @@ void OnTranslate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   }
 }
 
+// In the order of Transfer, without kNone. Nothing for a phase without any.
+void WriteTransfers(FILE* file, size_t index, const Cpu& cpu) {
+  for (size_t phase = 1; phase < kPhasesMax; ++phase) {
+    for (size_t node = 0; node < counter->ram.numa_nodes(); ++node) {
+      const uint64_t* begin = cpu.transfers[phase][node] + 1;
+      const uint64_t* end = cpu.transfers[phase][node] + kTransfers;
+      if (std::all_of(begin, end, [](uint64_t count) { return count == 0; })) continue;
+      std::fprintf(file, "transfers\t%zu\t%zu\t%d\t%zu", phase, index, cpu.numa_node, node);
+      for (; begin != end; ++begin) std::fprintf(file, "\t%lu", *begin);
+      std::fprintf(file, "\n");
+    }
+  }
+}
+
 void WriteCpu(FILE* file, size_t index, const Cpu& cpu) {
   for (size_t phase = 1; phase < kPhasesMax; ++phase) {
     for (size_t node = 0; node < counter->ram.numa_nodes(); ++node) {
@@ -201,8 +255,9 @@ void WriteCpu(FILE* file, size_t index, const Cpu& cpu) {
   }
   for (const auto& [site, counts] : cpu.sites) {
     const auto& [phase, node, pc, page] = site;
-    std::fprintf(file, "site\t%u\t%zu\t%d\t%u\t%#lx\t%#lx\t%lu\t%lu\n", phase, index, cpu.numa_node,
-                 node, pc, page * kPageBytes, counts.accesses, counts.misses);
+    std::fprintf(file, "site\t%u\t%zu\t%d\t%u\t%#lx\t%#lx\t%lu\t%lu\t%lu\n", phase, index,
+                 cpu.numa_node, node, pc, page * kPageBytes, counts.accesses, counts.misses,
+                 counts.far);
   }
   if (cpu.sites_left_out > 0) {
     std::fprintf(file, "sites_left_out\t%zu\t%lu\n", index, cpu.sites_left_out);
@@ -215,15 +270,23 @@ void WriteCpu(FILE* file, size_t index, const Cpu& cpu) {
 }
 
 void WriteAll(FILE* file) {
-  std::fprintf(file,
-               "# count: phase, cpu, its NumaNode, NumaNode of the memory, loads, stores, "
-               "load misses, store misses\n"
-               "# site: phase, cpu, its NumaNode, NumaNode of the memory, instruction, page, "
-               "accesses, misses\n"
-               "# checked: NumaNode, reads of memory known to be there\n"
-               "# wrong: cpu, how many of them came out as another, the last one's NumaNode and "
-               "qemu's address\n");
-  for (size_t i = 0; i < counter->cpus.size(); ++i) WriteCpu(file, i, counter->cpus[i]);
+  std::fprintf(
+      file,
+      "# count: phase, cpu, its NumaNode, NumaNode of the memory, loads, stores, "
+      "load misses, store misses\n"
+      "# transfers: phase, cpu, its NumaNode, NumaNode of the memory, lines from the own "
+      "NumaNode's caches, from a cache of another NumaNode, from its memory, upgrades near "
+      "and far, far claims\n"
+      "# site: phase, cpu, its NumaNode, NumaNode of the memory, instruction, page, "
+      "accesses, misses, transfers between NumaNodes\n"
+      "# checked: NumaNode, reads of memory known to be there\n"
+      "# wrong: cpu, how many of them came out as another, the last one's NumaNode and "
+      "qemu's address\n");
+  for (size_t i = 0; i < counter->cpus.size(); ++i) {
+    WriteCpu(file, i, counter->cpus[i]);
+    WriteTransfers(file, i, counter->cpus[i]);
+  }
+  std::fprintf(file, "coherence\t%d\n", counter->directory != nullptr ? 1 : 0);
   for (size_t node = 0; node < counter->ram.numa_nodes(); ++node) {
     uint64_t checked = 0;
     for (const Cpu& cpu : counter->cpus) checked += cpu.checked[node];
@@ -263,6 +326,7 @@ bool ParseOption(std::string_view name, std::string_view value, Options& options
   if (name == "memory") return ParseNumbers(value, options.memory_mib);
   if (name == "cache_kib") return ParseNumber(value, options.cache_kib);
   if (name == "cache_ways") return ParseNumber(value, options.cache_ways);
+  if (name == "coherence") return ParseNumber(value, options.coherence);
   if (name == "sites") return ParseNumber(value, options.sites);
   if (name != "out") return false;
   options.out = value;
@@ -284,6 +348,9 @@ std::string Check(const Options& options, const qemu_info_t& machine) {
     return "cpus= adds up to " + std::to_string(cpus) + ", the machine has " +
            std::to_string(machine.system.max_vcpus);
   }
+  if (options.coherence > 0 && cpus > LineDirectory<>::kCpusMax) {
+    return "coherence=1 follows at most " + std::to_string(LineDirectory<>::kCpusMax) + " cpus";
+  }
   if (options.cache_kib > 0 &&
       (options.cache_ways == 0 ||
        options.cache_kib * 1024 % (options.cache_ways * CacheModel::kLineBytes) != 0)) {
@@ -295,14 +362,23 @@ std::string Check(const Options& options, const qemu_info_t& machine) {
 void Prepare(Options options) {
   std::vector<uint64_t> bytes;
   for (const uint64_t mib : options.memory_mib) bytes.push_back(mib << 20);
-  counter = new Counter{.options = std::move(options), .ram = RamMap(bytes), .cpus = {}};
+  counter = new Counter{
+      .options = std::move(options), .ram = RamMap(bytes), .directory = nullptr, .cpus = {}};
   const Options& chosen = counter->options;
+  std::vector<int> numa_nodes;
   for (size_t node = 0; node < chosen.cpus.size(); ++node) {
     for (uint64_t i = 0; i < chosen.cpus[node]; ++i) {
       Cpu& cpu = counter->cpus.emplace_back();
-      cpu.numa_node = static_cast<int>(node);
-      if (chosen.cache_kib > 0) cpu.cache = CacheModel(chosen.cache_kib << 10, chosen.cache_ways);
+      cpu.numa_node = numa_nodes.emplace_back(static_cast<int>(node));
+      if (chosen.cache_kib > 0) {
+        cpu.cache = cpu.copies = CacheModel(chosen.cache_kib << 10, chosen.cache_ways);
+      }
     }
+  }
+  if (chosen.coherence > 0) {
+    const uint64_t all = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
+    counter->directory =
+        std::make_unique<LineDirectory<>>(all / CacheModel::kLineBytes, numa_nodes);
   }
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The access counter against a program whose accesses are known: every count is exact, and a wrong one is
-found. Usage: counter_test.py --build DIR [unittest arguments]. Ends with 77 where qemu, the guest's
+"""The access counter against programs whose accesses, and transfers of lines, are known: every count is exact, and a
+wrong one is found. Usage: counter_test.py --build DIR [unittest arguments]. Ends with 77 where qemu, the guest's
 kernel or the plugin's header cannot be had, after the part that needs none of them.
 """
 import pathlib
@@ -14,12 +14,22 @@ import counting  # noqa: E402
 
 BUILD = None  # set by main
 SKIPPED = 77
+CACHE = {"cache_kib": 256, "cache_ways": 8}
+CACHE_LINES = 4096  # in that
+
+# The phases of known_transfers.cc, and the lines of its --evicted.
+LARGE_LINES = 1 << 16
+EXACT = range(1, 14)
+RACE = 14
+
+
+def count(shape, program, *arguments, **more):
+    return counting.count(BUILD, shape, pathlib.Path(BUILD, "tests", "numa", "plugin", program), *arguments, **more)
 
 
 def differences(shape, *arguments, **more):
     """What was counted and not expected, and the other way round: pairs of (whose, count)."""
-    program = pathlib.Path(BUILD, "tests", "numa", "plugin", "known_accesses")
-    result = counting.count(BUILD, shape, program, *arguments, cache_kib=256, cache_ways=8, **more)
+    result = count(shape, "known_accesses", *arguments, **CACHE, **more)
     counted = set(result.counts)
     expected = {counting.parse_count(line) for line in result.output.splitlines()}
     assert len(expected) > 4, result.output
@@ -35,6 +45,19 @@ class ResultTest(unittest.TestCase):
         self.assertEqual(result.local_ratio([1, 2], "misses"), 0.25)
         with self.assertRaises(counting.CountFailed):
             result.local_ratio([2])
+
+    def test_transfers_between_numa_nodes_are_lines_and_invalidations(self):
+        result = counting.parse(self.COUNTS + "transfers\t1\t0\t0\t1\t1\t20\t300\t4000\t50000\t600000\ncoherence\t1\nend\n")
+        self.assertEqual(result.transferred([1], "far_lines"), 320)
+        self.assertEqual(result.transferred([1], "far_invalidations"), 650000)
+        self.assertEqual(result.transferred([1]), 650320)
+
+    def test_transfers_that_were_not_counted_are_not_none(self):
+        for end in "coherence\t0\nend\n", "end\n":
+            with self.assertRaisesRegex(counting.CountFailed, "coherence=1"):
+                counting.parse(self.COUNTS + end).transferred([1])
+        with self.assertRaisesRegex(counting.CountFailed, "nothing counted"):
+            counting.parse(self.COUNTS + "coherence\t1\nend\n").transferred([2])
 
     def test_result_that_is_cut_off_is_none(self):
         for text in ("", self.COUNTS):
@@ -52,7 +75,8 @@ class ResultTest(unittest.TestCase):
 
 class CounterTest(unittest.TestCase):
     def test_known_accesses_are_counted_exactly(self):
-        self.assertEqual(differences("4x2"), [])
+        # The directory of lines changes none of them.
+        self.assertEqual(differences("4x2", coherence=1), [])
 
     def test_planted_wrong_count_is_found(self):
         found = differences("2x1", "--one-more")
@@ -70,6 +94,38 @@ class CounterTest(unittest.TestCase):
             differences("2x1", memory="512M,256M", believed_memory="256M,512M")
 
 
+class TransferTest(unittest.TestCase):
+    def test_known_transfers_are_counted_exactly(self):
+        # Without a cache nothing is evicted.
+        result = count("4x2", "known_transfers", coherence=1)
+        counted = {one for one in result.transfers if one.phase in EXACT}
+        expected = {counting.parse_transfers(line) for line in result.output.splitlines()}
+        self.assertGreater(len(expected), len(EXACT))
+        self.assertEqual(counted, expected)
+        for phase in EXACT:  # nothing moved in some of them, but each of them ran
+            self.assertGreater(result.total([phase]), 0, phase)
+        # Two cpus that race: the line went from one to the other and back.
+        taken = [sum(one.far_cache for one in result.transfers if one.phase == RACE and one.cpu == cpu) for cpu in (0, 7)]
+        self.assertGreaterEqual(max(taken), 1)
+        self.assertLessEqual(max(taken) - min(taken), 1)
+        self.assertEqual(result.transferred([RACE]), sum(taken))
+
+    def test_lines_that_a_cache_has_evicted_come_from_memory(self):
+        result = count("4x2", "known_transfers", "--evicted", coherence=1, **CACHE)
+        # The writer's cache held as many lines as it can, but for what the program itself uses.
+        held = result.transferred([1], "far_cache")
+        self.assertLessEqual(held, CACHE_LINES)
+        self.assertGreaterEqual(held, 0.9 * CACHE_LINES)
+        self.assertEqual(result.transferred([1]), held)  # the others came from the reader's own NumaNode
+        held = result.transferred([2], "far_cache")
+        self.assertGreaterEqual(held, 0.9 * CACHE_LINES)
+        self.assertEqual(result.transferred([2], "far_lines"), LARGE_LINES)
+        self.assertEqual(result.transferred([2]), LARGE_LINES)
+        # What was read last is evicted by what is read first, and so on.
+        self.assertGreaterEqual(result.transferred([3], "far_memory"), 0.99 * LARGE_LINES)
+        self.assertEqual(result.transferred([3], "far_cache"), 0)
+
+
 def main():
     global BUILD
     if len(sys.argv) < 3 or sys.argv[1] != "--build":
@@ -80,7 +136,7 @@ def main():
         counting.build_plugin(BUILD)
     except counting.CANNOT_COUNT as error:
         missing = error
-    names = ["ResultTest"] + ["CounterTest"] * (not missing)
+    names = ["ResultTest"] + ["CounterTest", "TransferTest"] * (not missing)
     program = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], defaultTest=names, exit=False)
     if not program.result.wasSuccessful():
         sys.exit(1)

@@ -21,7 +21,7 @@ from lab import kernel, machine  # noqa: E402
 from lab.errors import CannotRun  # noqa: E402
 
 CANNOT_COUNT = (CannotFetch, CannotRun)  # their text is what a skipped test prints
-GUEST_SECONDS = 100
+GUEST_SECONDS = 200
 TARGET = "numa_access_counter"
 
 
@@ -55,8 +55,40 @@ class Count:
 
 
 @dataclasses.dataclass(frozen=True)
+class Transfers:
+    """One line "transfers": what one cpu's accesses to one NumaNode's memory in one phase took from elsewhere
+    (line_directory.h). An access counts in one of the figures at most."""
+    phase: int
+    cpu: int
+    cpu_numa_node: int
+    memory_numa_node: int
+    near: int  # lines from a cache of the own NumaNode
+    far_cache: int  # lines that were dirty in a cache of another NumaNode
+    far_memory: int  # lines from another NumaNode's memory
+    upgrades_near: int  # stores to a copy of its own that took those of cpus of the own NumaNode
+    upgrades_far: int  # the same: of another NumaNode
+    claims_far: int  # stores without a copy of their own to a line at hand, that took those of another NumaNode
+
+    @property
+    def far_lines(self):
+        """Lines from another NumaNode."""
+        return self.far_cache + self.far_memory
+
+    @property
+    def far_invalidations(self):
+        """Stores that took copies, but no line, from another NumaNode."""
+        return self.upgrades_far + self.claims_far
+
+    @property
+    def far(self):
+        """All accesses that had to wait for another NumaNode."""
+        return self.far_lines + self.far_invalidations
+
+
+@dataclasses.dataclass(frozen=True)
 class Site:
-    """One line "site": remote accesses by one instruction to one page."""
+    """One line "site": accesses by one instruction to one page that are remote, or need something of another NumaNode's
+    caches."""
     phase: int
     cpu: int
     cpu_numa_node: int
@@ -65,14 +97,21 @@ class Site:
     page: int
     accesses: int
     misses: int
+    far: int
+
+    @property
+    def local(self):
+        return self.cpu_numa_node == self.memory_numa_node
 
 
 @dataclasses.dataclass
 class Result:
     counts: list
+    transfers: list
     sites: list
     checked: dict  # NumaNode -> reads of known pages
     sites_left_out: int  # accesses in no site: there were more places than asked for
+    coherence: bool  # transfers have been counted
     output: str  # of the program
 
     def local_ratio(self, phases, what="accesses"):
@@ -86,9 +125,21 @@ class Result:
     def total(self, phases, what="accesses"):
         return sum(getattr(count, what) for count in self.counts if count.phase in phases)
 
+    def transferred(self, phases, what="far"):
+        """A figure of Transfers, of all cpus. Errors: CountFailed (nothing was counted in these phases, or no transfers)."""
+        if not self.coherence:
+            raise CountFailed("the counter was not told to follow copies of lines (coherence=1)")
+        if not self.total(phases):
+            raise CountFailed(f"nothing counted in phases {phases}")
+        return sum(getattr(one, what) for one in self.transfers if one.phase in phases)
+
 
 def parse_count(line):
     return Count(*(int(word) for word in line.split("\t")[1:]))
+
+
+def parse_transfers(line):
+    return Transfers(*(int(word) for word in line.split("\t")[1:]))
 
 
 def parse(text, output=""):
@@ -96,11 +147,15 @@ def parse(text, output=""):
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     if not lines or lines[-1] != "end":
         raise CountFailed("the counter wrote no result")
-    result = Result([], [], collections.Counter(), 0, output)
+    result = Result([], [], [], collections.Counter(), 0, False, output)
     for line in lines[:-1]:
         kind, *words = line.split("\t")
         if kind == "count":
             result.counts.append(parse_count(line))
+        elif kind == "transfers":
+            result.transfers.append(parse_transfers(line))
+        elif kind == "coherence":
+            result.coherence = words[0] == "1"
         elif kind == "site":
             result.sites.append(Site(*(int(word, 0) for word in words)))
         elif kind == "checked":

@@ -1,69 +1,32 @@
-// Loads and stores whose number is known: from every cpu to every NumaNode, marked, in loops of
-// machine code that the compiler has no hand in. Prints what the access counter must have counted,
-// in the counter's own form. With --one-more it does one load more than it says: a count that is
-// wrong, which counter_test.py must find.
-#include <sched.h>
-
+// Loads and stores whose number is known: from every cpu to every NumaNode, marked. Prints what the
+// access counter must have counted, in the counter's own form. With --one-more it does one load
+// more than it says: a count that is wrong, which counter_test.py must find.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "tests/numa/access_marks.h"
+#include "tests/numa/plugin/known_sweep.h"
 #include "tests/numa/plugin/node_memory.h"
 
 namespace eris::numa_lab {
 namespace {
 
-constexpr size_t kLineBytes = 64;
 constexpr size_t kSmallBytes = 64 << 10;  // fits the cache that counter_test.py simulates
 constexpr size_t kLargeBytes = 4 << 20;   // does not: each sweep misses every line
-
-bool Pin(uint32_t cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  return sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
-// A mark as part of a longer piece of machine code: between a mark and code of its own the compiler
-// may put accesses.
-#define ERIS_MARK(operand) ".byte 0x0f, 0x1f, 0x84, 0x24\n .long %c[" #operand "]\n"
-
-// One instruction for each of `lines` lines from `memory` on.
-#define ERIS_SWEEP(instruction)                                                                 \
-  do {                                                                                          \
-    std::byte* at = memory;                                                                     \
-    uint64_t left = lines;                                                                      \
-    uint64_t value = 1;                                                                         \
-    asm volatile(ERIS_MARK(begin) "1: " instruction                                             \
-                                  "\n add $64, %[at]\n dec %[left]\n jnz 1b\n" ERIS_MARK(end)   \
-                 : [at] "+r"(at), [left] "+r"(left), [value] "+r"(value)                        \
-                 : [begin] "i"(MarkWord(kMarkPhase, phase)), [end] "i"(MarkWord(kMarkPhase, 0)) \
-                 : "memory");                                                                   \
-  } while (false)
 
 // `lines` loads, then as many stores, then as many locked increments.
 template <uint8_t phase>
 void Sweep(std::byte* memory, uint64_t lines) {
-  ERIS_SWEEP("movq (%[at]), %[value]");
-  ERIS_SWEEP("movq %[value], (%[at])");
-  ERIS_SWEEP("lock incq (%[at])");
+  LoadLines<phase>(memory, lines);
+  StoreLines<phase>(memory, lines);
+  IncrementLines<phase>(memory, lines);
 }
 
 template <uint8_t phase>
 void LoadOnce(std::byte* memory) {
-  const uint64_t lines = 1;
-  ERIS_SWEEP("movq (%[at]), %[value]");
-}
-
-// The NumaNode of a cpu, as the kernel tells it.
-int NumaNodeOfCpu(uint32_t cpu) {
-  unsigned int at_cpu = 0;
-  unsigned int node = 0;
-  if (!Pin(cpu) || syscall(SYS_getcpu, &at_cpu, &node, nullptr) != 0 || at_cpu != cpu) return -1;
-  return static_cast<int>(node);
+  LoadLines<phase>(memory, 1);
 }
 
 bool MovePage(void* page, int numa_node) {
