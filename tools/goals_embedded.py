@@ -1,18 +1,10 @@
 """The goals of the engine, embedded, compared with the same tree shared by all threads: the paper's baseline. Part of
 tools/goals.py."""
-import sys
-
-from goals_run import ROOT, Step, at_least, at_most
-
-sys.path.insert(0, str(ROOT / "tests" / "numa"))
-
-import shared_access  # noqa: E402
-from shared_access import counting  # noqa: E402
+from goals_run import Step, at_least
 
 KEYS = 1 << 26
 THREADS = 2
 BATCH = 1024
-REMOTE_ACCESSES = "remote.remote_accesses_over_shared"
 # Upserts means inserting KEYS new keys into the empty index. The note reports rewriting.
 GOALS = (("remote.embedded_lookups_over_shared", "shared", "lookups_s", at_least(2)),
          ("remote.embedded_upserts_over_shared", "shared", "inserts_s", at_least(1.5)),
@@ -22,20 +14,6 @@ WORDS = {"lookups_s": "lookups", "inserts_s": "inserts of new keys", "rewrites_s
 
 def words_of(found):
     return f"{found['median'] / 1e6:.3g} ({found['min'] / 1e6:.3g} .. {found['max'] / 1e6:.3g})"
-
-
-def remote_accesses(run):
-    """Counted in the NUMA lab, not timed."""
-    try:
-        found = shared_access.measure(run.build)
-    except counting.CANNOT_COUNT as error:
-        run.no_goal(REMOTE_ACCESSES, str(error).strip())
-        return
-    eris, shared = found["eris"], found["shared"]
-    run.goal(REMOTE_ACCESSES, eris.remote_accesses / shared.remote_accesses,
-             f"a lookup, batches of 1024 on 4 NumaNodes, interleaved tree: {eris.remote_accesses:.1f} remote ones vs. "
-             f"{shared.remote_accesses:.1f}, sessions and AEUs; misses of a simulated cache of {shared_access.CACHE['cache_kib']} KiB: "
-             f"{eris.remote_misses:.2f} vs. {shared.remote_misses:.2f}, {eris.remote_misses / shared.remote_misses:.2f}")
 
 
 def embedded(run):
@@ -54,5 +32,4 @@ def embedded(run):
         run.goal(name, ratios[f"eris_over_{peer}_{what}"]["median"], note + f"; other programs took {others:.2f} cpus at most")
 
 
-EMBEDDED = (Step(remote_accesses, {REMOTE_ACCESSES: at_most(0.25)}, test="tests/numa/shared_access_test.py"),
-            Step(embedded, {name: goal for name, _, _, goal in GOALS}))
+EMBEDDED = Step(embedded, {name: goal for name, _, _, goal in GOALS})

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 from goals_embedded import EMBEDDED
+from goals_local_access import SHARED_ACCESS
 from goals_run import Absent, NotPossible, Part, Step, at_least, at_most
 
 # Keys of a batch, batches in flight: as used for eris bench and the peers.
@@ -287,4 +288,4 @@ REMOTE = Part(8, (
                        ((f"lookups_{shape}_over_bound", at_least(0.85)), (f"p99_{shape}_over_bound", at_most(1.3)),
                         (f"p99_{in_flight}_in_flight_{shape}_over_bound", at_most(1.3)))},
                     "remote.single_1_over_stream": at_least(0.85), "remote.single_64_over_stream": at_least(0.85), **REDIS}),
-    Step(generator, {"remote.generator_over_embedded": at_least(3)}), *EMBEDDED))
+    Step(generator, {"remote.generator_over_embedded": at_least(3)}), SHARED_ACCESS, EMBEDDED))

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -211,12 +210,6 @@ class Driver final : public routing::Reply {
   uint64_t wrong_ = 0;
 };
 
-// Where the program's code and data stand, for those who look at single places.
-void PrintMaps() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) std::printf("map\t%s\n", line.c_str());
-}
-
 // Upserts and lookups of every AEU on its own range. False: something went wrong, and was told.
 bool Run(const Options& options, Phase upsert, Phase lookup, bool print_maps) {
   auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
@@ -245,6 +238,12 @@ bool Run(const Options& options, Phase upsert, Phase lookup, bool print_maps) {
   // Acquire: pairs with each AEU's fetch_sub.
   for (uint32_t left; (left = running.load(std::memory_order_acquire)) != 0;) running.wait(left);
   if (print_maps) PrintMaps();  // while the AEUs' stacks are there
+  const auto tell = [&](Phase phase, uint32_t batches) {
+    std::printf("did %u %zu\n", static_cast<unsigned>(phase),
+                drivers.size() * batches * size_t{kBatchKeys});
+  };
+  tell(upsert, kUpsertBatches);
+  tell(lookup, kLookupBatches);
   uint64_t wrong = 0;
   for (const auto& driver : drivers) wrong += driver->wrong();
   const ObjectInfo info = *(*engine)->Describe("counted");

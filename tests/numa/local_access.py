@@ -4,14 +4,15 @@
     tests/numa/local_access.py --build build/release [--explain]
 
 Prints for each part of the run how many of the loads and stores, and of the misses of a simulated
-cache, went to memory of the cpu's own NumaNode. --explain adds where the remote ones come from and go
-to. Exit code 77 where qemu, the guest's kernel or the plugin's header cannot be had.
+cache, went to memory of the cpu's own NumaNode, and how many lines a key took from other NumaNodes.
+--explain adds where the remote accesses and the transfers come from and go to. Exit code 77 where qemu, the guest's kernel or the plugin's header cannot be had.
 """
 import argparse
 import bisect
 import collections
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -24,6 +25,8 @@ SKIPPED = 77
 SHAPE = "4x2"
 # A cache that the partition of an AEU does not fit, as a real one has it with real data.
 CACHE = {"cache_kib": 256, "cache_ways": 8}
+# Follows which cpus have a copy of a line.
+COHERENCE = {"coherence": 1}
 # The phases of local_access.cc.
 LOCAL = {"upserts": 1, "lookups": 2}
 INTERLEAVED = {"upserts": 3, "lookups": 4}
@@ -36,7 +39,15 @@ EXPLAINED_LINES = 25
 def measure(build, *arguments, **options):
     """Errors: counting.CANNOT_COUNT, counting.CountFailed."""
     program = pathlib.Path(build, "tests", "numa", "local_access")
-    return counting.count(build, SHAPE, program, *arguments, **CACHE, **options)
+    return counting.count(build, SHAPE, program, *arguments, **CACHE, **COHERENCE, **options)
+
+
+def far_per_key(result, phase, what="far"):
+    """A figure of counting.Transfers. Errors: counting.CountFailed."""
+    told = re.search(rf"^did {phase} (\d+)$", result.output, re.MULTILINE)
+    if told is None:
+        raise counting.CountFailed(f"local_access told no number of keys of phase {phase}")
+    return result.transferred([phase], what) / int(told[1])
 
 
 def describe(result):
@@ -44,7 +55,9 @@ def describe(result):
     for placement, phases in (("local", LOCAL), ("interleaved", INTERLEAVED), ("blind", BLIND)):
         for name, phase in phases.items():
             yield (f"{placement} {name}: {result.total([phase]):>10} accesses, {result.local_ratio([phase]):.4f} local; "
-                   f"{result.total([phase], 'misses'):>8} misses, {result.local_ratio([phase], 'misses'):.4f} local")
+                   f"{result.total([phase], 'misses'):>8} misses, {result.local_ratio([phase], 'misses'):.4f} local; "
+                   f"{far_per_key(result, phase, 'far_lines'):.3f} lines from another NumaNode a key, "
+                   f"{far_per_key(result, phase, 'upgrades_far'):.3f} far upgrades, {far_per_key(result, phase, 'claims_far'):.3f} far claims")
 
 
 class Maps:
@@ -90,21 +103,23 @@ class Maps:
         return names
 
 
-def explain(result, phases):
-    """Lines: where the remote accesses of these phases, by name, come from and go to. The program has printed its maps."""
+def explain(result, phases, kinds=("accesses", "misses")):
+    """Lines: where the remote accesses of these phases, by name, come from and go to; "far": their transfers between
+    NumaNodes. The program has printed its maps."""
     maps = Maps(result.output)
     functions = maps.functions({site.instruction for site in result.sites})
     for name, phase in phases.items():
-        for what in ("accesses", "misses"):
+        of_name = [site for site in result.sites if site.phase in (phase if isinstance(phase, tuple) else (phase,))]
+        for what in kinds:
             places = collections.Counter()
-            for site in result.sites:
-                if site.phase == phase:
+            for site in of_name:
+                if what == "far" or not site.local:
                     places[maps.memory(site.page), functions[site.instruction]] += getattr(site, what)
-            yield f"local {name}: {sum(places.values())} remote {what}"
-            kinds = collections.Counter()
+            yield f"{name}: {sum(places.values())} " + ("transfers between NumaNodes" if what == "far" else f"remote {what}")
+            memories = collections.Counter()
             for (memory, _), count in places.items():
-                kinds[memory] += count
-            yield from (f"  {count:>10} to {memory}" for memory, count in kinds.most_common(EXPLAINED_LINES) if count)
+                memories[memory] += count
+            yield from (f"  {count:>10} to {memory}" for memory, count in memories.most_common(EXPLAINED_LINES) if count)
             yield "  of these"
             yield from (f"  {count:>10} to {memory} by {function}"
                         for (memory, function), count in places.most_common(EXPLAINED_LINES) if count)
@@ -120,7 +135,7 @@ def main():
     try:
         if args.explain:
             result = measure(args.build, "--maps", sites=EXPLAINED_SITES)
-            print(*describe(result), *explain(result, LOCAL), sep="\n")
+            print(*describe(result), *explain(result, LOCAL, ("accesses", "misses", "far")), sep="\n")
         else:
             print(*describe(measure(args.build)), sep="\n")
     except counting.CANNOT_COUNT as error:

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -71,6 +72,12 @@ inline std::string ReadKnownPages() {
     ReadFrom(node, page);
   }
   return "";
+}
+
+// Where the program's code and data stand, for those who look at single places.
+inline void PrintMaps() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) std::printf("map\t%s\n", line.c_str());
 }
 
 }  // namespace eris::numa_lab
