@@ -175,7 +175,7 @@ class BasicBlockPool {
     return block;
   }
   void CollectReturned() {
-    // relaxed: a hint. acquire: pairs with the release in Release.
+    // relaxed: a hint. acquire: pairs with the release in Return.
     if (returned_.load(std::memory_order_relaxed) == nullptr) return;
     Block* block = returned_.exchange(nullptr, std::memory_order_acquire);
     while (block != nullptr) {
