@@ -6,7 +6,7 @@
 // No block is forgotten. The attendant looks for blocks after it has announced that it sleeps or
 // leaves; a pusher looks for the attendant after its push. All four are sequentially consistent, so
 // one of the two sees the other. A block that finds others in the queue needs nobody: the pusher of
-// the first one has told somebody who will take all.
+// the first one has told somebody who will take all, or does so as soon as it has its core.
 //
 // A pusher still reads the point after its block is home. So a point exists longer than the Port
 // whose blocks come here: it is used again, and freed when no AEU runs any more. A listener may
@@ -51,8 +51,8 @@ class BasicReturnPoint {
 
   // Any thread: what the attendant waits for has happened; published by a seq_cst operation.
   void WakeAttendant() {
-    // seq_cst: pairs with the CAS in Sleep.
-    if (attendance_.load(std::memory_order_seq_cst) == kAsleep) Wake();
+    // seq_cst: pairs with the store in Sleep.
+    if (Sleeps(attendance_.load(std::memory_order_seq_cst))) Wake();
   }
 
   // For the attendant, one thread at a time: from here on it takes the blocks itself.
@@ -80,22 +80,22 @@ class BasicReturnPoint {
   static constexpr uint32_t kNobody = 0;
   static constexpr uint32_t kAwake = 1;  // looks again before it sleeps or leaves
   static constexpr uint32_t kAsleep = 2;
+  static constexpr uint32_t kBeingWoken = 3;  // somebody is about to make the call
+
+  static bool Sleeps(uint32_t attendance) { return attendance >= kAsleep; }
 
   void Tell() {
     // seq_cst: after the push, see the head of this file.
-    switch (attendance_.load(std::memory_order_seq_cst)) {
-      case kNobody:
-        return listener_.BlocksAreHome();
-      case kAsleep:
-        return Wake();
-      default:
-        return;
-    }
+    const uint32_t attendance = attendance_.load(std::memory_order_seq_cst);
+    if (attendance == kNobody) return listener_.BlocksAreHome();
+    if (Sleeps(attendance)) Wake();
   }
   void Wake() {
-    uint32_t asleep = kAsleep;
-    // One of several wakes it. relaxed: the kernel compares the word again.
-    if (attendance_.compare_exchange_strong(asleep, kAwake, std::memory_order_relaxed)) {
+    uint32_t seen = kAsleep;
+    // relaxed: the kernel compares the word again. Whoever finds it being woken makes the call,
+    // too: the other thread may lose its core before its own (waker.h).
+    if (attendance_.compare_exchange_strong(seen, kBeingWoken, std::memory_order_relaxed) ||
+        seen == kBeingWoken) {
       Memory::FutexWakeAll(attendance_);
     }
   }

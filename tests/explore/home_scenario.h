@@ -9,6 +9,7 @@
 #include "routing/return_point.h"
 #include "routing/waker.h"
 #include "tests/explore/block_scenarios.h"
+#include "tests/explore/sleep_scenarios.h"
 
 namespace eris::explore {
 
@@ -138,6 +139,38 @@ class HomeScenario : public Scenario, private routing::ReturnListener {
   ModelAtomic<uint32_t> told_{0};
   routing::BasicWaker<ModelMemory> listener_;
   routing::BasicSpscRing<ModelMemory, ModelBlock*, 2> rings_[2];
+};
+
+// Thread 1 brings a block home and loses its core for good before its futex call. Thread 2 brings
+// about what the attendant, thread 3, waits for, and must wake it all the same.
+template <class Point>
+class StoppedPusherScenario : public Scenario, private routing::ReturnListener {
+ public:
+  void Run(uint32_t thread) override {
+    if (thread == StoppingMemory::kStops) {
+      try {
+        point_.Push(&block_);
+      } catch (const StoppingMemory::Stopped&) {
+      }
+    } else if (thread == 2) {
+      done_.store(1, std::memory_order_seq_cst);
+      point_.WakeAttendant();
+    } else {
+      point_.Attend();
+      const auto ready = [this] { return done_.load(std::memory_order_seq_cst) != 0; };
+      while (!ready()) {
+        if (point_.TakeAll() == nullptr) point_.Sleep(ready, -1);
+      }
+      point_.Leave();
+    }
+  }
+
+ private:
+  void BlocksAreHome() noexcept override {}
+
+  routing::BasicBlock<StoppingMemory> block_;
+  Point point_{*this};
+  ModelAtomic<uint32_t> done_{0};
 };
 
 }  // namespace eris::explore

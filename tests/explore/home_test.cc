@@ -33,6 +33,44 @@ TEST(ExploreHomeTest, NoBlockIsForgottenAtRandom) {
   ExpectHoldsAtRandom({Home(2, 3, 3), Home(2, 2, 1), SentOn(2, 3, 2)}, 15'000);
 }
 
+using StoppingPoint = routing::BasicReturnPoint<StoppingMemory>;
+
+TEST(ExploreHomeTest, APusherThatStopsBeforeItsFutexCallHoldsUpNobody) {
+  const PlannedScenario scenario{Make<StoppedPusherScenario<StoppingPoint>>(), 3};
+  ExpectHoldsExhaustively("a pusher stops", scenario,
+                          {.preemptions = 3, .old_stores = 2, .spurious = 1});
+  ExpectHoldsAtRandom({scenario}, 10'000);
+}
+
+// Planted: whoever has taken the mark is the only one to make the futex call.
+struct WakesAlone {
+  explicit WakesAlone(routing::ReturnListener&) {}
+  void Push(routing::BasicBlock<StoppingMemory>* block) {
+    if (blocks.Push(block)) WakeAttendant();
+  }
+  void WakeAttendant() {
+    uint32_t seen = 1;
+    if (asleep.load(kSeqCst) == 1 && asleep.compare_exchange_strong(seen, 0, kRelaxed)) {
+      StoppingMemory::FutexWakeAll(asleep);
+    }
+  }
+  routing::BasicBlock<StoppingMemory>* TakeAll() { return blocks.TakeAll(); }
+  void Attend() {}
+  template <class Ready>
+  void Sleep(const Ready& ready, int64_t) {
+    asleep.store(1, kSeqCst);
+    if (blocks.Empty() && !ready()) StoppingMemory::FutexWait(asleep, 1);
+    asleep.store(0, kRelaxed);
+  }
+  void Leave() {}
+  routing::BasicBlockQueue<StoppingMemory> blocks;
+  ModelAtomic<uint32_t> asleep{0};
+};
+
+TEST(ExploreHomeTest, APusherOnWhichOthersRelyIsFoundWhenItStops) {
+  ExpectFound({{Make<StoppedPusherScenario<WakesAlone>>(), 3}}, {}, "deadlock");
+}
+
 TEST(ExploreHomeTest, PlantedBugsAreFound) {
   const auto& all = Scenarios();
   ExpectFound(all, {{"::Sleep(", Op::kStore, kSeqCst, kRelease}}, "deadlock", 50'000);

@@ -10,7 +10,8 @@
  * and gives them back to the pool, from which a block may be used once more.
  *
  * Abstracted: requests of several blocks (request.pml counts answers); the order of blocks in the queue; the
- * pool's memory; a point that is used again by another session, which at most is told without a block.
+ * pool's memory; a point that is used again by another session, which at most is told without a block; the mark
+ * of a sleeper and the futex call are one step (the explorer has a pusher that stops between them).
  * Sequentially consistent (see README.md; tests/explore/home_test.cc has the weak orders).
  *
  * Properties
