@@ -46,8 +46,7 @@ class IdleWork {
 // The limit of each part of a turn:
 //
 //   commands            blocks of `ingress_bytes`, one half of the incoming buffer; for byte
-//   strings
-//                       and tables as many blocks as copy `copied_bytes`
+//                       strings and tables as many blocks as copy `copied_bytes`
 //   appends of rows     a command has 4096 rows or 1 MiB (storage/table/rows/append_pieces.h)
 //   scans, joins        `scan_ns`, checked after each run of rows or versions, or some blocks
 //   steps of transfers  a link is O(depth); a chunk storage::ChunkLimit, from max_pause_us

@@ -60,6 +60,17 @@ inline AnswerColumns AnswersOf(const CommandHeader* command) {
 // False: no block was home.
 bool CollectAnswers(ReturnPoint& home);
 
+// Takes home what several Ports with one BlockAllowance have out: blocks that are executed count in
+// it until somebody has taken them home, and their own threads may be idle.
+class AnswerCollector {
+ public:
+  // Any thread, which is about to wait for room. Never blocks for long.
+  virtual void CollectAll() noexcept = 0;
+
+ protected:
+  ~AnswerCollector() = default;
+};
+
 }  // namespace eris::routing
 
 #endif  // ERIS_ROUTING_ANSWERS_H_

@@ -29,7 +29,7 @@ class BlockAllowance {
 
  private:
   const uint64_t bytes_max_;
-  // Shared: written by Ports, and by the AEUs that free their blocks.
+  // Shared: written by Ports, and by the threads that return their blocks.
   std::atomic<uint64_t> used_{0};
 };
 

@@ -1,6 +1,7 @@
 // A Port's blocks: the memory of its outgoing and multicast buffers. Bounded. A block is taken when
-// a command needs room. It is returned when it has been copied (by the Port's thread) or read (by
-// the AEU that reads it last). Paper: ERIS 3.2.
+// a command needs room. It is returned when it has been copied (by the Port's thread), read (by
+// the AEU that reads it last), or, with answers in it, taken home (by the sender's side). Paper:
+// ERIS 3.2.
 #ifndef ERIS_ROUTING_BLOCK_POOL_H_
 #define ERIS_ROUTING_BLOCK_POOL_H_
 
@@ -23,11 +24,12 @@ namespace eris::routing {
 template <class Memory>
 class BasicBlockPool;
 
-// Whole records, one after another, behind this header. Written by one Port, then read-only.
+// Whole records, one after another, behind this header. Written by one Port, then read-only, but
+// for the answers (answers.h).
 template <class Memory>
 struct alignas(base::kNoSharingBytes) BasicBlock {
   BasicBlockPool<Memory>* pool = nullptr;
-  BasicBlock* next = nullptr;  // in a list: of the pool, or of an ingress queue
+  BasicBlock* next = nullptr;  // in the list that has it
   uint32_t size_class = 0;
   uint32_t capacity_bytes = 0;
   uint32_t used_bytes = 0;

@@ -90,8 +90,9 @@ constexpr bool AnswersValues(CommandType type) {
   return type == CommandType::kLookup || storage::IsConditional(OperationOf(type));
 }
 
-// Called once per executed command, at the end of the AEU's turn: `answered` keys (or parts) have
-// their answers in the reply. Must not block or call back into the AEU. The paper's callback.
+// `answered` keys (or parts) have their answers in the reply. Called by the AEU at the end of its
+// turn; for AnswersTo::kRecord once for each record, by the thread that takes its block home. Must
+// not block or call back into the AEU. The paper's callback.
 using CompletionFunction = void (*)(Reply* context, uint32_t answered) noexcept;
 
 // Where the answers to the keys of a command go.

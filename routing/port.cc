@@ -124,7 +124,11 @@ std::byte* Port::ReserveOrWait(uint32_t target, size_t bytes) {
 
 bool Port::Wait::Pause(Port& port) {
   if (port.options_.wait_ns == 0) return false;
-  if (port.options_.home != nullptr) CollectAnswers(*port.options_.home);
+  if (port.options_.collector != nullptr) {
+    port.options_.collector->CollectAll();
+  } else if (port.options_.home != nullptr) {
+    CollectAnswers(*port.options_.home);
+  }
   port.WakeTargets();
   const int64_t now_ns = NowNs();
   if (deadline_ns_ == 0) deadline_ns_ = now_ns + port.options_.wait_ns;

@@ -29,7 +29,8 @@
 
 namespace eris::routing {
 
-struct KeyColumns;  // ranges/split_kernels.h
+class AnswerCollector;  // answers.h
+struct KeyColumns;      // ranges/split_kernels.h
 
 // A keyed command before it is split. Columns are borrowed for the length of the call.
 struct KeyedCommand {
@@ -67,6 +68,8 @@ struct PortOptions {
   int64_t wait_ns = 0;
   // Where blocks with answers come home; it outlives them. kIngress only.
   ReturnPoint* home = nullptr;
+  // Called while a call waits for room; it outlives the Port. nullptr: only `home` is looked at.
+  AnswerCollector* collector = nullptr;
 };
 
 class Port {

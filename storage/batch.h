@@ -33,7 +33,7 @@ constexpr bool IsConditional(Operation operation) {
   return operation >= Operation::kInsertIfAbsent && operation <= Operation::kAdd;
 }
 
-// The outcome for one key, as the AEU writes it into the request's state column.
+// The outcome for one key, in a column of states.
 enum class KeyState : uint8_t {
   kPending = 0,    // still to be executed
   kAbsent = 1,     // executed; the key was not there before

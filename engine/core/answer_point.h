@@ -4,6 +4,7 @@
 #define ERIS_ENGINE_CORE_ANSWER_POINT_H_
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -52,7 +53,7 @@ class AnswerPoint final : public routing::ReturnListener, public CompletionTask 
 
 // All points of an engine. An AEU may still look at one after its session has ended, so they are
 // used again, and freed with the engine.
-class AnswerPoints {
+class AnswerPoints final : public routing::AnswerCollector {
  public:
   explicit AnswerPoints(CompletionQueue& completions) : completions_(completions) {}
 
@@ -68,6 +69,15 @@ class AnswerPoints {
     free_.pop_back();
     return point;
   }
+  // Without mu_ while it collects: the last answer of a session's last request ends its point.
+  void CollectAll() noexcept override {
+    for (size_t i = 0;; ++i) {
+      AnswerPoint* const point = At(i);
+      if (point == nullptr) break;
+      routing::CollectAnswers(point->blocks());
+    }
+    completions_.GiveDeferred();
+  }
   // Any thread: all of its blocks have come home.
   void Put(AnswerPoint& point) noexcept {
     base::MutexLock lock(&mu_);
@@ -75,6 +85,12 @@ class AnswerPoints {
   }
 
  private:
+  // nullptr: there are not so many.
+  AnswerPoint* At(size_t index) {
+    base::MutexLock lock(&mu_);
+    return index < all_.size() ? all_[index].get() : nullptr;
+  }
+
   CompletionQueue& completions_;
   base::Mutex mu_;
   std::vector<std::unique_ptr<AnswerPoint>> all_ ABSL_GUARDED_BY(mu_);

@@ -56,6 +56,10 @@ void CompletionQueue::RunDeferred() noexcept {
   running_.Unlock();
 }
 
+void CompletionQueue::GiveDeferred() {
+  if (deferring == this && std::exchange(pushed_while_deferring, false)) waker_.Wake();
+}
+
 bool CompletionQueue::RunPushedHere() {
   base::MutexLock lock(&running_);
   return RunPushed();

@@ -1,6 +1,7 @@
-// Runs completions: AEUs push tasks, and one thread at a time runs them, the queue's own or one
-// that has deferred. That thread is "the completion thread". So no callback ever runs in an AEU's
-// turn. Pushing is latch-free and never blocks. Paper: ERIS 3.2 (callback functions).
+// Runs completions: AEUs and those who take answers home push tasks, and one thread at a time runs
+// them, the queue's own or one that has deferred. That thread is "the completion thread". So no
+// callback ever runs in an AEU's turn. Pushing is latch-free and never blocks. Paper: ERIS 3.2
+// (callback functions).
 #ifndef ERIS_ENGINE_CORE_COMPLETION_QUEUE_H_
 #define ERIS_ENGINE_CORE_COMPLETION_QUEUE_H_
 
@@ -44,6 +45,9 @@ class CompletionQueue {
   // defer.
   void Defer();
   void RunDeferred() noexcept;
+  // Before a thread that may defer waits: what it has deferred so far is run by the completion
+  // thread. While a session's task waits to be run, nobody else is told of the session's answers.
+  void GiveDeferred();
   // Runs all pushed tasks, then ends the thread. Blocks; not from the completion thread.
   // Idempotent.
   void Stop();

@@ -118,8 +118,8 @@ class Request final : public routing::Reply {
   void Owe(uint32_t keys);
   // The action of the last answer: wakes the waiting thread, or pushes the task.
   void Finish();
-  // The completion function of every command of a request. Keyed commands: called by the thread that
-  // takes their blocks home; others: by their AEU. Any thread; never blocks.
+  // The completion function of every command of a request. Keyed commands: called by the thread
+  // that takes their blocks home; others: by their AEU. Any thread; never blocks.
   static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
 
   // Waits for the last answer. False if `deadline` passes first. For requests without a task.

@@ -27,7 +27,7 @@ namespace eris::engine {
 class Request;
 
 // A session's Port. It outlives the session while requests are running. The last reference may be
-// released by an AEU, so it is destroyed on the thread of `resends`.
+// released with an answer, on any thread, so it is destroyed on the thread of `resends`.
 struct SessionPort final : public CompletionTask {
   static std::shared_ptr<SessionPort> Create(const routing::EndpointDirectory& directory,
                                              const routing::PortOptions& options, Resends& resends,
@@ -59,9 +59,10 @@ struct SessionPort final : public CompletionTask {
  private:
   SessionPort(const routing::EndpointDirectory& directory, routing::PortOptions options,
               AnswerPoints& points)
-      : home_(points), port(directory, WithHome(options, home_.point)) {}
-  static routing::PortOptions WithHome(routing::PortOptions options, AnswerPoint& point) {
-    options.home = &point.blocks();
+      : home_(points), port(directory, WithHome(options, home_)) {}
+  static routing::PortOptions WithHome(routing::PortOptions options, const Home& home) {
+    options.home = &home.point.blocks();
+    options.collector = &home.points;
     return options;
   }
 };
@@ -131,8 +132,8 @@ class SendOrder final : public CompletionTask, public std::enable_shared_from_th
   // time when all were answered; 0 until GoOn finds them so
   uint64_t all_in_ns_ ABSL_GUARDED_BY(mu()) = 0;
 
-  // Shared: the number of running requests, which AEUs count down. acq_rel: the thread that counts
-  // down to 0 sees what the others did before, and Drain's draining_.
+  // Shared: the number of running requests, which those who give last answers count down. acq_rel:
+  // the thread that counts down to 0 sees what the others did before, and Drain's draining_.
   std::atomic<uint32_t> out_{0};
   // Some must be sent again when out_ is 0. Set by a thread that counts in out_, and reset with the
   // Port's mutex held when out_ is 0. relaxed: published by out_, and by the commands that are sent

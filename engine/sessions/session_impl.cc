@@ -94,22 +94,28 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
   return request;
 }
 
+bool SessionImpl::SendAndAwait(Request& request, absl::Time deadline) {
+  // Until the answers are there: others of this session's answers are not taken home while the
+  // result is made.
+  const AnswerPoint::Attendance attendance(port_->answers());
+  request.AwaitAt(port_->answers().blocks());
+  const std::shared_ptr<SendOrder> order = OrderOf(request.object());
+  Send(*port_, order, request, next_holder_++);
+  core_.completions.GiveDeferred();
+  if (request.Await(deadline)) return true;
+  order->Abandon(request);
+  if (request.table() == nullptr) return false;
+  // The rows belong to the caller: everything begun must end before the call returns.
+  request.Await(absl::InfiniteFuture());
+  return request.AllExecuted();
+}
+
 BatchResult SessionImpl::Run(const Object& object, const BatchInput& input,
                              absl::Time deadline) try {
   absl::StatusOr<RequestPtr> begun = Begin(object, input);
   if (!begun.ok()) return Refused(begun.status(), input.rows.rows);
   Request& request = **begun;
-  const AnswerPoint::Attendance attendance(port_->answers());
-  request.AwaitAt(port_->answers().blocks());
-  const std::shared_ptr<SendOrder> order = OrderOf(request.object());
-  Send(*port_, order, request, next_holder_++);
-  if (!request.Await(deadline)) {
-    order->Abandon(request);
-    if (request.table() == nullptr) return Refused(Late(request), input.rows.rows);
-    // The rows belong to the caller: everything begun must end before the call returns.
-    request.Await(absl::InfiniteFuture());
-    if (!request.AllExecuted()) return Refused(Late(request), input.rows.rows);
-  }
+  if (!SendAndAwait(request, deadline)) return Refused(Late(request), input.rows.rows);
   return ResultOf(request, core_.limits);
 } catch (const std::bad_alloc&) {
   return Refused(NoMemoryFor(input.rows.rows), input.rows.rows);

@@ -48,6 +48,9 @@ class SessionImpl final : public Session {
   // of Session::Lookup and Write for refused calls. Throws std::bad_alloc; then nothing has
   // happened.
   absl::StatusOr<RequestPtr> Begin(const Object& object, const BatchInput& input);
+  // False: the deadline has passed, and the request has been abandoned. Throws std::bad_alloc; then
+  // nothing has been sent.
+  bool SendAndAwait(Request& request, absl::Time deadline);
   BatchResult Run(const Object& object, const BatchInput& input, absl::Time deadline);
   StartedCall Start(const Object& object, const BatchInput& input, Callback done);
   // The order of the session's requests for the object. Throws std::bad_alloc.

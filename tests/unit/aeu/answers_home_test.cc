@@ -4,11 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <map>
+#include <memory>
 #include <vector>
 
 #include "aeu/aeu.h"
 #include "base/check.h"
+#include "routing/answers.h"
+#include "routing/block_allowance.h"
 #include "tests/support/aeu_lab.h"
 #include "tests/support/test_home.h"
 
@@ -185,6 +187,65 @@ TEST_P(AnswersHomeTest, WhatIsNotExecutedSaysSo) {
   EXPECT_EQ(cancelled.state_column, std::vector<KeyState>(3, KeyState::kCancelled));
   EXPECT_EQ(cancelled.value_column, std::vector<uint64_t>(3, 0));
   EXPECT_EQ(gone.state_column, std::vector<KeyState>{KeyState::kNoObject});
+}
+
+// Blocks that are executed and not taken home use up what other Ports may have.
+TEST_P(AnswersHomeTest, ACallThatWaitsForRoomTakesHomeWhatOthersHaveOut) {
+  struct Both final : routing::AnswerCollector {
+    void CollectAll() noexcept override {
+      for (test::TestHome* const home : homes) home->Collect();
+    }
+    std::vector<test::TestHome*> homes;
+  } both;
+  test::TestHome idle_home, home;
+  both.homes = {&idle_home, &home};
+  routing::BlockAllowance allowance(lab_.port_options().outgoing_bytes);
+  const auto options_of = [&](test::TestHome& of) {
+    routing::PortOptions options = WithHome(lab_.port_options(), of);
+    options.allowance = &allowance;
+    options.collector = &both;
+    return options;
+  };
+  routing::Port idle(lab_.directory(), options_of(idle_home));
+  routing::PortOptions waiting = options_of(home);
+  waiting.wait_ns = 1'000'000'000;
+  routing::Port port(lab_.directory(), waiting);
+  const auto lookup = [&](routing::Port& by, test::TestReply& reply) {
+    return by.Send(route_,
+                   {.keys = {keys_.data(), reply.state_column.size()},
+                    .complete = &test::TestReply::Answered,
+                    .context = &reply,
+                    .answers = routing::AnswersTo::kRecord},
+                   KeyState::kRefused);
+  };
+  // Until nothing is left, and all of it is executed.
+  std::vector<std::unique_ptr<test::TestReply>> replies;
+  uint32_t refused = 0;
+  for (int i = 0; i < 1000 && refused == 0; ++i) {
+    replies.push_back(std::make_unique<test::TestReply>(64));
+    refused = lookup(idle, *replies.back());
+    idle.Flush();
+  }
+  ASSERT_GT(refused, 0u);
+  lab_.Settle();
+  ASSERT_TRUE(idle_home.told());
+  ASSERT_EQ(replies.front()->answered, 0u);
+
+  routing::PortOptions alone_options = waiting;
+  alone_options.collector = nullptr;
+  alone_options.wait_ns = 1'000'000;
+  routing::Port alone(lab_.directory(), alone_options);
+  test::TestReply none(64);
+  EXPECT_EQ(lookup(alone, none), 64u) << "who takes home only his own";
+
+  test::TestReply reply(64);
+  EXPECT_EQ(lookup(port, reply), 0u);
+  EXPECT_EQ(replies.front()->answered, 64u);
+  port.Flush();
+  lab_.Settle();
+  EXPECT_TRUE(home.Collect());
+  EXPECT_EQ(reply.answered, 64u);
+  idle_home.Collect();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AnswersHomeTest,

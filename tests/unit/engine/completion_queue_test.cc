@@ -161,6 +161,24 @@ TEST(CompletionQueueTest, ADeferredTaskMayPushAnother) {
   for (const Task& task : tasks) EXPECT_EQ(task.runs.load(), 1);
 }
 
+// A thread that is about to wait must not keep what others are waiting for.
+TEST(CompletionQueueTest, WhatIsGivenAwayRunsBeforeItsThreadRunsDeferredTasks) {
+  CompletionQueue queue;
+  Task given, kept;
+  std::thread::id ran;
+  given.then = [&] { ran = std::this_thread::get_id(); };
+  queue.GiveDeferred();  // does not defer
+  queue.Defer();
+  queue.GiveDeferred();  // has pushed nothing
+  queue.Push(&given);
+  queue.GiveDeferred();
+  Await(given.runs, 1);
+  EXPECT_NE(ran, std::this_thread::get_id());
+  queue.Push(&kept);
+  queue.RunDeferred();
+  Await(kept.runs, 1);
+}
+
 TEST(CompletionQueueTest, DeferringAndOtherThreadsRunEachTaskOnceAndOneAtATime) {
   constexpr int kThreads = 4, kEach = 3000;
   CompletionQueue queue;
