@@ -156,8 +156,9 @@ class TableIngestCostTest : public testing::TestWithParam<bool> {
 
 TEST_P(TableIngestCostTest, AChunkMovesNoArraysAndTakesMemoryForItselfAndABoundedPiece) {
   SCOPED_TRACE(SeedText());
-  // What a new segment takes at most: its arrays, and those of its dictionaries.
-  constexpr uint64_t kSegmentBytes = 3u << 20;
+  // What a new segment takes at most: 1.6 MiB for each array of strings, and its other arrays and
+  // dictionaries, of few rows if the strings are long.
+  constexpr uint64_t kSegmentBytes = 5u << 20;
   const auto layout = *TableLayout::Create(IngestSchema());
   TreeMemory memory;
   auto table = *TablePartition::Create(NoKeys(), memory.cache, layout);
