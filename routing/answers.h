@@ -1,7 +1,8 @@
-// Where an AEU puts the answers of a command, and how they reach their requests. The answers of a
-// command from outside the engine travel in its block: no two AEUs write to one cache line, and an
-// AEU never touches the request's columns. The sender puts them in order when the block is home.
-// Paper: ERIS 3.2 (callback functions).
+// Where an AEU puts the answers of a command, and how they reach their requests. The states and
+// words of a command from outside the engine travel in its block: no two AEUs write to one cache
+// line, unless keys are sent on, and none writes to the request's columns of states and words. The
+// sender's side puts them in order when the block is home. Rows of tables and bytes of strings are
+// in the request's own memory. Paper: ERIS 3.2 (callback functions).
 #ifndef ERIS_ROUTING_ANSWERS_H_
 #define ERIS_ROUTING_ANSWERS_H_
 
@@ -64,7 +65,7 @@ bool CollectAnswers(ReturnPoint& home);
 // it until somebody has taken them home, and their own threads may be idle.
 class AnswerCollector {
  public:
-  // Any thread, which is about to wait for room. Never blocks for long.
+  // Any thread, which is about to wait for room, now and then. O(Ports).
   virtual void CollectAll() noexcept = 0;
 
  protected:

@@ -36,7 +36,8 @@ struct alignas(base::kNoSharingBytes) BasicBlock {
   // Where it goes when it has been read: it has room for answers in some of its records. nullptr:
   // to its pool.
   BasicReturnPoint<Memory>* home = nullptr;
-  // Shared: the number of AEUs that may still read it. Written by the Port and by the AEUs that
+  // Shared: the number of AEUs that may still read it, and of keys that were sent on and are
+  // answered in it. Written by the Port and by the AEUs that
   // release it.
   typename Memory::template Atomic<uint32_t> readers{0};
 

@@ -23,6 +23,8 @@ int64_t NowNs() {
 // First give the AEUs the core, then time.
 constexpr int kYields = 16;
 constexpr int64_t kSleepNs = 50'000;
+// How often it looks at what other Ports have out.
+constexpr int kPausesPerCollect = 20;
 
 // Multicast commands are few and small, and their blocks are returned within a turn of their
 // targets.
@@ -52,6 +54,7 @@ Port::Port(const EndpointDirectory& directory, const PortOptions& options)
       target_of_(std::make_unique<uint32_t[]>(directory.size())),
       lane_(directory.ports().Add(&counters_)) {
   ERIS_CHECK(options.outgoing_bytes <= options.pool_bytes_max);
+  ERIS_CHECK(options.collector == nullptr || options.allowance != nullptr);
   try {
     directory.table_readers().Add(&table_reader_);
   } catch (const std::bad_alloc&) {
@@ -124,10 +127,10 @@ std::byte* Port::ReserveOrWait(uint32_t target, size_t bytes) {
 
 bool Port::Wait::Pause(Port& port) {
   if (port.options_.wait_ns == 0) return false;
-  if (port.options_.collector != nullptr) {
+  if (port.options_.home != nullptr) CollectAnswers(*port.options_.home);
+  if (port.options_.collector != nullptr && attempts_ % kPausesPerCollect == 0 &&
+      port.options_.allowance->Crowded()) {
     port.options_.collector->CollectAll();
-  } else if (port.options_.home != nullptr) {
-    CollectAnswers(*port.options_.home);
   }
   port.WakeTargets();
   const int64_t now_ns = NowNs();

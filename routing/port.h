@@ -68,7 +68,8 @@ struct PortOptions {
   int64_t wait_ns = 0;
   // Where blocks with answers come home; it outlives them. kIngress only.
   ReturnPoint* home = nullptr;
-  // Called while a call waits for room; it outlives the Port. nullptr: only `home` is looked at.
+  // Called now and then while a call waits for room and the allowance is crowded; it outlives the
+  // Port. nullptr: only `home` is looked at.
   AnswerCollector* collector = nullptr;
 };
 

@@ -49,6 +49,9 @@ class BasicReturnPoint {
   // Any thread, also several at once: blocks that are home, as a list through `next`, oldest first.
   Block* TakeAll() { return queue_.TakeAll(); }
 
+  // Any thread: a hint whether an attendant takes the blocks.
+  bool attended() const { return attendance_.load(std::memory_order_relaxed) != kNobody; }
+
   // Any thread: what the attendant waits for has happened; published by a seq_cst operation.
   void WakeAttendant() {
     // seq_cst: pairs with the store in Sleep.

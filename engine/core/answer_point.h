@@ -69,12 +69,13 @@ class AnswerPoints final : public routing::AnswerCollector {
     free_.pop_back();
     return point;
   }
+  // O(sessions). An attendant takes its blocks itself, and must not depend on this thread's core.
   // Without mu_ while it collects: the last answer of a session's last request ends its point.
   void CollectAll() noexcept override {
     for (size_t i = 0;; ++i) {
       AnswerPoint* const point = At(i);
       if (point == nullptr) break;
-      routing::CollectAnswers(point->blocks());
+      if (!point->blocks().attended()) routing::CollectAnswers(point->blocks());
     }
     completions_.GiveDeferred();
   }

@@ -258,7 +258,7 @@ absl::Status Request::OutcomeOfStates(const RequestLimits& limits, uint32_t& ref
   }
   if (number(KeyState::kRefused) > 0) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the AEUs gave no outgoing buffer back for ", limits.send_wait_ms_max, " ms: ",
+        "no outgoing buffer came back for ", limits.send_wait_ms_max, " ms: ",
         number(KeyState::kRefused), " of ", count_, " keys were refused, the others took effect"));
   }
   if (number(KeyState::kCancelled) > 0) return absl::CancelledError("the request was cancelled");

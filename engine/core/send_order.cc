@@ -75,6 +75,8 @@ bool SendOrder::SendNow(Request& request, bool held) {
   if (!room) {
     Drain();
     request.SetMoved();
+    // The completion thread may be in a callback that waits for this request.
+    port_->CollectAll();
   }
   if (refused > 0) Request::Answered(&request, refused);
   return room;

@@ -39,6 +39,8 @@ struct SessionPort final : public CompletionTask {
 
   // Where its blocks come home.
   AnswerPoint& answers() const { return home_.point; }
+  // Takes home what all sessions have out: there was no room.
+  void CollectAll() { home_.points.CollectAll(); }
 
  private:
   struct Home {

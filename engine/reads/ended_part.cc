@@ -13,8 +13,8 @@ absl::Status MovedAgain(uint64_t key) {
 }
 
 absl::Status NoRoom(const Core& core) {
-  return absl::ResourceExhaustedError(absl::StrCat("the AEUs gave no outgoing buffer back for ",
-                                                   core.limits.send_wait_ms_max, " ms"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no outgoing buffer came back for ", core.limits.send_wait_ms_max, " ms"));
 }
 
 absl::Status Dropped(const ObjectEntry& object) {

@@ -91,7 +91,7 @@ absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, 
           absl::StrCat(limits.MemoryLimitText(), ": ", stored, " of ", rows, " rows were stored, ",
                        refused, " were refused; drop or erase data, or allow more"));
     case KeyState::kRefused:
-      return absl::ResourceExhaustedError(absl::StrCat("the AEUs gave no outgoing buffer back for ",
+      return absl::ResourceExhaustedError(absl::StrCat("no outgoing buffer came back for ",
                                                        limits.send_wait_ms_max, " ms: ", stored,
                                                        " of ", rows, " rows were stored"));
     default:

@@ -76,7 +76,12 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   ERIS_ASSIGN_OR_RETURN(CheckedBatch checked, CheckBatch(*entry, input));
   const int64_t bytes = checked.credit_bytes;
-  ERIS_RETURN_IF_ERROR(TakeCredit(core_, *credit_, bytes, "batch"));
+  absl::Status taken = TakeCredit(core_, *credit_, bytes, "batch");
+  // Answers that are home are still in flight until somebody has taken them.
+  if (!taken.ok() && routing::CollectAnswers(port_->answers().blocks())) {
+    taken = TakeCredit(core_, *credit_, bytes, "batch");
+  }
+  ERIS_RETURN_IF_ERROR(taken);
   if (!core_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
