@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <span>
+
 #include "aeu/state/clock.h"
 #include "topology/time_slice.h"
 
@@ -14,13 +16,18 @@ bool PinnedToOneCpu() {
   return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
+std::span<const uint32_t> CpusOf(const AeuThreadOptions& options) {
+  if (!options.cpu) return {};
+  return {&*options.cpu, 1};
+}
+
 }  // namespace
 
 AeuThread::AeuThread(const std::function<Aeu*()>& make, routing::AeuEndpoint& endpoint,
                      const AeuThreadOptions& options)
     : endpoint_(endpoint),
       options_(options),
-      thread_(options.cpu, options.numa_node, [this, &make] {
+      thread_(options.name, CpusOf(options), options.numa_node, [this, &make] {
         try {
           aeu_ = make();
         } catch (...) {
@@ -51,7 +58,8 @@ void AeuThread::Run() {
   (void)topology::SetTimeSlice(topology::kTimeSliceNsMin);
   routing::TurnDoor& door = endpoint_.door;
   door.Enter();
-  door.SetRunner(this, PinnedToOneCpu() ? options_.cpu : -1);
+  const bool pinned = options_.cpu && PinnedToOneCpu();
+  door.SetRunner(this, pinned ? static_cast<int32_t>(*options_.cpu) : -1);
   uint64_t idle_since_ns = 0;
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (aeu_->Step(options_.budget)) {

@@ -18,7 +18,8 @@
 namespace eris::aeu {
 
 struct AeuThreadOptions {
-  int32_t cpu = -1;                               // operating-system number; -1: not pinned
+  std::string name = "eris-aeu";                  // what the system shows
+  std::optional<uint32_t> cpu{};                  // operating-system number; nullopt: not pinned
   std::optional<topology::NumaNode> numa_node{};  // where its stack is placed; nullopt: anywhere
   // 0 if AEUs share cores: they would take them from each other by spinning
   uint64_t spin_ns = 20'000;

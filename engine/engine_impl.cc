@@ -141,7 +141,8 @@ void EngineImpl::StartThreads() {
                     (quota <= 0 || static_cast<double>(cpus.size()) < quota);
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     aeu::AeuThreadOptions options;
-    options.cpu = place.cpu;
+    options.name = absl::StrCat("eris-aeu-", place.aeu.value);
+    if (place.cpu >= 0) options.cpu = static_cast<uint32_t>(place.cpu);
     if (!resolved_.topology.synthetic()) {
       options.numa_node = resolved_.topology.numa_nodes()[place.numa_node.value];
     }

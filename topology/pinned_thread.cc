@@ -3,12 +3,14 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "topology/binding.h"
 
@@ -21,8 +23,8 @@ constexpr size_t kGuardBytes = 64u << 10;
 
 }  // namespace
 
-PinnedThread::PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node,
-                           std::function<void()> body)
+PinnedThread::PinnedThread(const std::string& name, std::span<const uint32_t> cpus,
+                           const std::optional<NumaNode>& numa_node, std::function<void()> body)
     : body_(std::move(body)) {
   void* stack = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
@@ -32,26 +34,30 @@ PinnedThread::PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node
   // A refusal is reported by the pools, which bind far more.
   if (numa_node) (void)BindMemory(stack_ + kGuardBytes, kStackBytes, *numa_node);
 
-  int error = Start(cpu);
-  if (error != 0 && cpu >= 0) {
-    const std::string message = absl::StrCat("cannot pin to cpu ", cpu, ": ", std::strerror(error));
+  int error = Start(cpus);
+  if (error != 0 && !cpus.empty()) {
+    const std::string message =
+        absl::StrCat("cannot pin to cpu ", absl::StrJoin(cpus, ", "), ": ", std::strerror(error));
     binding_status_ =
         error == EPERM ? absl::PermissionDeniedError(message) : absl::InternalError(message);
-    error = Start(-1);
+    error = Start({});
   }
   ERIS_CHECK(error == 0);
+  // Only to look at: a name that is too long is not an error.
+  pthread_setname_np(thread_, name.substr(0, 15).c_str());
 }
 
-int PinnedThread::Start(int32_t cpu) {
+int PinnedThread::Start(std::span<const uint32_t> cpus) {
   pthread_attr_t attributes;
   ERIS_CHECK(pthread_attr_init(&attributes) == 0);
   int error = pthread_attr_setstack(&attributes, stack_ + kGuardBytes, kStackBytes);
-  if (error == 0 && cpu >= 0) {
-    const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(cpu) + 1);
-    cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(cpu) + 1);
+  if (error == 0 && !cpus.empty()) {
+    const size_t numbers = size_t{*std::max_element(cpus.begin(), cpus.end())} + 1;
+    const size_t bytes = CPU_ALLOC_SIZE(numbers);
+    cpu_set_t* set = CPU_ALLOC(numbers);
     ERIS_CHECK(set != nullptr);
     CPU_ZERO_S(bytes, set);
-    CPU_SET_S(static_cast<size_t>(cpu), bytes, set);
+    for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, set);
     error = pthread_attr_setaffinity_np(&attributes, bytes, set);
     CPU_FREE(set);
   }

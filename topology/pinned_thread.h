@@ -1,4 +1,4 @@
-// A thread that runs on one cpu from its first instruction, on a stack of that cpu's NumaNode. If a
+// A thread that runs on given cpus from its first instruction, on a stack of their NumaNode. If a
 // thread pins itself after its start, its creator has already touched the stack's first page, on
 // the creator's NumaNode. That page keeps the thread-local data and the outer frames. Paper: ERIS
 // 3.1 (an AEU's data is local).
@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "absl/status/status.h"
 #include "topology/topology.h"
@@ -19,10 +21,12 @@ namespace eris::topology {
 
 class PinnedThread {
  public:
-  // Runs `body`. `cpu`: the operating system's number; -1: anywhere. `numa_node`: where the stack
-  // is placed; nullopt: no preference. If the system refuses either, the thread runs without it;
-  // see binding_status(). Aborts if the system has no thread or no stack left.
-  PinnedThread(int32_t cpu, const std::optional<NumaNode>& numa_node, std::function<void()> body);
+  // Runs `body`. `name`: what the system shows, at most 15 characters. `cpus`: the operating
+  // system's numbers; none: anywhere. `numa_node`: where the stack is placed; nullopt: no
+  // preference. If the system refuses either, the thread runs without it; see binding_status().
+  // Aborts if the system has no thread or no stack left.
+  PinnedThread(const std::string& name, std::span<const uint32_t> cpus,
+               const std::optional<NumaNode>& numa_node, std::function<void()> body);
   ~PinnedThread();  // as Join
   PinnedThread(const PinnedThread&) = delete;
   PinnedThread& operator=(const PinnedThread&) = delete;
@@ -34,7 +38,7 @@ class PinnedThread {
 
  private:
   // The system's error number, or 0.
-  int Start(int32_t cpu);
+  int Start(std::span<const uint32_t> cpus);
   static void* Run(void* self);
 
   std::function<void()> body_;

@@ -75,7 +75,7 @@ class Threads {
  public:
   Threads(LookupLab& lab, uint32_t aeus, int cpu, bool parking) : lab_(lab) {
     aeu::AeuThreadOptions options;
-    options.cpu = cpu;
+    if (cpu >= 0) options.cpu = static_cast<uint32_t>(cpu);
     options.spin_ns = parking ? 0 : UINT64_MAX;
     for (uint32_t i = 0; i < aeus; ++i) {
       parks_.push_back(lab.aeu(i).counters().parks.Read());

@@ -32,7 +32,7 @@ uint64_t ChurnKeys() {
   return text == nullptr ? 3'000'000 : std::strtoull(text, nullptr, 10);
 }
 
-// A thread of this process that may run on one cpu only.
+// The thread of an AEU, by its name. It may run on one cpu only.
 struct Pinned {
   uint32_t allowed = 0;    // that cpu
   uint32_t last_seen = 0;  // the one it was last seen on
@@ -42,6 +42,9 @@ struct Pinned {
 std::map<std::string, Pinned> PinnedThreads() {
   std::map<std::string, Pinned> threads;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name.rfind("eris-aeu-", 0) != 0) continue;
     std::ifstream status(task.path() / "status");
     std::string allowed;
     for (std::string line; std::getline(status, line);) {

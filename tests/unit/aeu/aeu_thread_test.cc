@@ -47,14 +47,14 @@ TEST(AeuThreadTest, WhoSendsOnTheSameCoreRunsTheTurn) {
   routing::ObjectRoute& route = lab.Create(0, ObjectId{7}, {0}, {AeuId{0}});
   lab.Settle();
   AeuThreadOptions options = NoSpinning();
-  options.cpu = sched_getcpu();
+  options.cpu = static_cast<uint32_t>(sched_getcpu());
   AeuThread thread(lab[0], lab.directory()[AeuId{0}], options);
   ASSERT_TRUE(thread.binding_status().ok()) << thread.binding_status();
 
   std::thread([&] {
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(static_cast<size_t>(options.cpu), &one);
+    CPU_SET(*options.cpu, &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     routing::PortOptions port_options = lab.port_options();
     port_options.way = routing::PortOptions::Way::kIngress;

@@ -5,8 +5,10 @@
 #include <sched.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace eris::topology {
 namespace {
@@ -18,7 +20,7 @@ TEST(PinnedThreadTest, RunsOnItsCpuAlone) {
   ASSERT_TRUE(topology.ok()) << topology.status();
   for (const uint32_t cpu : topology->allowed_cpus()) {
     int now = -1, cpus = 0;
-    PinnedThread thread(static_cast<int32_t>(cpu), topology->numa_nodes()[0], [&] {
+    PinnedThread thread("pinned", {&cpu, 1}, topology->numa_nodes()[0], [&] {
       cpu_set_t set;
       now = sched_getcpu();
       if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = CPU_COUNT(&set);
@@ -34,9 +36,9 @@ TEST(PinnedThreadTest, RunsOnItsCpuAlone) {
 }
 
 TEST(PinnedThreadTest, AnImpossibleCpuIsAStatusThatNamesItAndTheBodyRuns) {
-  for (const int32_t cpu : {60000, 1 << 20}) {
+  for (const uint32_t cpu : {60000u, 1u << 20}) {
     bool ran = false;
-    PinnedThread thread(cpu, std::nullopt, [&] { ran = true; });
+    PinnedThread thread("pinned", {&cpu, 1}, std::nullopt, [&] { ran = true; });
     thread.Join();
     EXPECT_TRUE(ran);
     EXPECT_FALSE(thread.binding_status().ok());
@@ -47,10 +49,41 @@ TEST(PinnedThreadTest, AnImpossibleCpuIsAStatusThatNamesItAndTheBodyRuns) {
 TEST(PinnedThreadTest, WithoutACpuItRunsAnywhere) {
   bool ran = false;
   {
-    PinnedThread thread(-1, std::nullopt, [&] { ran = true; });
+    PinnedThread thread("anywhere", {}, std::nullopt, [&] { ran = true; });
     EXPECT_TRUE(thread.binding_status().ok());
   }
   EXPECT_TRUE(ran);
+}
+
+TEST(PinnedThreadTest, RunsOnAnyOfSeveralCpus) {
+  absl::StatusOr<Topology> topology = Topology::Discover();
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  const std::vector<uint32_t>& cpus = topology->allowed_cpus();
+  std::vector<uint32_t> allowed;
+  PinnedThread thread("several", cpus, std::nullopt, [&] {
+    cpu_set_t set;
+    ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) allowed.push_back(cpu);
+    }
+  });
+  thread.Join();
+  if (absl::IsPermissionDenied(thread.binding_status())) GTEST_SKIP() << thread.binding_status();
+  EXPECT_EQ(allowed, cpus);
+}
+
+TEST(PinnedThreadTest, HasItsNameOrTheBeginningOfIt) {
+  for (const std::string name : {"short", "a name of more than 15 characters"}) {
+    std::atomic<bool> named = false;
+    char seen[32] = {};
+    PinnedThread thread(name, {}, std::nullopt, [&] {
+      while (!named.load()) sched_yield();
+      pthread_getname_np(pthread_self(), seen, sizeof seen);
+    });
+    named.store(true);  // its constructor gives the name
+    thread.Join();
+    EXPECT_EQ(seen, name.substr(0, 15));
+  }
 }
 
 // Recursion that the compiler cannot take out.
@@ -62,7 +95,7 @@ int Deep(int levels) {
 
 TEST(PinnedThreadTest, HasAStackForDeepCalls) {
   int depth = 0;
-  PinnedThread(-1, std::nullopt, [&] { depth = Deep(500); }).Join();
+  PinnedThread("deep", {}, std::nullopt, [&] { depth = Deep(500); }).Join();
   EXPECT_EQ(depth, 500);
 }
 

@@ -220,8 +220,7 @@ TEST(TopologyTest, DiscoverInsideOneCpuFindsOneCore) {
   ASSERT_TRUE(whole.ok()) << whole.status();
   const uint32_t last = whole->allowed_cpus().back();
   absl::StatusOr<Topology> narrow = absl::InternalError("not run");
-  PinnedThread thread(static_cast<int32_t>(last), std::nullopt,
-                      [&] { narrow = Topology::Discover(); });
+  PinnedThread thread("narrow", {&last, 1}, std::nullopt, [&] { narrow = Topology::Discover(); });
   thread.Join();
   const absl::Status& bound = thread.binding_status();
   if (!bound.ok()) GTEST_SKIP() << "the system refuses affinity: " << bound;
