@@ -60,7 +60,9 @@ absl::StatusOr<std::unique_ptr<EngineImpl>> EngineImpl::Open(const Options& opti
 }
 
 EngineImpl::EngineImpl(ResolvedOptions resolved)
-    : resolved_(std::move(resolved)), memory_(resolved_.topology, resolved_.memory) {
+    : resolved_(std::move(resolved)),
+      memory_(resolved_.topology, resolved_.memory),
+      core_(resolved_.topology) {
   core_.options = resolved_.options;
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .memory_limit_source = resolved_.memory_limit_source,
@@ -193,6 +195,9 @@ void EngineImpl::CollectNotes() {
     pinned_ = false;
     break;  // reported once: the other AEUs get the same answer
   }
+  if (const absl::Status bound = core_.session_nodes.binding_status(); !bound.ok()) {
+    notes_.push_back(absl::StrCat("completion threads run unpinned: ", bound.message()));
+  }
   if (const absl::Status bound = memory_.binding_status(); !bound.ok()) {
     notes_.push_back(absl::StrCat("memory is not bound to NumaNodes: ", bound.message()));
   }
@@ -302,16 +307,28 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
 }
 
 void EngineImpl::DeferCallbacks() {
-  core_.completions.Defer();
+  core_.session_nodes.Defer();
   routing::TurnVisits::Want(true);
 }
 
 void EngineImpl::RunCallbacks() {
   routing::TurnVisits::Want(false);
-  core_.completions.RunDeferred();
+  core_.session_nodes.RunDeferred();
 }
 
-std::unique_ptr<Session> EngineImpl::NewSession() { return std::make_unique<SessionImpl>(core_); }
+std::unique_ptr<Session> EngineImpl::NewSession() {
+  return std::make_unique<SessionImpl>(core_, core_.session_nodes.Here());
+}
+
+absl::StatusOr<std::unique_ptr<Session>> EngineImpl::NewSession(NumaNodeId numa_node) {
+  const size_t numa_nodes = resolved_.topology.numa_nodes().size();
+  if (numa_node.value >= numa_nodes) {
+    return absl::InvalidArgumentError(absl::StrCat("NumaNode ", numa_node.value, " of ", numa_nodes,
+                                                   ": the machine's have the numbers 0 to ",
+                                                   numa_nodes - 1));
+  }
+  return std::make_unique<SessionImpl>(core_, core_.session_nodes.NearestTo(numa_node));
+}
 
 absl::StatusOr<std::shared_ptr<Snapshot>> EngineImpl::TakeSnapshot() try {
   return engine::TakeSnapshot(core_);
@@ -433,7 +450,7 @@ std::string EngineImpl::ExplainTopology() const {
 }
 
 void EngineImpl::Close() {
-  ERIS_CHECK(!core_.completions.OnCompletionThread());  // it would wait for itself
+  ERIS_CHECK(!core_.session_nodes.OnCompletionThread());  // it would wait for itself
   base::MutexLock lock(&close_mu_);
   if (closed_) return;
   closed_ = true;
@@ -443,7 +460,7 @@ void EngineImpl::Close() {
   CancelAll(core_.joins);
   core_.in_flight.AwaitNone();
   threads_.clear();
-  core_.completions.Stop();
+  core_.session_nodes.Stop();
   core_.resends.Stop();
   ERIS_DCHECK(NothingLost());
 }

@@ -39,6 +39,7 @@ class EngineImpl final : public Engine {
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId numa_node) override;
   void DeferCallbacks() override;
   void RunCallbacks() override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;

@@ -29,7 +29,7 @@ ROOMS = {
     "routing": ["ranges", "."],
     "aeu": ["state", "runners transfers", "."],
     "balancer": ["load", "."],
-    "engine": ["objects", "core", "options reads", "sessions moving", "."],
+    "engine": ["objects completion", "core", "options reads", "sessions moving", "."],
     "server": ["guard", "state", "calls", "data", "admin", "."],
     "clients/cli": ["text", "files", "loading", "."],
 }

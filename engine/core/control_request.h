@@ -17,7 +17,8 @@ namespace eris::engine {
 
 class ControlRequest {
  public:
-  // REQUIRES: core.in_flight has been entered. Throws std::bad_alloc; the other functions do not.
+  // REQUIRES: core.administration has been entered. Throws std::bad_alloc; the other functions do
+  // not.
   ControlRequest(Core& core, routing::CommandType type, uint32_t commands)
       : core_(core), request_(Make(core, type, commands)) {
     request_->Expect(commands);
@@ -51,8 +52,8 @@ class ControlRequest {
 
  private:
   static Request* Make(Core& core, routing::CommandType type, uint32_t commands) {
-    Request* const request = Request::Create(type, commands, nullptr, core.in_flight);
-    core.in_flight.EnterAgain();  // for the request
+    Request* const request = Request::Create(type, commands, nullptr, core.administration);
+    core.administration.EnterAgain();  // for the request
     return request;
   }
 

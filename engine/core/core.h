@@ -7,13 +7,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "engine/core/answer_point.h"
-#include "engine/core/completion_queue.h"
+#include "engine/completion/in_flight.h"
+#include "engine/completion/resends.h"
+#include "engine/completion/session_nodes.h"
 #include "engine/core/control_port.h"
-#include "engine/core/in_flight.h"
 #include "engine/core/open_registry.h"
 #include "engine/core/request.h"
-#include "engine/core/resends.h"
 #include "engine/core/scan_chunk_pool.h"
 #include "engine/core/table_chunk_pool.h"
 #include "engine/core/transfer_stop.h"
@@ -27,6 +26,9 @@ namespace eris::engine {
 class ReaderState;
 
 struct Core {
+  // `topology` outlives it.
+  explicit Core(const topology::Topology& topology) : session_nodes(topology, in_flight) {}
+
   Options options;  // as resolved: no zeros are left
   RequestLimits limits;
   // Limits the blocks of the sessions' Ports. Declared before the directory, whose queues may hold
@@ -35,8 +37,8 @@ struct Core {
   routing::EndpointDirectory directory;
   Catalogue catalogue;
   InFlight in_flight;
-  AnswerPoints answer_points{completions};  // outlives the tasks of its points
-  CompletionQueue completions;
+  InFlight::Lane& administration = in_flight.AddLane();  // of what no session does
+  SessionNodes session_nodes;
   Resends resends;
   std::unique_ptr<ControlPort> control;
   std::shared_ptr<ScanChunkPool> chunks;
@@ -53,9 +55,10 @@ struct Core {
             .pool_bytes_max = options.port_buffers_bytes_max,
             .wait_ns = int64_t{options.send_wait_ms_max} * 1'000'000};
   }
-  routing::PortOptions session_port_options() const {
+  routing::PortOptions session_port_options() {
     routing::PortOptions of_session = port_options();
     of_session.allowance = port_blocks.get();
+    of_session.collector = &session_nodes;
     return of_session;
   }
 };

@@ -21,9 +21,9 @@
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/mutex.h"
-#include "engine/core/completion_queue.h"
+#include "engine/completion/completion_queue.h"
+#include "engine/completion/reader_signal.h"
 #include "engine/core/core.h"
-#include "engine/core/reader_signal.h"
 #include "eris/query.h"
 
 namespace eris::engine {
@@ -67,7 +67,7 @@ class ReaderState : public CompletionTask {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     // The last one may be an AEU, which takes no mutex and frees nothing: it only posts a task.
     dying_ = true;
-    core_.completions.Push(this);
+    node_.completions.Push(this);
   }
 
   // The first reason is kept. Any thread.
@@ -108,7 +108,7 @@ class ReaderState : public CompletionTask {
       callback_ = std::move(done);
     }
     Ref();
-    core_.completions.Push(this);
+    node_.completions.Push(this);
   }
 
   // On the completion thread.
@@ -134,7 +134,7 @@ class ReaderState : public CompletionTask {
       }
       if (Work()) {
         // Let other tasks run before the next piece.
-        core_.completions.Push(this);
+        node_.completions.Push(this);
         return;
       }
       if (signal_.AwaitCallback(events)) return;  // the next notification pushes it
@@ -145,13 +145,13 @@ class ReaderState : public CompletionTask {
   // caller (which may be an AEU) holds one.
   void EnterAgain() {
     Ref();
-    core_.in_flight.EnterAgain();
+    node_.in_flight.EnterAgain();
   }
   // Ends it, after its last result has been published. On any thread; nothing of this object may be
   // accessed after it.
   void Leave() {
     // The release may destroy this object.
-    InFlight& in_flight = core_.in_flight;
+    InFlight::Lane& in_flight = node_.in_flight;
     Notify();
     Unref();
     in_flight.Leave();
@@ -159,13 +159,14 @@ class ReaderState : public CompletionTask {
 
  protected:
   // Begins with one reference, the caller's. `what` outlives this.
-  ReaderState(Core& core, absl::string_view what) : core_(core), what_(what) {}
+  ReaderState(Core& core, SessionNode& node, absl::string_view what)
+      : core_(core), node_(node), what_(what) {}
   ~ReaderState() override = default;
 
   // Any thread, after it has published a result.
   void Notify() {
     // Uses the reference that the waiting callback holds.
-    if (signal_.Notify()) core_.completions.Push(this);
+    if (signal_.Notify()) node_.completions.Push(this);
   }
 
   // A reference; releases it unless it is kept.
@@ -208,8 +209,8 @@ class ReaderState : public CompletionTask {
   // closing, and it has failed.
   bool EnterParts(size_t parts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     for (size_t i = 0; i < parts; ++i) {
-      if (core_.in_flight.TryEnter()) continue;
-      for (; i > 0; --i) core_.in_flight.Leave();
+      if (node_.in_flight.TryEnter()) continue;
+      for (; i > 0; --i) node_.in_flight.Leave();
       Fail(base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing"));
       return false;
     }
@@ -219,6 +220,7 @@ class ReaderState : public CompletionTask {
 
   // Immutable after construction.
   Core& core_;
+  SessionNode& node_;  // the session's
 
   // No AEU takes it.
   base::Mutex mu_;

@@ -47,11 +47,12 @@ std::string RequestLimits::MemoryLimitText() const {
 }
 
 Request* Request::Create(routing::CommandType type, uint32_t count, ObjectRef object,
-                         InFlight& in_flight) {
+                         InFlight::Lane& in_flight) {
   return new Request(type, count, std::move(object), in_flight);
 }
 
-Request::Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight)
+Request::Request(routing::CommandType type, uint32_t count, ObjectRef object,
+                 InFlight::Lane& in_flight)
     : type_(type), count_(count), object_(std::move(object)), in_flight_(in_flight) {
   state_bytes_.resize(count);
   states = reinterpret_cast<KeyState*>(state_bytes_.data());

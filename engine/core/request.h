@@ -14,9 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "engine/completion/completion_queue.h"
+#include "engine/completion/in_flight.h"
 #include "engine/core/batch_columns.h"
-#include "engine/core/completion_queue.h"
-#include "engine/core/in_flight.h"
 #include "engine/objects/object_entry.h"
 #include "eris/engine.h"
 #include "routing/block_pool.h"
@@ -44,7 +44,7 @@ class Request final : public routing::Reply {
   // Owned by its references: the caller's, returned here with a count of one. `in_flight` has been
   // entered for it and is left after the last answer.
   static Request* Create(routing::CommandType type, uint32_t count, ObjectRef object,
-                         InFlight& in_flight);
+                         InFlight::Lane& in_flight);
   // the caller holds a reference
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Unref();
@@ -144,7 +144,7 @@ class Request final : public routing::Reply {
   std::string PackExecuted() const;
 
  private:
-  Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight& in_flight);
+  Request(routing::CommandType type, uint32_t count, ObjectRef object, InFlight::Lane& in_flight);
   ~Request();
   void LastAnswer();
   absl::Status OutcomeOfStates(const RequestLimits& limits, uint32_t& refused) const;
@@ -161,7 +161,7 @@ class Request final : public routing::Reply {
   const routing::CommandType type_;
   const uint32_t count_;
   const ObjectRef object_;
-  InFlight& in_flight_;
+  InFlight::Lane& in_flight_;
 
   // Owned by the caller until Expect, then by the thread that gives the last answer.
   std::string value_bytes_;

@@ -15,9 +15,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
-#include "engine/core/answer_point.h"
-#include "engine/core/completion_queue.h"
-#include "engine/core/resends.h"
+#include "engine/completion/answer_point.h"
+#include "engine/completion/completion_queue.h"
+#include "engine/completion/resends.h"
 #include "engine/objects/object_entry.h"
 #include "routing/port.h"
 #include "routing/ranges/range_table.h"
@@ -29,6 +29,7 @@ class Request;
 // A session's Port. It outlives the session while requests are running. The last reference may be
 // released with an answer, on any thread, so it is destroyed on the thread of `resends`.
 struct SessionPort final : public CompletionTask {
+  // `options` has a collector; `points` are those of the session's NumaNode.
   static std::shared_ptr<SessionPort> Create(const routing::EndpointDirectory& directory,
                                              const routing::PortOptions& options, Resends& resends,
                                              AnswerPoints& points) {
@@ -40,7 +41,7 @@ struct SessionPort final : public CompletionTask {
   // Where its blocks come home.
   AnswerPoint& answers() const { return home_.point; }
   // Takes home what all sessions have out: there was no room.
-  void CollectAll() { home_.points.CollectAll(); }
+  void CollectAll() { collector_.CollectAll(); }
 
  private:
   struct Home {
@@ -61,12 +62,12 @@ struct SessionPort final : public CompletionTask {
  private:
   SessionPort(const routing::EndpointDirectory& directory, routing::PortOptions options,
               AnswerPoints& points)
-      : home_(points), port(directory, WithHome(options, home_)) {}
+      : home_(points), port(directory, WithHome(options, home_)), collector_(*options.collector) {}
   static routing::PortOptions WithHome(routing::PortOptions options, const Home& home) {
     options.home = &home.point.blocks();
-    options.collector = &home.points;
     return options;
   }
+  routing::AnswerCollector& collector_;
 };
 
 class SendOrder final : public CompletionTask, public std::enable_shared_from_this<SendOrder> {

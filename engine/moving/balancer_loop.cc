@@ -122,8 +122,8 @@ void BalancerLoop::BalanceObject(const ObjectRef& object) {
   if (!turn) return;
   const Turn taken(*this, object->route.object());
   // The result is in the history; the next period finds what is left to do.
-  if (!core_.in_flight.TryEnter()) return;
-  const InFlight::Entered entered(core_.in_flight);
+  if (!core_.administration.TryEnter()) return;
+  const InFlight::Entered entered(core_.administration);
   // Another call may have moved these ranges since the check.
   if (LookNow(*object, ticket) != look) return;
   (void)Execute(*object, *plan, ticket);
@@ -280,8 +280,8 @@ absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const ObjectEntry& objec
 absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
                                                   const TransferStop::Limits& limits,
                                                   balancer::PlacedBy by, Planner planner) {
-  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  const InFlight::Entered entered(core_.in_flight);
+  if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.administration);
   const TransferStop::Call call(core_.transfer_stop, limits);
   const TransferStop::Ticket& ticket = call.ticket();
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));

@@ -40,8 +40,8 @@ absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& op
   ERIS_ASSIGN_OR_RETURN(const auto layout, LayoutOf(options.kind, options.schema));
   const auto aeus = static_cast<uint32_t>(core_.directory.size());
   ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
-  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  const InFlight::Entered entered(core_.in_flight);
+  if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.administration);
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
   ObjectRef object;
   const absl::Status installed =
@@ -211,8 +211,8 @@ absl::Status ObjectAdmin::DropIfWritten(absl::string_view name, ObjectId id, uin
 
 absl::StatusOr<ObjectId> ObjectAdmin::DropIf(absl::string_view name,
                                              absl::FunctionRef<absl::Status(ObjectEntry&)> check) {
-  if (!core_.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
-  const InFlight::Entered entered(core_.in_flight);
+  if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  const InFlight::Entered entered(core_.administration);
   Reservation reservation;
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Withdraw(name, check, reservation));
   object->MarkDropped();

@@ -33,8 +33,8 @@ class ObjectAdmin {
   absl::Status DropIfWritten(absl::string_view name, ObjectId id, uint64_t rows);
 
   // Gives an AEU a slot for the object, without a range; for a heap table its own, empty part. Does
-  // nothing if it has one. Errors: ResourceExhausted (no memory, no room). REQUIRES: core.in_flight
-  // has been entered; the caller holds the object's publisher_mu.
+  // nothing if it has one. Errors: ResourceExhausted (no memory, no room). REQUIRES:
+  // core.administration has been entered; the caller holds the object's publisher_mu.
   absl::Status AddMember(ObjectEntry& entry, AeuId aeu);
   // Prepares memory that the AEU will take (NumaNodePool::Prepare).
   void PrepareMemory(AeuId aeu, uint64_t bytes) {

@@ -35,7 +35,7 @@ class StepSender {
   virtual void Conclude(ObjectEntry& object, routing::TransferStep& step) = 0;
 };
 
-// REQUIRES for all calls: core.in_flight has been entered.
+// REQUIRES for all calls: core.administration has been entered.
 class AeuStepSender final : public StepSender {
  public:
   AeuStepSender(Core& core, ObjectAdmin& admin) : core_(core), admin_(admin) {}

@@ -34,8 +34,8 @@ class TransferExecutor {
     // source's status.
     absl::Status status;
   };
-  // What has moved when it stops stays moved. REQUIRES: core.in_flight has been entered; no other
-  // call moves ranges from or to these AEUs.
+  // What has moved when it stops stays moved. REQUIRES: core.administration has been entered; no
+  // other call moves ranges from or to these AEUs.
   Result Run(ObjectEntry& object, const PlannedTransfer& transfer,
              const TransferStop::Ticket& ticket);
 

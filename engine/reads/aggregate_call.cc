@@ -22,11 +22,12 @@ absl::Status NoMemoryForParts() {
 
 }  // namespace
 
-AggregateCall::AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
-                             std::shared_ptr<Snapshot> snapshot, SessionCredit credit,
-                             int64_t bytes, Session::AggregateCallback done)
-    : Call(core.completions, std::move(done)),
+AggregateCall::AggregateCall(Core& core, SessionNode& node, ObjectRef object,
+                             const AggregateOptions& options, std::shared_ptr<Snapshot> snapshot,
+                             SessionCredit credit, int64_t bytes, Session::AggregateCallback done)
+    : Call(node.completions, std::move(done)),
       core_(core),
+      node_(node),
       object_(std::move(object)),
       range_(storage::Range::FromPublic(options.range)),
       query_{.count_only = options.count_only, .values = options.values.value_or(ValueRange{})},
@@ -87,7 +88,7 @@ void AggregateCall::SendRound(std::span<const storage::Range> ranges) {
     }
     SendPart(*part, table->version());
   }
-  if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) core_.completions.Push(this);
+  if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) completions().Push(this);
 }
 
 void AggregateCall::SendPart(Part& part, uint64_t table_version) {
@@ -116,8 +117,7 @@ void AggregateCall::PartEnded(routing::Reply* reply, uint32_t ended) noexcept {
   AggregateCall* call = static_cast<Part*>(reply)->call;
   // Pushing to the completion queue publishes it to that thread; the call exists until its
   // Complete.
-  if (call->running_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    call->core_.completions.Push(call);
+  if (call->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) call->completions().Push(call);
 }
 
 std::vector<storage::Range> AggregateCall::MergeRound() {
@@ -169,7 +169,7 @@ void AggregateCall::Complete() {
   }
   const std::shared_ptr<Call> kept = End();
   snapshot_.reset();
-  InFlight& in_flight = core_.in_flight;
+  InFlight::Lane& in_flight = node_.in_flight;
   if (credit_ != nullptr)
     credit_->fetch_add(bytes_, std::memory_order_relaxed);  // a count, no data
   if (status_.ok()) {

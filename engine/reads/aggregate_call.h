@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "base/mutex.h"
-#include "engine/core/call.h"
+#include "engine/completion/call.h"
 #include "engine/core/core.h"
 #include "engine/core/session_credit.h"
 #include "engine/objects/object_entry.h"
@@ -30,10 +30,10 @@ class AggregateCall final : public Call<absl::StatusOr<RangeAggregate>> {
   // Bytes in flight of the session per partition of the object, while the call is running.
   static constexpr int64_t kBytesPerPartition = 512;
 
-  // REQUIRES: core.in_flight has been entered, and `bytes` have been taken from `credit` (nullptr:
+  // REQUIRES: node.in_flight has been entered, and `bytes` have been taken from `credit` (nullptr:
   // none); the call returns both at its end.
   // `snapshot`: taken before; released when all parts have been answered.
-  AggregateCall(Core& core, ObjectRef object, const AggregateOptions& options,
+  AggregateCall(Core& core, SessionNode& node, ObjectRef object, const AggregateOptions& options,
                 std::shared_ptr<Snapshot> snapshot, SessionCredit credit, int64_t bytes,
                 Session::AggregateCallback done);
 
@@ -66,6 +66,7 @@ class AggregateCall final : public Call<absl::StatusOr<RangeAggregate>> {
 
   // Immutable after construction.
   Core& core_;
+  SessionNode& node_;  // the session's
   const ObjectRef object_;
   const storage::Range range_;
   const storage::ScanQuery query_;

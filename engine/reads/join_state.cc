@@ -43,9 +43,10 @@ Schema SchemaOf(const ObjectEntry& outer) {
 
 }  // namespace
 
-absl::StatusOr<JoinState*> JoinState::Create(Core& core, ObjectRef outer, ObjectRef inner,
-                                             const JoinOptions& options, const JoinSizes& sizes) {
-  auto* join = new JoinState(core, std::move(outer), std::move(inner), options);
+absl::StatusOr<JoinState*> JoinState::Create(Core& core, SessionNode& node, ObjectRef outer,
+                                             ObjectRef inner, const JoinOptions& options,
+                                             const JoinSizes& sizes) {
+  auto* join = new JoinState(core, node, std::move(outer), std::move(inner), options);
   Held held(*join);
   core.joins.Add(join);
   absl::Status status;
@@ -66,8 +67,9 @@ absl::StatusOr<JoinState*> JoinState::Create(Core& core, ObjectRef outer, Object
   return join;
 }
 
-JoinState::JoinState(Core& core, ObjectRef outer, ObjectRef inner, const JoinOptions& options)
-    : ReaderState(core, "join"),
+JoinState::JoinState(Core& core, SessionNode& node, ObjectRef outer, ObjectRef inner,
+                     const JoinOptions& options)
+    : ReaderState(core, node, "join"),
       outer_(std::move(outer)),
       inner_(std::move(inner)),
       table_(outer_->route.Pin()),

@@ -53,15 +53,17 @@ class JoinState final : public ReaderState {
 
   // Begins a join and sends it. The result has the caller's reference. May block for the control
   // Port's time limit. Errors: ResourceExhausted (no chunk free), Unavailable.
-  static absl::StatusOr<JoinState*> Create(Core& core, ObjectRef outer, ObjectRef inner,
-                                           const JoinOptions& options, const JoinSizes& sizes = {});
+  static absl::StatusOr<JoinState*> Create(Core& core, SessionNode& node, ObjectRef outer,
+                                           ObjectRef inner, const JoinOptions& options,
+                                           const JoinSizes& sizes = {});
 
   // outer_key, with the type of the outer object's keys; join_key and value, of kUint64.
   const Schema& schema() const override { return schema_; }
   void ReturnBuffer(ReaderBuffer& buffer) override;
 
  private:
-  JoinState(Core& core, ObjectRef outer, ObjectRef inner, const JoinOptions& options);
+  JoinState(Core& core, SessionNode& node, ObjectRef outer, ObjectRef inner,
+            const JoinOptions& options);
   ~JoinState();
 
   // The completion function of join commands; called by AEUs.

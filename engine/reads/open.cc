@@ -58,7 +58,7 @@ absl::Status CheckOpen(const Core& core) {
 
 class ScanIntoCall final : public Pending {
  public:
-  ScanIntoCall(InFlight& in_flight, Session::ScanIntoCallback done)
+  ScanIntoCall(InFlight::Lane& in_flight, Session::ScanIntoCallback done)
       : in_flight_(in_flight), done_(std::move(done)) {}
   void Cancel(absl::Status status) override { state_->Cancel(std::move(status)); }
   // Made before the state, so that the state cannot be lost.
@@ -75,7 +75,7 @@ class ScanIntoCall final : public Pending {
   }
 
  private:
-  InFlight& in_flight_;
+  InFlight::Lane& in_flight_;
   Session::ScanIntoCallback done_;
   Reader<TableScanState> state_;
 };
@@ -94,8 +94,9 @@ absl::Status CheckInto(const TableScanState::Request& request, const Query& quer
 }
 
 // `target` nullptr: the reader gets the rows.
-absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, ObjectRef table,
-                                                      const Query& query, ObjectRef target) {
+absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, SessionNode& node,
+                                                      ObjectRef table, const Query& query,
+                                                      ObjectRef target) {
   ERIS_RETURN_IF_ERROR(CheckTable(*table));
   ERIS_RETURN_IF_ERROR(CheckTableQuery(*table, query));
   TableScanState::Request request;
@@ -123,15 +124,17 @@ absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, ObjectRef tabl
   request.table = std::move(table);
   request.limit = query.limit;
   request.fingerprint = FingerprintOf(query);
-  ERIS_ASSIGN_OR_RETURN(TableScanState * state, TableScanState::Create(core, std::move(request)));
+  ERIS_ASSIGN_OR_RETURN(TableScanState * state,
+                        TableScanState::Create(core, node, std::move(request)));
   return Reader<TableScanState>(state);
 }
 
-absl::StatusOr<Reader<ReaderState>> StartScan(Core& core, ObjectRef object, const Query& query) {
-  if (object->is_table()) return StartTableScan(core, std::move(object), query, nullptr);
+absl::StatusOr<Reader<ReaderState>> StartScan(Core& core, SessionNode& node, ObjectRef object,
+                                              const Query& query) {
+  if (object->is_table()) return StartTableScan(core, node, std::move(object), query, nullptr);
   ERIS_ASSIGN_OR_RETURN(ScanState::Request request, IndexRequestOf(std::move(object), query));
   ERIS_RETURN_IF_ERROR(CheckOpen(core));
-  ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core, std::move(request)));
+  ERIS_ASSIGN_OR_RETURN(ScanState * state, ScanState::Create(core, node, std::move(request)));
   return Reader<ReaderState>(state);
 }
 
@@ -205,49 +208,50 @@ class HeldCredit {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, ObjectRef object,
+absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, SessionNode& node, ObjectRef object,
                                                const Query& query) try {
-  ERIS_ASSIGN_OR_RETURN(Reader<ReaderState> state, StartScan(core, std::move(object), query));
+  ERIS_ASSIGN_OR_RETURN(Reader<ReaderState> state, StartScan(core, node, std::move(object), query));
   return std::make_unique<ScanImpl>(std::move(state));
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
 
-absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, ObjectRef outer, ObjectRef inner,
-                                               const JoinOptions& options) try {
+absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, SessionNode& node, ObjectRef outer,
+                                               ObjectRef inner, const JoinOptions& options) try {
   ERIS_RETURN_IF_ERROR(CheckJoin(*outer, *inner, options));
   ERIS_RETURN_IF_ERROR(CheckOpen(core));
   ERIS_ASSIGN_OR_RETURN(JoinState * join,
-                        JoinState::Create(core, std::move(outer), std::move(inner), options));
+                        JoinState::Create(core, node, std::move(outer), std::move(inner), options));
   Reader<ReaderState> state(join);
   return std::make_unique<ScanImpl>(std::move(state));
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
 
-absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query, ObjectRef target,
-                                  absl::Time deadline) try {
+absl::StatusOr<uint64_t> ScanInto(Core& core, SessionNode& node, ObjectRef table,
+                                  const Query& query, ObjectRef target, absl::Time deadline) try {
   ERIS_ASSIGN_OR_RETURN(const Reader<TableScanState> state,
-                        StartTableScan(core, std::move(table), query, std::move(target)));
+                        StartTableScan(core, node, std::move(table), query, std::move(target)));
   ERIS_RETURN_IF_ERROR(state->Next(deadline).status());
   return state->rows_written();
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
 
-absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef table,
-                                                       const Query& query, ObjectRef target,
+absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, SessionNode& node,
+                                                       ObjectRef table, const Query& query,
+                                                       ObjectRef target,
                                                        Session::ScanIntoCallback done) try {
-  auto call = std::make_shared<ScanIntoCall>(core.in_flight, std::move(done));
+  auto call = std::make_shared<ScanIntoCall>(node.in_flight, std::move(done));
   // For the call. Its capture fits in the callback itself, which needs no memory.
   Scan::Callback end = [call](Scan::NextResult result) { call->End(result.status()); };
   // Left after the callback, which Close waits for.
-  if (!core.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!node.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
   absl::StatusOr<Reader<TableScanState>> state = base::OrNoMemory(
       "the system has no memory for a scan",
-      [&] { return StartTableScan(core, std::move(table), query, std::move(target)); });
+      [&] { return StartTableScan(core, node, std::move(table), query, std::move(target)); });
   if (!state.ok()) {
-    core.in_flight.Leave();
+    node.in_flight.Leave();
     return state.status();
   }
   TableScanState* const started = state->get();
@@ -258,17 +262,17 @@ absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef tab
   return base::NoMemory();
 }
 
-absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
+absl::StatusOr<RangeAggregate> Aggregate(Core& core, SessionNode& node, ObjectRef object,
                                          const AggregateOptions& options, absl::Time deadline,
                                          const SessionCredit& credit) try {
   const auto result = std::make_shared<AggregateResult>();
   ERIS_ASSIGN_OR_RETURN(
       const std::shared_ptr<Pending> pending,
       AggregateAsync(
-          core, std::move(object), options,
+          core, node, std::move(object), options,
           [result](absl::StatusOr<RangeAggregate> aggregate) { result->Set(std::move(aggregate)); },
           credit));
-  core.completions.RunDeferred();  // perhaps this one
+  core.session_nodes.RunDeferred();  // perhaps this one
   if (auto aggregate = result->Await(deadline)) return *std::move(aggregate);
   const absl::Status late = base::LeanStatus(absl::StatusCode::kDeadlineExceeded,
                                              "the deadline passed before every AEU had answered");
@@ -278,7 +282,8 @@ absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
   return base::NoMemory();
 }
 
-absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, ObjectRef object,
+absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, SessionNode& node,
+                                                        ObjectRef object,
                                                         const AggregateOptions& options,
                                                         Session::AggregateCallback done,
                                                         const SessionCredit& credit) try {
@@ -288,13 +293,13 @@ absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, ObjectRef ob
       AggregateCall::kBytesPerPartition * static_cast<int64_t>(object->route.Pin()->size());
   if (credit != nullptr) ERIS_RETURN_IF_ERROR(TakeCredit(core, *credit, bytes, "aggregate"));
   HeldCredit held(credit, bytes);
-  if (!core.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!node.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
   std::shared_ptr<AggregateCall> call;
   try {
-    call = std::make_shared<AggregateCall>(core, std::move(object), options, std::move(snapshot),
-                                           credit, bytes, std::move(done));
+    call = std::make_shared<AggregateCall>(core, node, std::move(object), options,
+                                           std::move(snapshot), credit, bytes, std::move(done));
   } catch (const std::bad_alloc&) {
-    core.in_flight.Leave();
+    node.in_flight.Leave();
     return absl::ResourceExhaustedError("the system has no memory for an aggregate");
   }
   held.Keep();

@@ -19,22 +19,25 @@
 namespace eris::engine {
 
 // Depending on the object's kind: ordered rows of an index, or rows or groups of a table.
-absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, ObjectRef object, const Query& query);
+absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, SessionNode& node, ObjectRef object,
+                                               const Query& query);
 
-absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, ObjectRef outer, ObjectRef inner,
-                                               const JoinOptions& options);
+absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, SessionNode& node, ObjectRef outer,
+                                               ObjectRef inner, const JoinOptions& options);
 
-absl::StatusOr<uint64_t> ScanInto(Core& core, ObjectRef table, const Query& query, ObjectRef target,
-                                  absl::Time deadline);
-absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, ObjectRef table,
-                                                       const Query& query, ObjectRef target,
+absl::StatusOr<uint64_t> ScanInto(Core& core, SessionNode& node, ObjectRef table,
+                                  const Query& query, ObjectRef target, absl::Time deadline);
+absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, SessionNode& node,
+                                                       ObjectRef table, const Query& query,
+                                                       ObjectRef target,
                                                        Session::ScanIntoCallback done);
 
 // `credit`: the session's, from which the call takes bytes until it ends; nullptr: none.
-absl::StatusOr<RangeAggregate> Aggregate(Core& core, ObjectRef object,
+absl::StatusOr<RangeAggregate> Aggregate(Core& core, SessionNode& node, ObjectRef object,
                                          const AggregateOptions& options, absl::Time deadline,
                                          const SessionCredit& credit = nullptr);
-absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, ObjectRef object,
+absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, SessionNode& node,
+                                                        ObjectRef object,
                                                         const AggregateOptions& options,
                                                         Session::AggregateCallback done,
                                                         const SessionCredit& credit = nullptr);

@@ -16,7 +16,7 @@ namespace eris::engine {
 using routing::PartOutcome;
 using routing::ScanChunkBuffer;
 
-absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
+absl::StatusOr<ScanState*> ScanState::Create(Core& core, SessionNode& node, Request request) {
   ERIS_ASSIGN_OR_RETURN(request.snapshot, SnapshotFor(core, request.snapshot));
   // A scan that fits in one chunk needs no more.
   const bool two_parts = request.object->key_types.two_parts();
@@ -31,7 +31,7 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
   }
   ScanState* scan = nullptr;
   try {
-    scan = new ScanState(core, std::move(request), chunks);
+    scan = new ScanState(core, node, std::move(request), chunks);
   } catch (const std::bad_alloc&) {
     core.chunks->Return(chunks);
     throw;
@@ -44,8 +44,9 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, Request request) {
   return scan;
 }
 
-ScanState::ScanState(Core& core, Request request, const std::vector<ScanChunkBuffer*>& chunks)
-    : ReaderState(core, "scan"),
+ScanState::ScanState(Core& core, SessionNode& node, Request request,
+                     const std::vector<ScanChunkBuffer*>& chunks)
+    : ReaderState(core, node, "scan"),
       request_(std::move(request)),
       range_(storage::Range::FromPublic(request_.range)),
       strings_(request_.object->value_type == ColumnType::kString && !request_.query.keys_only),

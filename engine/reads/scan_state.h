@@ -41,7 +41,7 @@ class ScanState final : public ReaderState {
   };
   // Takes the scan's snapshot first, before it reads a partition table. The result has the caller's
   // reference. Errors: ResourceExhausted (no chunk free, no snapshot), Aborted (the given one).
-  static absl::StatusOr<ScanState*> Create(Core& core, Request request);
+  static absl::StatusOr<ScanState*> Create(Core& core, SessionNode& node, Request request);
 
   const Schema& schema() const override { return request_.schema; }
   std::shared_ptr<Snapshot> snapshot() override;
@@ -69,7 +69,8 @@ class ScanState final : public ReaderState {
     uint32_t with_reader = 0;
   };
 
-  ScanState(Core& core, Request request, const std::vector<routing::ScanChunkBuffer*>& chunks);
+  ScanState(Core& core, SessionNode& node, Request request,
+            const std::vector<routing::ScanChunkBuffer*>& chunks);
   ~ScanState();
 
   // The completion function of scan commands.

@@ -20,7 +20,7 @@ constexpr size_t kSmallChunkBytes = 16 << 10;
 
 size_t Aligned(size_t bytes) { return base::RoundUp(bytes, 64); }
 
-size_t BytesOf(const Schema& schema, uint32_t rows, uint32_t string_bytes, bool states) {
+size_t ReservedBytesOf(const Schema& schema, uint32_t rows, uint32_t string_bytes, bool states) {
   size_t bytes = states ? Aligned(rows) : 0;
   for (const ColumnSchema& column : schema.columns) {
     bytes += Aligned((size_t{rows} + 63) / 64 * sizeof(uint64_t));
@@ -46,12 +46,12 @@ TableChunkShape TableChunkShape::Of(const Schema& schema, uint64_t rows_max, boo
   uint32_t rows = kRowsLeast;
   for (uint32_t step = 1u << 16; step >= kRowsLeast; step /= 2) {
     const uint32_t more = rows + step;
-    if (BytesOf(schema, more, StringBytes(more), states) <= bytes_max) rows = more;
+    if (ReservedBytesOf(schema, more, StringBytes(more), states) <= bytes_max) rows = more;
   }
   if (rows_max > 0) rows = static_cast<uint32_t>(std::min<uint64_t>(rows, rows_max));
   TableChunkShape shape{
       .bytes = 0, .capacity = rows, .string_bytes = StringBytes(rows), .states = states};
-  shape.bytes = BytesOf(schema, rows, shape.string_bytes, states);
+  shape.bytes = ReservedBytesOf(schema, rows, shape.string_bytes, states);
   return shape;
 }
 

@@ -24,8 +24,9 @@ constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
-absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request request) {
-  auto* scan = new TableScanState(core, std::move(request));
+absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, SessionNode& node,
+                                                       Request request) {
+  auto* scan = new TableScanState(core, node, std::move(request));
   Held held(*scan);
   core.scans.Add(scan);
   absl::Status status;
@@ -43,8 +44,8 @@ absl::StatusOr<TableScanState*> TableScanState::Create(Core& core, Request reque
   return scan;
 }
 
-TableScanState::TableScanState(Core& core, Request request)
-    : ReaderState(core, "scan"),
+TableScanState::TableScanState(Core& core, SessionNode& node, Request request)
+    : ReaderState(core, node, "scan"),
       request_(std::move(request)),
       pool_(core.table_chunks),
       circulation_(core),

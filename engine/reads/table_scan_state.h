@@ -55,7 +55,7 @@ class TableScanState final : public ReaderState {
   // Begins a scan and sends it. The result has the caller's reference. May block for the control
   // Port's time limit. Errors: InvalidArgument (a resume token that does not fit),
   // ResourceExhausted (no chunk free), Unavailable.
-  static absl::StatusOr<TableScanState*> Create(Core& core, Request request);
+  static absl::StatusOr<TableScanState*> Create(Core& core, SessionNode& node, Request request);
 
   const Schema& schema() const override { return request_.plan->result(); }
   std::shared_ptr<Snapshot> snapshot() override { return request_.snapshot; }
@@ -68,7 +68,7 @@ class TableScanState final : public ReaderState {
   uint64_t rows_written();
 
  private:
-  TableScanState(Core& core, Request request);
+  TableScanState(Core& core, SessionNode& node, Request request);
   ~TableScanState();
 
   // The completion function of the command; called by AEUs.

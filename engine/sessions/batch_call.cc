@@ -167,8 +167,8 @@ BatchResult ResultOf(Request& request, const RequestLimits& limits) {
   return result;
 }
 
-BatchCall::BatchCall(Core& core, RequestPtr request, Callback done)
-    : Call(core.completions, std::move(done)), core_(core), request_(std::move(request)) {}
+BatchCall::BatchCall(Core& core, SessionNode& node, RequestPtr request, Callback done)
+    : Call(node.completions, std::move(done)), core_(core), request_(std::move(request)) {}
 
 void BatchCall::Start(SessionPort& port, std::shared_ptr<SendOrder> order, uint64_t next_holder) {
   request_->OnAnswered(&completions(), this);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "engine/core/call.h"
+#include "engine/completion/call.h"
 #include "engine/core/core.h"
 #include "engine/core/request.h"
 #include "engine/core/send_order.h"
@@ -31,7 +31,7 @@ BatchResult ResultOf(Request& request, const RequestLimits& limits);
 
 class BatchCall final : public Call<BatchResult> {
  public:
-  BatchCall(Core& core, RequestPtr request, Callback done);
+  BatchCall(Core& core, SessionNode& node, RequestPtr request, Callback done);
 
   // As Send; from here on the callback is owed.
   void Start(SessionPort& port, std::shared_ptr<SendOrder> order, uint64_t next_holder);

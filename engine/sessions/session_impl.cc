@@ -23,10 +23,11 @@ absl::Status Late(const Request& request) {
 
 }  // namespace
 
-SessionImpl::SessionImpl(Core& core)
+SessionImpl::SessionImpl(Core& core, SessionNode& node)
     : core_(core),
+      node_(node),
       port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends,
-                                core.answer_points)),
+                                node.points)),
       credit_(std::make_shared<std::atomic<int64_t>>(
           static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
       // relaxed: any number will do.
@@ -82,16 +83,16 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
     taken = TakeCredit(core_, *credit_, bytes, "batch");
   }
   ERIS_RETURN_IF_ERROR(taken);
-  if (!core_.in_flight.TryEnter()) {
+  if (!node_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
     return absl::UnavailableError("the engine is closing");
   }
   RequestPtr request;
   try {
-    request.reset(Request::Create(checked.type, checked.count, std::move(entry), core_.in_flight));
+    request.reset(Request::Create(checked.type, checked.count, std::move(entry), node_.in_flight));
   } catch (const std::bad_alloc&) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
-    core_.in_flight.Leave();
+    node_.in_flight.Leave();
     throw;
   }
   request->HoldCredit(credit_, bytes);  // its destructor returns everything
@@ -106,7 +107,7 @@ bool SessionImpl::SendAndAwait(Request& request, absl::Time deadline) {
   request.AwaitAt(port_->answers().blocks());
   const std::shared_ptr<SendOrder> order = OrderOf(request.object());
   Send(*port_, order, request, next_holder_++);
-  core_.completions.GiveDeferred();
+  core_.session_nodes.GiveDeferred();
   if (request.Await(deadline)) return true;
   order->Abandon(request);
   if (request.table() == nullptr) return false;
@@ -130,7 +131,7 @@ Session::StartedCall SessionImpl::Start(const Object& object, const BatchInput& 
                                         Callback done) try {
   ERIS_ASSIGN_OR_RETURN(RequestPtr request, Begin(object, input));
   std::shared_ptr<SendOrder> order = OrderOf(request->object());
-  const auto call = std::make_shared<BatchCall>(core_, std::move(request), std::move(done));
+  const auto call = std::make_shared<BatchCall>(core_, node_, std::move(request), std::move(done));
   call->Start(*port_, std::move(order), next_holder_++);
   return call;
 } catch (const std::bad_alloc&) {
@@ -159,7 +160,7 @@ Session::StartedCall SessionImpl::WriteAsync(const Object& object, const WriteBa
 absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(const Object& object,
                                                             const Query& query) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  return engine::OpenScan(core_, std::move(entry), query);
+  return engine::OpenScan(core_, node_, std::move(entry), query);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
@@ -168,7 +169,7 @@ absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(const Object& object,
                                                       const AggregateOptions& options,
                                                       absl::Time deadline) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  return engine::Aggregate(core_, std::move(entry), options, deadline, credit_);
+  return engine::Aggregate(core_, node_, std::move(entry), options, deadline, credit_);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
@@ -177,7 +178,7 @@ Session::StartedCall SessionImpl::AggregateAsync(const Object& object,
                                                  const AggregateOptions& options,
                                                  AggregateCallback done) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
-  return engine::AggregateAsync(core_, std::move(entry), options, std::move(done), credit_);
+  return engine::AggregateAsync(core_, node_, std::move(entry), options, std::move(done), credit_);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
@@ -187,7 +188,7 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenJoin(const Object& outer,
                                                             const JoinOptions& options) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef outer_entry, Resolve(outer));
   ERIS_ASSIGN_OR_RETURN(ObjectRef inner_entry, Resolve(inner));
-  return engine::OpenJoin(core_, std::move(outer_entry), std::move(inner_entry), options);
+  return engine::OpenJoin(core_, node_, std::move(outer_entry), std::move(inner_entry), options);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
@@ -196,7 +197,7 @@ absl::StatusOr<uint64_t> SessionImpl::ScanInto(const Object& table, const Query&
                                                const Object& target, absl::Time deadline) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef from, Resolve(table));
   ERIS_ASSIGN_OR_RETURN(ObjectRef to, Resolve(target));
-  return engine::ScanInto(core_, std::move(from), query, std::move(to), deadline);
+  return engine::ScanInto(core_, node_, std::move(from), query, std::move(to), deadline);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
@@ -205,7 +206,8 @@ Session::StartedCall SessionImpl::ScanIntoAsync(const Object& table, const Query
                                                 const Object& target, ScanIntoCallback done) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef from, Resolve(table));
   ERIS_ASSIGN_OR_RETURN(ObjectRef to, Resolve(target));
-  return engine::ScanIntoAsync(core_, std::move(from), query, std::move(to), std::move(done));
+  return engine::ScanIntoAsync(core_, node_, std::move(from), query, std::move(to),
+                               std::move(done));
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }

@@ -18,7 +18,7 @@ namespace eris::engine {
 
 class SessionImpl final : public Session {
  public:
-  explicit SessionImpl(Core& core);
+  SessionImpl(Core& core, SessionNode& node);
 
   absl::StatusOr<Object> Open(absl::string_view name) override;
   BatchResult Lookup(const Object& object, const LookupBatch& batch, absl::Time deadline) override;
@@ -44,9 +44,9 @@ class SessionImpl final : public Session {
 
   // Errors: InvalidArgument (no object, or another engine's), NotFound (dropped).
   absl::StatusOr<ObjectRef> Resolve(const Object& object);
-  // A request ready to be filled and sent, with credit taken and in_flight entered. Errors: those
-  // of Session::Lookup and Write for refused calls. Throws std::bad_alloc; then nothing has
-  // happened.
+  // A request ready to be filled and sent, with credit taken and the NumaNode's in_flight entered.
+  // Errors: those of Session::Lookup and Write for refused calls. Throws std::bad_alloc; then
+  // nothing has happened.
   absl::StatusOr<RequestPtr> Begin(const Object& object, const BatchInput& input);
   // False: the deadline has passed, and the request has been abandoned. Throws std::bad_alloc; then
   // nothing has been sent.
@@ -57,6 +57,7 @@ class SessionImpl final : public Session {
   std::shared_ptr<SendOrder> OrderOf(const ObjectRef& object);
 
   Core& core_;
+  SessionNode& node_;
   const std::shared_ptr<SessionPort> port_;
   // Not an Abseil hash table, which does not survive std::bad_alloc.
   Orders orders_;

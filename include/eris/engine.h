@@ -70,16 +70,23 @@ class Engine {
   virtual absl::StatusOr<ObjectInfo> Describe(absl::string_view name) = 0;
   virtual std::vector<ObjectInfo> List() = 0;  // ordered by name
 
-  // Never fails while the engine is open. Any thread.
+  // Never fails while the engine is open. Any thread. The session belongs to the NumaNode on which
+  // this thread is running: make it on the thread that uses it, after that thread has been pinned.
+  // With a synthetic topology the NumaNodes take turns.
   virtual std::unique_ptr<Session> NewSession() = 0;
+  // A session of the given NumaNode, or of the nearest one with cores and memory.
+  // Errors: InvalidArgument (no such NumaNode).
+  virtual absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId numa_node) = 0;
 
   // For servers (CallbacksHere calls both). Saves small requests most of their thread switches.
   //
   // Between DeferCallbacks and RunCallbacks this thread may run AEU turns: when it sends a small
   // asynchronous batch to an AEU that is asleep on the same core, the turn runs here, together with
   // what others have sent that AEU. Callbacks that become due meanwhile run in RunCallbacks on this
-  // thread, with other due callbacks, unless the completion thread is running them. Where this
-  // interface says "completion thread" it means this thread too: only one runs callbacks at a time.
+  // thread, with other due callbacks, unless a completion thread is running them. Where this
+  // interface says "completion thread" it means this thread too. There is one for each NumaNode,
+  // for the callbacks of its sessions. Those of one session, and of all sessions of one NumaNode,
+  // run one at a time; others may run at the same time.
   //
   // REQUIRES: a thread that does not lose its core for long, because an AEU may have to wait for
   // it. It must hold no lock that a callback may need, and must not wait for a callback between the
@@ -147,7 +154,7 @@ class Engine {
 
   // Refuses new requests with Unavailable, waits for those under way and stops the AEUs.
   // Outstanding callbacks are still called. Idempotent. No other thread may be inside a call of a
-  // session. Do not call it from a callback: it waits for the thread that runs callbacks.
+  // session. Do not call it from a callback: it waits for the threads that run callbacks.
   virtual void Close() = 0;
 };
 

@@ -109,7 +109,7 @@ class HomeScenario : public Scenario, private routing::ReturnListener {
     listener_.CancelSleep();
   }
   void BlocksAreHome() noexcept override {
-    // As engine/core/answer_point.h; a store would hide an earlier pusher's.
+    // As engine/completion/answer_point.h; a store would hide an earlier pusher's.
     if (told_.exchange(1, kSeqCst) == 0) listener_.Wake();
   }
   bool Take() {

@@ -1,5 +1,5 @@
 /* The way home of blocks with answers: routing/return_point.h, routing/answers.cc, routing/block_pool.h
- * (Release), aeu/aeu.cc (SendOn), engine/core/answer_point.h, and Request::Await in engine/core/request.cc.
+ * (Release), aeu/aeu.cc (SendOn), engine/completion/answer_point.h, and Request::Await in engine/core/request.cc.
  *
  * A session has BLOCKS blocks under way, each with one command at the AEU of its number. An AEU answers the
  * keys that it has, and may send PIECES pieces of its command on to the other AEU, which answers in the same

@@ -1,4 +1,4 @@
-/* A request under way: engine/request.{h,cc}, engine/core/send_order.cc and engine/core/resends.h; the
+/* A request under way: engine/request.{h,cc}, engine/core/send_order.cc and engine/completion/resends.h; the
  * synchronous caller in engine/sessions/session_impl.cc (Run), and with -DASYNC engine/sessions/batch_call.cc
  * on the completion thread.
  *

@@ -125,8 +125,7 @@ void Must(const absl::Status& status) {
 }
 
 // One cpu's session and AEU, which share its thread: so nobody is counted who waits for another
-// thread. Completions run there, too, on the cpu whose AEU has answered last; the engine's own
-// completion thread takes over only what becomes due while another cpu runs completions.
+// thread. Completions run on the engine's own threads, which share the cpus of their NumaNode.
 class Seat {
  public:
   Seat(engine::EngineImpl& engine, const Object& object, uint32_t cpu,
@@ -226,11 +225,9 @@ class Seat {
 
   bool Turn(uint8_t phase, uint8_t answers) {
     if (!aeu_.HasWork()) return false;
-    engine_.core().completions.Defer();
     CountInto(phase);
     const bool worked = aeu_.Step({});
     CountInto(answers);
-    engine_.core().completions.RunDeferred();
     return worked;
   }
 

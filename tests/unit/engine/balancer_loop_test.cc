@@ -11,6 +11,7 @@
 
 #include "engine/moving/transfer_executor.h"
 #include "engine/objects/object_kinds.h"
+#include "tests/support/one_numa_node.h"
 
 namespace eris::engine {
 namespace {
@@ -63,7 +64,7 @@ class BalancerLoopTest : public testing::Test {
 
   static constexpr size_t kHalfBytes = 4096;
   alignas(64) std::byte buffers_[2][2 * kHalfBytes];
-  Core core_;
+  Core core_{test::OneNumaNode()};
   NoAeus aeus_;
   TransferExecutor executor_{core_, aeus_};
   std::shared_ptr<ObjectEntry> object_;

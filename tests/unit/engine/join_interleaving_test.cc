@@ -71,7 +71,8 @@ class Simulation {
   }
 
   void Run() {
-    auto join = JoinState::Create(lab_.core(), objects_[0], objects_[1], options_, sizes_);
+    auto join = JoinState::Create(lab_.core(), lab_.core().session_nodes.Here(), objects_[0],
+                                  objects_[1], options_, sizes_);
     ASSERT_TRUE(join.ok()) << join.status();
     join_ = *join;
     int steps = 0;

@@ -25,6 +25,7 @@
 #include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 #include "tests/support/moving_ranges.h"
+#include "tests/support/one_numa_node.h"
 
 namespace eris::test {
 
@@ -154,7 +155,7 @@ class JoinLab {
   std::vector<std::unique_ptr<std::byte, Free>> buffers_;
   std::vector<engine::ObjectRef> objects_;
   std::vector<std::unique_ptr<TestReply>> replies_;
-  engine::Core core_;
+  engine::Core core_{test::OneNumaNode()};
   std::vector<std::unique_ptr<aeu::Aeu>> aeus_;  // last: they use all of the above
 };
 

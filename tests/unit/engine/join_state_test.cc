@@ -114,7 +114,8 @@ class JoinInLabTest : public testing::Test {
     inner_ = lab_->Create("inner", starts, owners, rows_);
   }
   absl::StatusOr<JoinState*> Open(const engine::JoinSizes& sizes = {}) {
-    return JoinState::Create(lab_->core(), outer_, inner_, {}, sizes);
+    return JoinState::Create(lab_->core(), lab_->core().session_nodes.Here(), outer_, inner_, {},
+                             sizes);
   }
   // Steps all AEUs between two looks; the rows, or why there are not all.
   absl::StatusOr<uint64_t> Count(JoinState* join) {

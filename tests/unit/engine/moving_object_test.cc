@@ -106,7 +106,7 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
   // Rows of a heap table have no range to be named by.
   absl::Status MoveRows(std::mt19937_64& random) {
     engine::Core& core = engine_->core();
-    if (!core.in_flight.TryEnter()) return absl::UnavailableError("");
+    if (!core.administration.TryEnter()) return absl::UnavailableError("");
     const AeuId from{static_cast<uint32_t>(random() % kAeus)};
     const PlannedTransfer transfer{
         .from = from,
@@ -114,7 +114,7 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
         .rows = 1 + random() % 500};
     const auto result = engine_->transfers().Run(**core.catalogue.Find(object_.name()), transfer,
                                                  core.transfer_stop.Begin({}));
-    core.in_flight.Leave();
+    core.administration.Leave();
     return result.status;
   }
 

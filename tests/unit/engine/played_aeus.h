@@ -18,6 +18,7 @@
 
 #include "engine/moving/transfer_executor.h"
 #include "engine/objects/object_kinds.h"
+#include "tests/support/one_numa_node.h"
 
 namespace eris::engine {
 
@@ -234,7 +235,7 @@ class TransferExecutorTest : public testing::Test {
     for (const uint64_t key : aeus_.moved) ASSERT_EQ(table->OwnerOf(key), AeuId{1}) << key;
   }
 
-  Core core_;
+  Core core_{test::OneNumaNode()};
   PlayedAeus aeus_{core_};
   TransferExecutor executor_{core_, aeus_};
   std::unique_ptr<ObjectEntry> object_ = Index();

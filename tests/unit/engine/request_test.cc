@@ -20,7 +20,8 @@ TEST(RequestTest, SurveysOfTheStatesAgreeWithOneKeyAtATime) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE(test::SeedText(seed));
   std::mt19937_64 random(seed);
-  InFlight in_flight;
+  InFlight all_lanes;
+  InFlight::Lane& in_flight = all_lanes.AddLane();
   for (int round = 0; round < 3000; ++round) {
     const auto count = static_cast<uint32_t>(1 + random() % 90);
     ASSERT_TRUE(in_flight.TryEnter());
@@ -56,7 +57,7 @@ TEST(RequestTest, SurveysOfTheStatesAgreeWithOneKeyAtATime) {
     EXPECT_EQ(refused, refused_expected);
     request->Unref();
   }
-  EXPECT_EQ(in_flight.count(), 0u);
+  EXPECT_EQ(all_lanes.count(), 0u);
 }
 
 // Which states count as written and as there before, by the operation.
@@ -82,7 +83,8 @@ TEST(RequestTest, AppliedExecutedAndPresentFollowTheOperation) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE(test::SeedText(seed));
   std::mt19937_64 random(seed);
-  InFlight in_flight;
+  InFlight all_lanes;
+  InFlight::Lane& in_flight = all_lanes.AddLane();
   for (const auto& [type, member] : applied_of) {
     for (int round = 0; round < 200; ++round) {
       const auto count = static_cast<uint32_t>(1 + random() % 40);
@@ -117,7 +119,7 @@ TEST(RequestTest, AppliedExecutedAndPresentFollowTheOperation) {
       request->Unref();
     }
   }
-  EXPECT_EQ(in_flight.count(), 0u);
+  EXPECT_EQ(all_lanes.count(), 0u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "aeu/state/clock.h"
+#include "tests/support/one_numa_node.h"
 
 namespace eris::engine {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 constexpr uint64_t kAgeNs = 60'000'000'000;
 
 TEST(SnapshotAgeTest, AnIdleEngineGivesUpWhatIsTooOldThoughNoOldRowsAreKept) {
-  Core core;
+  Core core{test::OneNumaNode()};
   core.directory.snapshots().SetLimits(~uint64_t{0}, kAgeNs);
   const auto first = *TakeSnapshot(core);
   ASSERT_EQ(core.directory.snapshots().version_bytes(), 0);
@@ -29,7 +30,7 @@ TEST(SnapshotAgeTest, AnIdleEngineGivesUpWhatIsTooOldThoughNoOldRowsAreKept) {
 
 // A clock that has just begun.
 TEST(SnapshotAgeTest, NothingIsTooOldBeforeTheAgeHasPassedAtAll) {
-  Core core;
+  Core core{test::OneNumaNode()};
   core.directory.snapshots().SetLimits(~uint64_t{0}, kAgeNs);
   const auto held = *core.directory.snapshots().Begin(/*begun_ns=*/0);
   EXPECT_FALSE(GiveUpAged(core, kAgeNs));

@@ -38,6 +38,7 @@ class FakeEngine final : public Engine {
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId) override { return NewSession(); }
   void DeferCallbacks() override {}
   void RunCallbacks() override {}
   EngineStats Stats() override;

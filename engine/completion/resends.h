@@ -1,14 +1,14 @@
 // The thread that sends requests again after keys have moved (send_order.h). It never runs a
 // callback, and waits for no lock that is held during one: so it makes progress whatever a caller's
 // code waits for. Any thread pushes, latch-free.
-#ifndef ERIS_ENGINE_CORE_RESENDS_H_
-#define ERIS_ENGINE_CORE_RESENDS_H_
+#ifndef ERIS_ENGINE_COMPLETION_RESENDS_H_
+#define ERIS_ENGINE_COMPLETION_RESENDS_H_
 
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include "engine/core/completion_queue.h"
+#include "engine/completion/completion_queue.h"
 
 namespace eris::engine {
 
@@ -55,4 +55,4 @@ class Resends {
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_CORE_RESENDS_H_
+#endif  // ERIS_ENGINE_COMPLETION_RESENDS_H_

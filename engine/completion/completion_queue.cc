@@ -1,19 +1,14 @@
-#include "engine/core/completion_queue.h"
+#include "engine/completion/completion_queue.h"
 
-#include <utility>
-
-#include "base/check.h"
+#include "engine/completion/completion_queues.h"
 
 namespace eris::engine {
-namespace {
 
-// The queue for which this thread defers, and whether it has pushed a task to it since.
-thread_local const CompletionQueue* deferring = nullptr;
-thread_local bool pushed_while_deferring = false;
-
-}  // namespace
-
-CompletionQueue::CompletionQueue() : thread_([this] { Run(); }) {}
+CompletionQueue::CompletionQueue(const CompletionThreadOptions& thread,
+                                 const CompletionQueues* queues, size_t number)
+    : queues_(queues),
+      number_(number),
+      thread_(thread.name, thread.cpus, thread.numa_node, [this] { Run(); }) {}
 
 CompletionQueue::~CompletionQueue() { Stop(); }
 
@@ -29,8 +24,8 @@ void CompletionQueue::Push(CompletionTask* task) {
     // The thread that runs pushed tasks continues until there are none.
     while (!OnCompletionThread() && RunPushedHere()) {
     }
-  } else if (deferring == this) {
-    pushed_while_deferring = true;
+  } else if (queues_ != nullptr && queues_->Deferred(number_)) {
+    // This thread runs it later.
   } else if (OnCompletionThread()) {
     NotePushedInside();  // this thread holds running_
   } else {
@@ -38,15 +33,7 @@ void CompletionQueue::Push(CompletionTask* task) {
   }
 }
 
-void CompletionQueue::Defer() {
-  ERIS_CHECK(deferring == nullptr);
-  deferring = this;
-}
-
-void CompletionQueue::RunDeferred() noexcept {
-  if (deferring != this) return;
-  deferring = nullptr;
-  if (!std::exchange(pushed_while_deferring, false)) return;
+void CompletionQueue::RunHereOrWake() noexcept {
   if (!running_.TryLock()) {
     waker_.Wake();
     return;
@@ -54,10 +41,6 @@ void CompletionQueue::RunDeferred() noexcept {
   RunPushed();
   // For later tasks, their pusher has woken the completion thread.
   running_.Unlock();
-}
-
-void CompletionQueue::GiveDeferred() {
-  if (deferring == this && std::exchange(pushed_while_deferring, false)) waker_.Wake();
 }
 
 bool CompletionQueue::RunPushedHere() {
@@ -68,8 +51,9 @@ bool CompletionQueue::RunPushedHere() {
 void CompletionQueue::Stop() {
   stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
   waker_.Wake();
-  if (!thread_.joinable()) return;
-  thread_.join();
+  if (joined_) return;
+  joined_ = true;
+  thread_.Join();
   ended_.store(true, std::memory_order_seq_cst);
   while (RunPushedHere()) {
   }

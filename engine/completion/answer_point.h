@@ -1,7 +1,7 @@
 // Where a session's blocks come home, and the completion task that puts their answers in order if
 // no thread waits for one (routing/return_point.h).
-#ifndef ERIS_ENGINE_CORE_ANSWER_POINT_H_
-#define ERIS_ENGINE_CORE_ANSWER_POINT_H_
+#ifndef ERIS_ENGINE_COMPLETION_ANSWER_POINT_H_
+#define ERIS_ENGINE_COMPLETION_ANSWER_POINT_H_
 
 #include <atomic>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
-#include "engine/core/completion_queue.h"
+#include "engine/completion/completion_queue.h"
 #include "routing/answers.h"
 #include "routing/block_pool.h"
 
@@ -51,9 +51,9 @@ class AnswerPoint final : public routing::ReturnListener, public CompletionTask 
   std::atomic<bool> queued_{false};
 };
 
-// All points of an engine. An AEU may still look at one after its session has ended, so they are
-// used again, and freed with the engine.
-class AnswerPoints final : public routing::AnswerCollector {
+// All points of a NumaNode's sessions. An AEU may still look at one after its session has ended, so
+// they are used again, and freed with the engine.
+class AnswerPoints {
  public:
   explicit AnswerPoints(CompletionQueue& completions) : completions_(completions) {}
 
@@ -71,13 +71,12 @@ class AnswerPoints final : public routing::AnswerCollector {
   }
   // O(sessions). An attendant takes its blocks itself, and must not depend on this thread's core.
   // Without mu_ while it collects: the last answer of a session's last request ends its point.
-  void CollectAll() noexcept override {
+  void CollectAll() noexcept {
     for (size_t i = 0;; ++i) {
       AnswerPoint* const point = At(i);
       if (point == nullptr) break;
       if (!point->blocks().attended()) routing::CollectAnswers(point->blocks());
     }
-    completions_.GiveDeferred();
   }
   // Any thread: all of its blocks have come home.
   void Put(AnswerPoint& point) noexcept {
@@ -100,4 +99,4 @@ class AnswerPoints final : public routing::AnswerCollector {
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_CORE_ANSWER_POINT_H_
+#endif  // ERIS_ENGINE_COMPLETION_ANSWER_POINT_H_

@@ -1,7 +1,7 @@
 // A running asynchronous call. Its callback gets one answer, on the completion thread: the call's
 // own, or the status given to Cancel if that comes first.
-#ifndef ERIS_ENGINE_CORE_CALL_H_
-#define ERIS_ENGINE_CORE_CALL_H_
+#ifndef ERIS_ENGINE_COMPLETION_CALL_H_
+#define ERIS_ENGINE_COMPLETION_CALL_H_
 
 #include <atomic>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "engine/core/completion_queue.h"
+#include "engine/completion/completion_queue.h"
 #include "eris/session.h"
 
 namespace eris::engine {
@@ -86,4 +86,4 @@ class Call : public Pending,
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_CORE_CALL_H_
+#endif  // ERIS_ENGINE_COMPLETION_CALL_H_

@@ -1,19 +1,28 @@
 // Runs completions: AEUs and those who take answers home push tasks, and one thread at a time runs
-// them, the queue's own or one that has deferred. That thread is "the completion thread". So no
-// callback ever runs in an AEU's turn. Pushing is latch-free and never blocks. Paper: ERIS 3.2
-// (callback functions).
-#ifndef ERIS_ENGINE_CORE_COMPLETION_QUEUE_H_
-#define ERIS_ENGINE_CORE_COMPLETION_QUEUE_H_
+// them, the queue's own or one that has deferred (completion_queues.h). That thread is "the
+// completion thread". So no callback ever runs in an AEU's turn. Pushing is latch-free and never
+// blocks. Paper: ERIS 3.2 (callback functions).
+#ifndef ERIS_ENGINE_COMPLETION_COMPLETION_QUEUE_H_
+#define ERIS_ENGINE_COMPLETION_COMPLETION_QUEUE_H_
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "base/mutex.h"
 #include "routing/waker.h"
+#include "topology/pinned_thread.h"
+#include "topology/topology.h"
 
 namespace eris::engine {
 
+class CompletionQueues;
 class Resends;
 
 // A task that the completion thread runs once. It is a member of the object that it completes, so
@@ -29,25 +38,25 @@ class CompletionTask {
   CompletionTask* next_ = nullptr;
 };
 
+// The queue's thread, as topology::PinnedThread.
+struct CompletionThreadOptions {
+  std::string name = "eris-answers";
+  std::vector<uint32_t> cpus{};                   // none: anywhere
+  std::optional<topology::NumaNode> numa_node{};  // where its stack is placed
+};
+
 class CompletionQueue {
  public:
-  CompletionQueue();
+  // `queues`: the ones it belongs to, of which it is number `number`; nullptr: nobody defers its
+  // tasks.
+  explicit CompletionQueue(const CompletionThreadOptions& thread = {},
+                           const CompletionQueues* queues = nullptr, size_t number = 0);
   ~CompletionQueue();  // as Stop
 
   // Any thread. The task must not be in the queue already, and must exist until its Complete. After
   // Stop it runs at once, on the caller's thread: handles may be released between the close and the
   // end of an engine.
   void Push(CompletionTask* task);
-  // Between Defer and RunDeferred, tasks that the calling thread pushes wait for RunDeferred. It
-  // runs all pushed tasks on this thread, unless the completion thread is running them. For a
-  // thread that holds no lock that a callback may need, and waits for no callback in between. Must
-  // not be nested, also not for several queues. RunDeferred does nothing if this thread does not
-  // defer.
-  void Defer();
-  void RunDeferred() noexcept;
-  // Before a thread that may defer waits: what it has deferred so far is run by the completion
-  // thread. While a session's task waits to be run, nobody else is told of the session's answers.
-  void GiveDeferred();
   // Runs all pushed tasks, then ends the thread. Blocks; not from the completion thread.
   // Idempotent.
   void Stop();
@@ -56,9 +65,16 @@ class CompletionQueue {
     // relaxed: a thread reads either its own value or another thread's.
     return runner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
+  // Whether the system has pinned the thread.
+  const absl::Status& binding_status() const { return thread_.binding_status(); }
 
  private:
+  friend class CompletionQueues;
+
   void Run();
+  // Runs what has been pushed on this thread, or lets the thread do it that is running tasks.
+  void RunHereOrWake() noexcept;
+  void Wake() { waker_.Wake(); }
   // An exception in a task ends the process, whichever thread runs it.
   bool RunPushed() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(running_);
   // Runs a list of them, oldest first.
@@ -69,6 +85,10 @@ class CompletionQueue {
   // Tasks that tasks push are run with them, so many times; then by the completion thread.
   static constexpr int kRounds = 4;
 
+  // Immutable after construction.
+  const CompletionQueues* const queues_;
+  const size_t number_;
+
   // Shared: pushed by any thread, taken as a whole list by the completion thread (so there is no
   // ABA).
   std::atomic<CompletionTask*> pushed_{nullptr};
@@ -78,9 +98,10 @@ class CompletionQueue {
   base::Mutex running_;             // held by the thread that runs pushed tasks
   bool pushed_inside_ ABSL_GUARDED_BY(running_) = false;  // a running task has pushed another one
   std::atomic<std::thread::id> runner_{};
-  std::thread thread_;  // last: it uses everything above
+  bool joined_ = false;
+  topology::PinnedThread thread_;  // last: it uses everything above
 };
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_CORE_COMPLETION_QUEUE_H_
+#endif  // ERIS_ENGINE_COMPLETION_COMPLETION_QUEUE_H_

@@ -1,8 +1,8 @@
 // The reader of results that AEUs produce waits here: a sleeping thread, or a callback that a task
 // runs. AEUs notify it; notifying never blocks. All operations are sequentially consistent: either
 // the reader sees what was published before a notification, or the notification sees the reader.
-#ifndef ERIS_ENGINE_CORE_READER_SIGNAL_H_
-#define ERIS_ENGINE_CORE_READER_SIGNAL_H_
+#ifndef ERIS_ENGINE_COMPLETION_READER_SIGNAL_H_
+#define ERIS_ENGINE_COMPLETION_READER_SIGNAL_H_
 
 #include <atomic>
 #include <cstdint>
@@ -54,4 +54,4 @@ class ReaderSignal {
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_CORE_READER_SIGNAL_H_
+#endif  // ERIS_ENGINE_COMPLETION_READER_SIGNAL_H_
