@@ -32,7 +32,7 @@ LOCAL = {"upserts": 1, "lookups": 2}
 INTERLEAVED = {"upserts": 3, "lookups": 4}
 BLIND = {"upserts": 5, "lookups": 6}
 GOAL = 0.995
-EXPLAINED_SITES = 1 << 16
+EXPLAINED_SITES = 1 << 19
 EXPLAINED_LINES = 25
 
 
@@ -116,10 +116,12 @@ def explain(result, phases, kinds=("accesses", "misses")):
                 if what == "far" or not site.local:
                     places[maps.memory(site.page), functions[site.instruction]] += getattr(site, what)
             yield f"{name}: {sum(places.values())} " + ("transfers between NumaNodes" if what == "far" else f"remote {what}")
-            memories = collections.Counter()
-            for (memory, _), count in places.items():
+            memories, doers = collections.Counter(), collections.Counter()
+            for (memory, function), count in places.items():
                 memories[memory] += count
+                doers[function] += count
             yield from (f"  {count:>10} to {memory}" for memory, count in memories.most_common(EXPLAINED_LINES) if count)
+            yield from (f"  {count:>10} by {function}" for function, count in doers.most_common(EXPLAINED_LINES) if count)
             yield "  of these"
             yield from (f"  {count:>10} to {memory} by {function}"
                         for (memory, function), count in places.most_common(EXPLAINED_LINES) if count)
