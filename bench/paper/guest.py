@@ -9,11 +9,13 @@ sys.path.insert(0, str(ROOT / "tests" / "numa"))
 
 import local_access  # noqa: E402
 import scan_placement  # noqa: E402
+import shared_access  # noqa: E402
 from local_access import counting  # noqa: E402
 
 INIT = "tests/numa/numa_guest_init"
 SCAN_PROGRAMS = (INIT, "bench/scan/scan_placement")
 POINT_PROGRAMS = (INIT, "tests/numa/local_access")
+SHARED_PROGRAMS = (INIT, "tests/numa/shared_access")
 
 
 def counted(lab, programs, measure, *arguments):
@@ -39,3 +41,8 @@ def scans(lab):
 def point_accesses(lab):
     """The counter's result of upserts and lookups."""
     return counted(lab, POINT_PROGRAMS, local_access.measure)
+
+
+def shared_transfers(lab):
+    """shared_access.Found: transfers between NumaNodes through the engine, and in the tree that all threads share."""
+    return counted(lab, SHARED_PROGRAMS, shared_access.measure)

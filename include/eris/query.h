@@ -173,8 +173,8 @@ class Scan {
   // object dropped), FailedPrecondition (a join whose reader keeps all of its chunks), Cancelled,
   // Unavailable (engine closing, or keys that moved again and again).
   virtual NextResult Next(absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // The same without blocking; `done` runs once, on the engine's completion thread. At most one
-  // call under way.
+  // The same without blocking; `done` runs once, on the completion thread of the session's
+  // NumaNode. At most one call under way.
   virtual void NextAsync(Callback done) = 0;
   // Ends it; a NextAsync under way completes with Cancelled. Any thread.
   virtual void Cancel() = 0;

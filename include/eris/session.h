@@ -112,8 +112,8 @@ class Session {
   // unknown; when it passes, a batch whose columns are not copied is awaited all the same.
   virtual BatchResult Write(const Object& object, const WriteBatch& batch,
                             absl::Time deadline = absl::InfiniteFuture()) = 0;
-  // The same without waiting for the AEUs. `done` runs exactly once, on the engine's completion
-  // thread, unless an error is returned here (then never). May block up to
+  // The same without waiting for the AEUs. `done` runs exactly once, on the completion thread of
+  // the session's NumaNode, unless an error is returned here (then never). May block up to
   // Options::send_wait_ms_max while AEUs take nothing.
   virtual StartedCall LookupAsync(const Object& object, const LookupBatch& batch,
                                   Callback done) = 0;

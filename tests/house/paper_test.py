@@ -84,7 +84,7 @@ def answers(numa_nodes):
     found = {program: "\n".join(map(json.dumps, lines)) for program, lines in RECORDED["any"].items()}
     found.update({program: "\n".join(map(json.dumps, lines)) for program, lines in RECORDED[f"{numa_nodes} NumaNodes"].items()})
     return {**found, "bench/balancer/shifting_load": shifting, "bench/balancer/stepped_load": stepped,
-            **dict.fromkeys((*guest.SCAN_PROGRAMS[:1], *guest.POINT_PROGRAMS), "{}")}
+            **dict.fromkeys((*guest.SCAN_PROGRAMS[:1], *guest.POINT_PROGRAMS, *guest.SHARED_PROGRAMS), "{}")}
 
 
 def counted_scans(_build, *_arguments):
@@ -99,13 +99,22 @@ def counted_points(_build):
     return guest.counting.parse("\n".join([*lines, "end"]))
 
 
+def counted_transfers(_build):
+    """A key of the shared index takes four times what one of the engine's takes."""
+    def per_key(far):
+        return guest.shared_access.PerKey(far_lines=far, far_cache=0.01, upgrades_far=far, claims_far=0, near=0.1)
+    job = {"eris": per_key(0.1), "shared": per_key(0.3), "shared_batched": per_key(0.4)}
+    return guest.shared_access.Found({}, {(operation, batch): job for operation in ("lookups", "upserts") for batch in (1024, 4096)}, {})
+
+
 def report_of(figure, lab, numa_nodes=1):
     """As common.measure makes it, on a machine of 2 cores without hardware events."""
     here = {"cpu": "a cpu", "cores": 2, "numa_nodes": numa_nodes, "memory_gib": 16}
     with mock.patch.object(common, "numa_nodes", lambda: numa_nodes), mock.patch.object(common, "machine", lambda: here), \
             mock.patch.object(common, "Lab", lambda build, scale: lab), mock.patch.object(lab, "cores", 2), \
             mock.patch.object(guest.scan_placement, "measure", counted_scans), \
-            mock.patch.object(guest.local_access, "measure", counted_points), mock.patch("shutil.which", lambda name: None), \
+            mock.patch.object(guest.local_access, "measure", counted_points), \
+            mock.patch.object(guest.shared_access, "measure", counted_transfers), mock.patch("shutil.which", lambda name: None), \
             contextlib.redirect_stderr(io.StringIO()):
         return common.measure(figure, "build/none", "full")
 
@@ -231,6 +240,10 @@ class FigureTest(unittest.TestCase):
         self.assertAlmostEqual(row(fig10_12_traffic, report, "lookups: remote misses").ours, 10 / 750)
         self.assertIsNone(row(fig10_12_traffic, report, "lookups: local part of the misses, interleaved", "1 / NumaNodes is 0.25").paper)
         self.assertIsNone(row(fig10_12_traffic, report, "L3 miss ratio").ours)
+        links = row(fig10_12_traffic, report, "emulated, lookups: lines over links per key, ERIS over shared")
+        self.assertAlmostEqual(links.ours, 0.25)
+        self.assertAlmostEqual(links.paper, 0.133, places=3)
+        self.assertAlmostEqual(row(fig10_12_traffic, report, "emulated, upserts: lines over links per key, shared").ours, 0.8)
 
     def test_fig10_12_reads_events_and_refuses_those_that_are_not_counted(self):
         lines = ["# started", ""] + [f"{count},,{event},1000,100.00,," for count, event in zip((1000, 100, 50, 10), fig10_12_traffic.EVENTS)]

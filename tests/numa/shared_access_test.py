@@ -16,7 +16,7 @@ from judged import judge  # noqa: E402
 # a cache: how many of them are remote depends on where the batch's memory comes from.
 OVER_SHARED_MAX = {"remote_accesses": 1.0, "remote_misses": 0.85}
 # Transfers between NumaNodes of a key, of the engine over the shared tree, invalidations included.
-FAR_OVER_SHARED_MAX = {"lookups": 0.9, "upserts": 0.4}
+FAR_OVER_SHARED_MAX = {"lookups": 0.35, "upserts": 0.25}
 # What is interleaved over four NumaNodes is remote in three cases of four.
 BLIND_MISSES_MIN = 0.6
 # Lookups in the shared tree write nothing that another thread reads. A value that an upsert replaces was written last on
