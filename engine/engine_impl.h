@@ -40,6 +40,7 @@ class EngineImpl final : public Engine {
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
   absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId numa_node) override;
+  NumaNodeId NumaNodeHere() override { return core_.session_nodes.Here().numa_node; }
   void DeferCallbacks() override;
   void RunCallbacks() override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;

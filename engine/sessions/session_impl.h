@@ -20,6 +20,7 @@ class SessionImpl final : public Session {
  public:
   SessionImpl(Core& core, SessionNode& node);
 
+  NumaNodeId numa_node() const override { return node_.numa_node; }
   absl::StatusOr<Object> Open(absl::string_view name) override;
   BatchResult Lookup(const Object& object, const LookupBatch& batch, absl::Time deadline) override;
   BatchResult Write(const Object& object, const WriteBatch& batch, absl::Time deadline) override;

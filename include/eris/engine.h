@@ -49,7 +49,7 @@ class Engine {
  public:
   // Detects the machine, places the AEUs and starts them.
   // Errors: InvalidArgument (an option out of its limits, or a memory limit above the machine's),
-  // ResourceExhausted (buffers do not fit).
+  // ResourceExhausted (buffers do not fit, or the system starts no more threads).
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const Options& options);
   virtual ~Engine() = default;  // as Close
 
@@ -77,16 +77,19 @@ class Engine {
   // A session of the given NumaNode, or of the nearest one with cores and memory.
   // Errors: InvalidArgument (no such NumaNode).
   virtual absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId numa_node) = 0;
+  // The NumaNode to which a session would belong that this thread made now.
+  virtual NumaNodeId NumaNodeHere() = 0;
 
   // For servers (CallbacksHere calls both). Saves small requests most of their thread switches.
   //
   // Between DeferCallbacks and RunCallbacks this thread may run AEU turns: when it sends a small
   // asynchronous batch to an AEU that is asleep on the same core, the turn runs here, together with
   // what others have sent that AEU. Callbacks that become due meanwhile run in RunCallbacks on this
-  // thread, with other due callbacks, unless a completion thread is running them. Where this
-  // interface says "completion thread" it means this thread too. There is one for each NumaNode,
-  // for the callbacks of its sessions. Those of one session, and of all sessions of one NumaNode,
-  // run one at a time; others may run at the same time.
+  // thread, with other due callbacks, unless their completion thread is running them; of sessions
+  // of several NumaNodes only one's do. Where this interface says "completion thread" it means this
+  // thread too. There is one for each NumaNode, pinned to its cpus, for the callbacks of its
+  // sessions. Those of one session, and of all sessions of one NumaNode, run one at a time; others
+  // may run at the same time. Threads that a callback creates inherit the cpus.
   //
   // REQUIRES: a thread that does not lose its core for long, because an AEU may have to wait for
   // it. It must hold no lock that a callback may need, and must not wait for a callback between the

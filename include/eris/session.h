@@ -92,6 +92,9 @@ class Session {
   using StartedCall = absl::StatusOr<std::shared_ptr<Pending>>;
   virtual ~Session() = default;
 
+  // The one it belongs to: where its callbacks run (Engine::NewSession).
+  virtual NumaNodeId numa_node() const = 0;
+
   // The object with that name. Does not wait for AEUs. Errors: NotFound.
   virtual absl::StatusOr<Object> Open(absl::string_view name) = 0;
 

@@ -1,11 +1,13 @@
 // Sessions of the engine for gRPC's threads, which come and go in unknown numbers; a session is for
 // one calling thread at a time. A call borrows one while it starts its request; a stream or scan
 // borrows one for its whole life, so that one stream's writes keep their order. There are as many
-// sessions as are borrowed, plus kFreeMax; the last returned one is lent first, because its buffers
-// are in the cache. Any thread.
+// sessions as are borrowed, plus kFreeMax; lent are those of the borrower's NumaNode, and of these
+// the last returned one first, because its buffers are in the cache. Any thread.
 #ifndef ERIS_SERVER_GUARD_SESSION_POOL_H_
 #define ERIS_SERVER_GUARD_SESSION_POOL_H_
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -51,11 +53,15 @@ class SessionPool {
   explicit SessionPool(Engine* engine) : engine_(engine) {}
 
   Lease Borrow() {
+    const NumaNodeId here = engine_->NumaNodeHere();
     {
       base::MutexLock lock(&mu_);
-      if (!free_.empty()) {
-        Lease lease(this, std::move(free_.back()));
-        free_.pop_back();
+      const auto found = std::find_if(free_.rbegin(), free_.rend(), [&](const auto& session) {
+        return session->numa_node() == here;
+      });
+      if (found != free_.rend()) {
+        Lease lease(this, std::move(*found));
+        free_.erase(std::next(found).base());
         return lease;
       }
     }
@@ -65,8 +71,14 @@ class SessionPool {
  private:
   void GiveBack(std::unique_ptr<Session> session) {
     base::MutexLock lock(&mu_);
-    if (free_.size() < kFreeMax) free_.push_back(std::move(session));
-    // Otherwise it ends with the argument, after the lock.
+    // The oldest makes room, which may be of a NumaNode where nobody borrows any more. It ends with
+    // the argument, after the lock.
+    if (free_.size() == kFreeMax) {
+      free_.front().swap(session);
+      std::rotate(free_.begin(), std::next(free_.begin()), free_.end());
+    } else {
+      free_.push_back(std::move(session));
+    }
   }
 
   // Immutable after construction.

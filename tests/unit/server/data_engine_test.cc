@@ -30,7 +30,7 @@ class DataEngineTest : public ::testing::Test {
  protected:
   DataEngineTest() {
     Options options;
-    options.topology = "numa:1 core:3 pu:1";
+    options.topology = "numa:3 core:1 pu:1";  // sessions of all of them
     options.aeu_count = 3;
     options.memory_limit_bytes = uint64_t{1} << 30;
     engine_ = *Engine::Open(options);

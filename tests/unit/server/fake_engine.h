@@ -39,6 +39,9 @@ class FakeEngine final : public Engine {
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
   absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId) override { return NewSession(); }
+  // On which NumaNode all threads are, and belong new sessions.
+  void MoveThreadsTo(NumaNodeId numa_node) { here_.store(numa_node); }
+  NumaNodeId NumaNodeHere() override { return here_.load(); }
   void DeferCallbacks() override {}
   void RunCallbacks() override {}
   EngineStats Stats() override;
@@ -172,6 +175,7 @@ class FakeEngine final : public Engine {
   // Shared: counted by snapshots, read by tests.
   std::atomic<int> snapshots_held_{0};
   std::deque<std::shared_ptr<Request>> held_ ABSL_GUARDED_BY(mu_);
+  std::atomic<NumaNodeId> here_{NumaNodeId{0}};
   std::deque<std::function<void()>> completions_ ABSL_GUARDED_BY(mu_);
   int scans_open_ ABSL_GUARDED_BY(mu_) = 0;
   int chunks_out_ ABSL_GUARDED_BY(mu_) = 0;

@@ -174,7 +174,9 @@ class FakeScan final : public Scan {
 
 class FakeSession final : public Session {
  public:
-  explicit FakeSession(FakeEngine* engine) : engine_(engine) {}
+  explicit FakeSession(FakeEngine* engine) : engine_(engine), numa_node_(engine->NumaNodeHere()) {}
+
+  NumaNodeId numa_node() const override { return numa_node_; }
 
   absl::StatusOr<Object> Open(absl::string_view name) override {
     base::MutexLock lock(&engine_->mu_);
@@ -374,6 +376,7 @@ class FakeSession final : public Session {
   }
 
   FakeEngine* const engine_;
+  const NumaNodeId numa_node_;
 };
 
 std::unique_ptr<Session> FakeEngine::NewSession() {

@@ -38,6 +38,42 @@ TEST(SessionPoolTest, SessionsOfAFloodAreNotKept) {
   EXPECT_EQ(engine.sessions_made(), 2 * kFlood - static_cast<int>(SessionPool::kFreeMax));
 }
 
+TEST(SessionPoolTest, SessionsAreOfTheBorrowersNumaNode) {
+  FakeEngine engine;
+  SessionPool pool(&engine);
+  Session* first = nullptr;
+  Session* other = nullptr;
+  {
+    const auto lease = pool.Borrow();
+    first = &*lease;
+    engine.MoveThreadsTo(NumaNodeId{1});
+    const auto elsewhere = pool.Borrow();
+    other = &*elsewhere;
+    EXPECT_EQ(other->numa_node(), NumaNodeId{1});
+  }
+  EXPECT_EQ(&*pool.Borrow(), other);
+  engine.MoveThreadsTo(NumaNodeId{0});
+  EXPECT_EQ(&*pool.Borrow(), first);
+  EXPECT_EQ(engine.sessions_made(), 2);
+}
+
+// Nobody borrows on NumaNode 1 any more.
+TEST(SessionPoolTest, TheOldestFreeSessionMakesRoom) {
+  FakeEngine engine;
+  SessionPool pool(&engine);
+  const auto flood = [&](uint32_t numa_node) {
+    engine.MoveThreadsTo(NumaNodeId{numa_node});
+    const int before = engine.sessions_made();
+    std::vector<SessionPool::Lease> leases;
+    for (size_t i = 0; i < SessionPool::kFreeMax; ++i) leases.push_back(pool.Borrow());
+    return engine.sessions_made() - before;
+  };
+  EXPECT_EQ(flood(1), static_cast<int>(SessionPool::kFreeMax));
+  EXPECT_EQ(flood(0), static_cast<int>(SessionPool::kFreeMax));
+  EXPECT_EQ(flood(0), 0);
+  EXPECT_EQ(flood(1), static_cast<int>(SessionPool::kFreeMax));
+}
+
 TEST(SessionPoolTest, NeverMoreSessionsThanThreads) {
   FakeEngine engine;
   SessionPool pool(&engine);
