@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,18 +52,25 @@ void CancelAll(OpenRegistry<ReaderState>& open) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EngineImpl>> EngineImpl::Open(const Options& options,
-                                                             Threads threads) {
+                                                             Threads threads) try {
   ERIS_ASSIGN_OR_RETURN(ResolvedOptions resolved, ResolveOptions(options));
   resolved.memory.keeper = threads == Threads::kStart;
   std::unique_ptr<EngineImpl> engine(new EngineImpl(std::move(resolved)));
   ERIS_RETURN_IF_ERROR(engine->Start(threads));
   return engine;
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+} catch (const std::system_error& error) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(error.what(),
+                   "; the system's limits for threads are pids.max of the cgroup, "
+                   "RLIMIT_NPROC and kernel.threads-max"));
 }
 
 EngineImpl::EngineImpl(ResolvedOptions resolved)
     : resolved_(std::move(resolved)),
       memory_(resolved_.topology, resolved_.memory),
-      core_(resolved_.topology) {
+      core_(resolved_.topology, resolved_.options.placement != Placement::kNone) {
   core_.options = resolved_.options;
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .memory_limit_source = resolved_.memory_limit_source,
@@ -133,13 +141,16 @@ std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
 
 void EngineImpl::StartThreads() {
   // AEUs spin only if each is pinned to a core of its own and at least one core is left for
-  // clients. Otherwise a spinning AEU takes the core of another AEU or of the client that feeds it.
+  // clients, on each NumaNode, where its completion thread needs one. Otherwise a spinning AEU
+  // takes the core of another AEU or of the client that feeds it.
   std::set<int32_t> cpus;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) cpus.insert(place.cpu);
   // Under a cgroup's cpu quota, spinning AEUs would use up the time of the other threads.
   const double quota = resolved_.topology.limits().cpu_quota;
-  const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1) &&
-                    cpus.size() < resolved_.topology.allowed_cpus().size() &&
+  const bool left = resolved_.topology.synthetic()
+                        ? cpus.size() < resolved_.topology.allowed_cpus().size()
+                        : topology::LeavesCpusOnEachNumaNode(resolved_.topology, resolved_.plan);
+  const bool spin = cpus.size() == resolved_.plan.aeus.size() && !cpus.contains(-1) && left &&
                     (quota <= 0 || static_cast<double>(cpus.size()) < quota);
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     aeu::AeuThreadOptions options;
@@ -195,7 +206,8 @@ void EngineImpl::CollectNotes() {
     pinned_ = false;
     break;  // reported once: the other AEUs get the same answer
   }
-  if (const absl::Status bound = core_.session_nodes.binding_status(); !bound.ok()) {
+  const absl::Status bound = core_.session_nodes.binding_status();
+  if (pinned_ && !bound.ok()) {  // otherwise the reason has been said
     notes_.push_back(absl::StrCat("completion threads run unpinned: ", bound.message()));
   }
   if (const absl::Status bound = memory_.binding_status(); !bound.ok()) {
@@ -320,7 +332,7 @@ std::unique_ptr<Session> EngineImpl::NewSession() {
   return std::make_unique<SessionImpl>(core_, core_.session_nodes.Here());
 }
 
-absl::StatusOr<std::unique_ptr<Session>> EngineImpl::NewSession(NumaNodeId numa_node) {
+absl::StatusOr<std::unique_ptr<Session>> EngineImpl::NewSession(NumaNodeId numa_node) try {
   const size_t numa_nodes = resolved_.topology.numa_nodes().size();
   if (numa_node.value >= numa_nodes) {
     return absl::InvalidArgumentError(absl::StrCat("NumaNode ", numa_node.value, " of ", numa_nodes,
@@ -328,6 +340,8 @@ absl::StatusOr<std::unique_ptr<Session>> EngineImpl::NewSession(NumaNodeId numa_
                                                    numa_nodes - 1));
   }
   return std::make_unique<SessionImpl>(core_, core_.session_nodes.NearestTo(numa_node));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 absl::StatusOr<std::shared_ptr<Snapshot>> EngineImpl::TakeSnapshot() try {

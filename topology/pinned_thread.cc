@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,11 @@ namespace {
 constexpr size_t kStackBytes = 8u << 20;
 constexpr size_t kGuardBytes = 64u << 10;
 
+[[noreturn]] void NoThread(const std::string& name, int error) {
+  throw std::system_error(error, std::generic_category(),
+                          absl::StrCat("the system starts no thread (", name, ")"));
+}
+
 }  // namespace
 
 PinnedThread::PinnedThread(const std::string& name, std::span<const uint32_t> cpus,
@@ -28,7 +34,7 @@ PinnedThread::PinnedThread(const std::string& name, std::span<const uint32_t> cp
     : body_(std::move(body)) {
   void* stack = mmap(nullptr, kStackBytes + kGuardBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
-  ERIS_CHECK(stack != MAP_FAILED);
+  if (stack == MAP_FAILED) NoThread(name, errno);
   stack_ = static_cast<std::byte*>(stack);
   mprotect(stack_, kGuardBytes, PROT_NONE);
   // A refusal is reported by the pools, which bind far more.
@@ -42,7 +48,10 @@ PinnedThread::PinnedThread(const std::string& name, std::span<const uint32_t> cp
         error == EPERM ? absl::PermissionDeniedError(message) : absl::InternalError(message);
     error = Start({});
   }
-  ERIS_CHECK(error == 0);
+  if (error != 0) {
+    munmap(stack_, kStackBytes + kGuardBytes);
+    NoThread(name, error);
+  }
   // Only to look at: a name that is too long is not an error.
   pthread_setname_np(thread_, name.substr(0, 15).c_str());
 }

@@ -24,7 +24,7 @@ class PinnedThread {
   // Runs `body`. `name`: what the system shows, at most 15 characters. `cpus`: the operating
   // system's numbers; none: anywhere. `numa_node`: where the stack is placed; nullopt: no
   // preference. If the system refuses either, the thread runs without it; see binding_status().
-  // Aborts if the system has no thread or no stack left.
+  // Throws std::system_error if the system has no thread or no memory for a stack left.
   PinnedThread(const std::string& name, std::span<const uint32_t> cpus,
                const std::optional<NumaNode>& numa_node, std::function<void()> body);
   ~PinnedThread();  // as Join

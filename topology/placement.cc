@@ -193,4 +193,15 @@ absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Opti
   return plan;
 }
 
+bool LeavesCpusOnEachNumaNode(const Topology& topology, const PlacementPlan& plan) {
+  std::map<NumaNodeId, size_t> left;
+  for (const Core& core : topology.cores()) left[core.numa_node] += core.cpus.size();
+  for (const AeuPlace& place : plan.aeus) {
+    size_t& cpus = left[place.numa_node];
+    if (cpus <= 1) return false;
+    --cpus;
+  }
+  return true;
+}
+
 }  // namespace eris::topology

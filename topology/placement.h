@@ -42,6 +42,9 @@ struct PlacementPlan {
 // Errors: InvalidArgument (an unknown or repeated cpu in aeu_cpus, more than kAeusMax AEUs).
 absl::StatusOr<PlacementPlan> PlanPlacement(const Topology& topology, const Options& options);
 
+// Whether each NumaNode has a cpu left for other threads if each of its AEUs takes one.
+bool LeavesCpusOnEachNumaNode(const Topology& topology, const PlacementPlan& plan);
+
 // The machine and the plan as text for a person.
 std::string Explain(const Topology& topology, const PlacementPlan& plan);
 

@@ -1,5 +1,5 @@
-// An engine in this process, through its own session: no wire, no server. One thread; the engine's
-// completion thread passes answers to it.
+// An engine in this process, through its own session: no wire, no server. One thread; a
+// completion thread of the engine passes answers to it.
 #ifndef ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_
 #define ERIS_CLIENTS_LOAD_EMBEDDED_TARGET_H_
 

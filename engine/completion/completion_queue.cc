@@ -19,8 +19,9 @@ void CompletionQueue::Push(CompletionTask* task) {
     // release: the thread sees the task's contents (acquire in RunPushed). seq_cst: see Waker.
   } while (!pushed_.compare_exchange_weak(head, task, std::memory_order_seq_cst,
                                           std::memory_order_relaxed));
-  // seq_cst: pairs with the store in Stop. Either the task is seen there, or the flag here.
+  // seq_cst: pairs with the store in End. Either the task is seen after it, or the flag here.
   if (ended_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (queues_ != nullptr) return queues_->RunEnded();
     // The thread that runs pushed tasks continues until there are none.
     while (!OnCompletionThread() && RunPushedHere()) {
     }
@@ -48,13 +49,17 @@ bool CompletionQueue::RunPushedHere() {
   return RunPushed();
 }
 
-void CompletionQueue::Stop() {
+void CompletionQueue::Join() {
   stop_.store(true, std::memory_order_seq_cst);  // pairs with the load in Run, before it sleeps
   waker_.Wake();
   if (joined_) return;
   joined_ = true;
   thread_.Join();
-  ended_.store(true, std::memory_order_seq_cst);
+}
+
+void CompletionQueue::Stop() {
+  Join();
+  End();
   while (RunPushedHere()) {
   }
 }

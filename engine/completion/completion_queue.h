@@ -47,8 +47,8 @@ struct CompletionThreadOptions {
 
 class CompletionQueue {
  public:
-  // `queues`: the ones it belongs to, of which it is number `number`; nullptr: nobody defers its
-  // tasks.
+  // `queues`: the ones it belongs to, of which it is number `number`; nullptr: it stands alone, and
+  // nobody defers its tasks.
   explicit CompletionQueue(const CompletionThreadOptions& thread = {},
                            const CompletionQueues* queues = nullptr, size_t number = 0);
   ~CompletionQueue();  // as Stop
@@ -75,6 +75,10 @@ class CompletionQueue {
   // Runs what has been pushed on this thread, or lets the thread do it that is running tasks.
   void RunHereOrWake() noexcept;
   void Wake() { waker_.Wake(); }
+  // The two steps of Stop: all pushed tasks run and the thread ends; then tasks run where they are
+  // pushed.
+  void Join();
+  void End() { ended_.store(true, std::memory_order_seq_cst); }
   // An exception in a task ends the process, whichever thread runs it.
   bool RunPushed() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(running_);
   // Runs a list of them, oldest first.
@@ -94,7 +98,7 @@ class CompletionQueue {
   std::atomic<CompletionTask*> pushed_{nullptr};
   routing::Waker waker_;
   std::atomic<bool> stop_{false};
-  std::atomic<bool> ended_{false};  // the thread has ended; seq_cst, see Push
+  std::atomic<bool> ended_{false};  // nobody waits for tasks any more; seq_cst, see Push
   base::Mutex running_;             // held by the thread that runs pushed tasks
   bool pushed_inside_ ABSL_GUARDED_BY(running_) = false;  // a running task has pushed another one
   std::atomic<std::thread::id> runner_{};

@@ -1,6 +1,7 @@
 #include "engine/completion/completion_queues.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -29,21 +30,26 @@ void CompletionQueues::Defer() {
   deferring = this;
 }
 
-void CompletionQueues::RunDeferred() noexcept {
-  if (deferring != this) return;
-  deferring = nullptr;
-  const uint64_t pushed = std::exchange(pushed_while_deferring, 0);
-  for (size_t i = 0; pushed != 0 && i < queues_.size(); ++i) {
-    if ((pushed >> i % kBits & 1) != 0) queues_[i]->RunHereOrWake();
+void CompletionQueues::WakeNoted(uint64_t noted, size_t from) const {
+  for (size_t i = from; noted != 0 && i < queues_.size(); ++i) {
+    if ((noted >> i % kBits & 1) != 0) queues_[i]->Wake();
   }
 }
 
-void CompletionQueues::GiveDeferred() {
+void CompletionQueues::RunDeferred() noexcept {
   if (deferring != this) return;
-  const uint64_t pushed = std::exchange(pushed_while_deferring, 0);
-  for (size_t i = 0; pushed != 0 && i < queues_.size(); ++i) {
-    if ((pushed >> i % kBits & 1) != 0) queues_[i]->Wake();
-  }
+  deferring = nullptr;
+  const uint64_t noted = std::exchange(pushed_while_deferring, 0);
+  if (noted == 0) return;
+  const auto first = static_cast<size_t>(std::countr_zero(noted));
+  WakeNoted(noted, first + 1);
+  queues_[first]->RunHereOrWake();
+  if (ended_.load(std::memory_order_relaxed)) [[unlikely]]
+    RunEnded();
+}
+
+void CompletionQueues::GiveDeferred() {
+  if (deferring == this) WakeNoted(std::exchange(pushed_while_deferring, 0), 0);
 }
 
 bool CompletionQueues::Deferred(size_t number) const {
@@ -53,7 +59,20 @@ bool CompletionQueues::Deferred(size_t number) const {
 }
 
 void CompletionQueues::Stop() {
-  for (const auto& queue : queues_) queue->Stop();
+  // A task may push to any queue: none ends while another one's thread is running.
+  for (const auto& queue : queues_) queue->Join();
+  ended_.store(true, std::memory_order_relaxed);
+  for (const auto& queue : queues_) queue->End();
+  RunEnded();
+}
+
+void CompletionQueues::RunEnded() const {
+  if (OnCompletionThread()) return;  // the caller of this task looks again
+  base::MutexLock lock(&ended_mu_);
+  for (bool ran = true; ran;) {
+    ran = false;
+    for (const auto& queue : queues_) ran |= queue->RunPushedHere();
+  }
 }
 
 bool CompletionQueues::OnCompletionThread() const {

@@ -50,7 +50,7 @@ class Resends {
   // Owned by the thread.
   CompletionTask* later_ = nullptr;
   Again again_;
-  CompletionQueue queue_;  // last: its thread uses everything above
+  CompletionQueue queue_{{.name = "eris-resends"}};  // last: its thread uses everything above
 };
 
 }  // namespace eris::engine

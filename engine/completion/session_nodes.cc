@@ -23,14 +23,14 @@ Cpus CpusOf(const topology::Topology& topology) {
   return cpus;
 }
 
-std::vector<CompletionThreadOptions> ThreadsOf(const topology::Topology& topology) {
+std::vector<CompletionThreadOptions> ThreadsOf(const topology::Topology& topology, bool pinned) {
   const Cpus all = CpusOf(topology);
   std::vector<CompletionThreadOptions> threads;
   for (const auto& [numa_node, cpus] : all) {
     CompletionThreadOptions& thread = threads.emplace_back();
     thread.name = absl::StrCat("eris-answers-", numa_node.value);
     // With one NumaNode there is nothing to choose.
-    if (topology.synthetic() || all.size() == 1) continue;
+    if (!pinned || topology.synthetic() || all.size() == 1) continue;
     thread.cpus = cpus;
     thread.numa_node = topology.numa_nodes()[numa_node.value];
   }
@@ -39,8 +39,8 @@ std::vector<CompletionThreadOptions> ThreadsOf(const topology::Topology& topolog
 
 }  // namespace
 
-SessionNodes::SessionNodes(const topology::Topology& topology, InFlight& in_flight)
-    : topology_(topology), queues_(ThreadsOf(topology)) {
+SessionNodes::SessionNodes(const topology::Topology& topology, InFlight& in_flight, bool pinned)
+    : topology_(topology), queues_(ThreadsOf(topology, pinned)) {
   for (const auto& [numa_node, cpus] : CpusOf(topology)) {
     const auto index = static_cast<uint32_t>(nodes_.size());
     nodes_.push_back(std::make_unique<SessionNode>(numa_node, queues_[index], in_flight.AddLane()));

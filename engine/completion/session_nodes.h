@@ -1,6 +1,6 @@
 // What the sessions of one NumaNode share: their completion thread, which runs on its cpus, and
-// their count of running operations. So what a request writes outside its session stays on the
-// NumaNode. Paper: ERIS 3.1 (local data).
+// their count of running operations. So what a request writes outside its session is written by
+// threads of one NumaNode. Paper: ERIS 3.1 (local data).
 #ifndef ERIS_ENGINE_COMPLETION_SESSION_NODES_H_
 #define ERIS_ENGINE_COMPLETION_SESSION_NODES_H_
 
@@ -35,8 +35,9 @@ struct SessionNode {
 // NumaNode that its memory comes from.
 class SessionNodes final : public routing::AnswerCollector {
  public:
-  // Starts the completion threads. `in_flight` outlives it. Throws std::bad_alloc.
-  SessionNodes(const topology::Topology& topology, InFlight& in_flight);
+  // Starts the completion threads; `pinned`: each on the cpus of its NumaNode. The arguments
+  // outlive it. Throws std::bad_alloc, and std::system_error if there is no thread left.
+  SessionNodes(const topology::Topology& topology, InFlight& in_flight, bool pinned);
   ~SessionNodes() { Stop(); }  // tasks use the answer points
   SessionNodes(const SessionNodes&) = delete;
   SessionNodes& operator=(const SessionNodes&) = delete;

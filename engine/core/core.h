@@ -26,8 +26,9 @@ namespace eris::engine {
 class ReaderState;
 
 struct Core {
-  // `topology` outlives it.
-  explicit Core(const topology::Topology& topology) : session_nodes(topology, in_flight) {}
+  // As SessionNodes. `topology` outlives it.
+  explicit Core(const topology::Topology& topology, bool pinned = true)
+      : session_nodes(topology, in_flight, pinned) {}
 
   Options options;  // as resolved: no zeros are left
   RequestLimits limits;

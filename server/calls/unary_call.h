@@ -1,5 +1,5 @@
 // One unary data call, from the handler to OnDone. Begins on a gRPC thread. The answer comes from
-// the engine's completion thread, or from the thread that cancels it (see CallState): for the
+// a completion thread of the engine, or from the thread that cancels it (see CallState): for the
 // client, the drain, or the server's time limit.
 #ifndef ERIS_SERVER_CALLS_UNARY_CALL_H_
 #define ERIS_SERVER_CALLS_UNARY_CALL_H_

@@ -55,7 +55,7 @@ class ScanCall final : public ArrivingCall<v1::ScanRequest> {
   absl::Status SetStart(const v1::ScanRequest& request, Query& query);
   absl::Status SetPlace(const v1::ScanRequest& request, Query& query, uint64_t& lease);
   void Fetch();
-  void OnChunk(Scan::NextResult chunk);  // the engine's completion thread
+  void OnChunk(Scan::NextResult chunk);  // a completion thread of the engine
   absl::Status Fill(const Chunk& chunk);
   // Puts the schema into the first response.
   void FillSchemaOnce();

@@ -1,8 +1,9 @@
 // Coordinates one call's engine request with the thread that answers the call. Three parties race
-// to give the answer: the engine's completion thread, a gRPC thread that learns of a disconnected
-// client or a passed deadline, and the control thread when draining has taken too long. Exactly one
-// wins; only the winner may use the call's reactor, which exists until it has been finished. Any
-// thread; never blocks; independent of gRPC. Each of the three holds it by shared_ptr.
+// to give the answer: a completion thread of the engine, a gRPC thread that learns of a
+// disconnected client or a passed deadline, and the control thread when draining has taken too
+// long. Exactly one wins; only the winner may use the call's reactor, which exists until it has
+// been finished. Any thread; never blocks; independent of gRPC. Each of the three holds it by
+// shared_ptr.
 #ifndef ERIS_SERVER_GUARD_CALL_STATE_H_
 #define ERIS_SERVER_GUARD_CALL_STATE_H_
 

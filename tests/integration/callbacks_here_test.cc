@@ -17,9 +17,10 @@
 namespace eris {
 namespace {
 
-class CallbacksHereTest : public testing::Test {
+// On the machine as it is, and with sessions of two NumaNodes.
+class CallbacksHereTest : public testing::TestWithParam<const char*> {
  protected:
-  std::unique_ptr<Engine> engine_ = test::OpenEngine(test::SmallOptions(2, ""));
+  std::unique_ptr<Engine> engine_ = test::OpenEngine(test::SmallOptions(2, GetParam()));
   const Object counted_ = test::Create(*engine_, "counted", {.expected = {0, 100'000}});
 };
 
@@ -30,7 +31,7 @@ void StayOn(int cpu) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
 }
 
-TEST_F(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
+TEST_P(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
   std::vector<std::thread> threads;
   std::atomic<uint64_t> run_here = 0;
   for (int t = 0; t < 4; ++t) {
@@ -79,7 +80,7 @@ TEST_F(CallbacksHereTest, EachCallbackRunsOnceAndSomeWhereTheWindowEnds) {
 }
 
 // What blocks inside the window waits for a callback that this thread itself has put off.
-TEST_F(CallbacksHereTest, ABlockingCallInsideTheWindowReturns) {
+TEST_P(CallbacksHereTest, ABlockingCallInsideTheWindowReturns) {
   const auto session = engine_->NewSession();
   const std::vector<uint64_t> keys = {1, 60'000}, values = {10, 20};
   ASSERT_TRUE(session->Upsert(counted_, keys, values).ok());
@@ -91,6 +92,8 @@ TEST_F(CallbacksHereTest, ABlockingCallInsideTheWindowReturns) {
     ASSERT_EQ(sum->count, 2u);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Topologies, CallbacksHereTest, testing::Values("", "numa:2 core:1 pu:1"));
 
 }  // namespace
 }  // namespace eris

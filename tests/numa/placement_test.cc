@@ -5,8 +5,10 @@
 // machine).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +18,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -135,6 +138,40 @@ TEST_F(PlacementTest, EveryAeuRunsNextToItsMemory) {
       const NumaNodeId nearest = topology.NearestWithMemory(core.home_numa_node);
       EXPECT_EQ(aeu.numa_node, nearest) << "AEU " << aeu.id.value << " on cpu " << aeu.cpu;
     }
+  }
+}
+
+// A session belongs to the NumaNode where it is made; its callbacks come on a cpu of that.
+TEST_F(PlacementTest, CallbacksRunOnTheNumaNodeOfTheirSession) {
+  std::map<uint32_t, NumaNodeId> numa_node_of;  // by cpu
+  for (const topology::Core& core : lab_->topology().cores()) {
+    for (const uint32_t cpu : core.cpus) numa_node_of[cpu] = core.numa_node;
+  }
+  for (const auto& [cpu, numa_node] : numa_node_of) {
+    std::thread([&, cpu = cpu, numa_node = numa_node] {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      const auto session = lab_->engine().NewSession();
+      EXPECT_EQ(session->numa_node(), numa_node) << "cpu " << cpu;
+      std::atomic<int> called_on;
+      for (uint64_t i = 0; i < 50; ++i) {
+        const std::vector<uint64_t> keys = {KeyOf(i), ~KeyOf(i)};
+        called_on.store(-1);
+        ASSERT_TRUE(session
+                        ->UpsertAsync(lab_->object(), keys, keys,
+                                      [&](const BatchResult& result) {
+                                        EXPECT_TRUE(result.status.ok()) << result.status;
+                                        called_on.store(sched_getcpu());
+                                        called_on.notify_all();
+                                      })
+                        .ok());
+        called_on.wait(-1);
+        ASSERT_EQ(numa_node_of.at(static_cast<uint32_t>(called_on.load())), numa_node)
+            << "a callback of a session of cpu " << cpu << " on cpu " << called_on.load();
+      }
+    }).join();
   }
 }
 

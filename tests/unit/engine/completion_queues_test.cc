@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -123,6 +124,60 @@ TEST(CompletionQueuesTest, QueuesRunAtTheSameTime) {
   queues[0].Push(&waits);
   queues[1].Push(&waited_for);
   AwaitRuns(waits.runs, 1);
+}
+
+// Also where one thread has deferred both: it runs one queue's tasks, the others go to their
+// thread.
+TEST(CompletionQueuesTest, ADeferredTaskMayWaitForThatOfAnotherQueue) {
+  CompletionQueues queues(ThreadsFor(2));
+  for (const size_t waiting : {size_t{0}, size_t{1}}) {
+    OneTask waits, waited_for;
+    waits.then = [&] { AwaitRuns(waited_for.runs, 1); };
+    queues.Defer();
+    queues[waiting].Push(&waits);
+    queues[1 - waiting].Push(&waited_for);
+    queues.RunDeferred();
+    AwaitRuns(waits.runs, 1);
+  }
+}
+
+// While one queue's last task is running, what it pushes to another does not run inside of it.
+TEST(CompletionQueuesTest, NoQueueEndsWhileAnothersTasksRun) {
+  CompletionQueues queues(ThreadsFor(2));
+  std::atomic<int> started = 0;
+  std::atomic<bool> inside = false;
+  OneTask last, pushed;
+  pushed.then = [&] { EXPECT_FALSE(inside.load()); };
+  last.then = [&] {
+    inside.store(true);
+    started.store(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // Stop has begun
+    queues[0].Push(&pushed);
+    inside.store(false);
+  };
+  queues[1].Push(&last);
+  AwaitRuns(started, 1);
+  queues.Stop();
+  EXPECT_EQ(pushed.runs.load(), 1);
+}
+
+TEST(CompletionQueuesTest, AfterStopTasksThatPushToEachOthersQueuesRunOnce) {
+  constexpr size_t kEach = 2000;
+  CompletionQueues queues(ThreadsFor(2));
+  queues.Stop();
+  queues.Stop();
+  std::vector<OneTask> outer(2 * kEach), inner(2 * kEach);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t i = t * kEach; i < (t + 1) * kEach; ++i) {
+        outer[i].then = [&, t, i] { queues[1 - t].Push(&inner[i]); };
+        queues[t].Push(&outer[i]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < 2 * kEach; ++i) ASSERT_EQ(outer[i].runs + inner[i].runs, 2) << i;
 }
 
 // More than the noted ones are looked at if there are many; none is forgotten.

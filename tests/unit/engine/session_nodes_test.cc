@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -24,7 +25,7 @@ topology::Topology Synthetic(const std::string& description) {
 TEST(SessionNodesTest, EachNumaNodeWithCoresHasOneAndSyntheticOnesTakeTurns) {
   const topology::Topology topology = Synthetic("numa:4 core:2 pu:1");
   InFlight in_flight;
-  SessionNodes nodes(topology, in_flight);
+  SessionNodes nodes(topology, in_flight, /*pinned=*/true);
   std::map<uint32_t, int> sessions;
   for (int i = 0; i < 12; ++i) ++sessions[nodes.Here().numa_node.value];
   EXPECT_EQ(sessions, (std::map<uint32_t, int>{{0, 3}, {1, 3}, {2, 3}, {3, 3}}));
@@ -38,15 +39,16 @@ TEST(SessionNodesTest, EachNumaNodeWithCoresHasOneAndSyntheticOnesTakeTurns) {
 
 TEST(SessionNodesTest, OnARealMachineItIsTheNumaNodeOfTheThread) {
   const topology::Topology topology = *topology::Topology::Discover();
+  if (topology.numa_nodes().size() < 2) GTEST_SKIP() << "one NumaNode: there is nothing to choose";
   InFlight in_flight;
-  SessionNodes nodes(topology, in_flight);
+  SessionNodes nodes(topology, in_flight, /*pinned=*/true);
   for (const topology::Core& core : topology.cores()) {
     for (const uint32_t cpu : core.cpus) {
       std::thread([&] {
         cpu_set_t set;
         CPU_ZERO(&set);
         CPU_SET(cpu, &set);
-        if (sched_setaffinity(0, sizeof set, &set) != 0) return;  // the system refuses
+        ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
         EXPECT_EQ(nodes.Here().numa_node, core.numa_node) << "cpu " << cpu;
       }).join();
     }
@@ -54,27 +56,28 @@ TEST(SessionNodesTest, OnARealMachineItIsTheNumaNodeOfTheThread) {
 }
 
 TEST(SessionNodesTest, ClosingWaitsForEveryLane) {
-  InFlight in_flight;
-  InFlight::Lane& one = in_flight.AddLane();
-  InFlight::Lane& other = in_flight.AddLane();
-  ASSERT_TRUE(one.TryEnter());
-  ASSERT_TRUE(other.TryEnter());
-  in_flight.Close();
-  EXPECT_FALSE(one.TryEnter());
-  EXPECT_FALSE(other.TryEnter());
-  EXPECT_EQ(in_flight.count(), 2u);
-  std::atomic<int> left = 0;
-  std::thread leaver([&] {
-    // The second lane first: the one that is waited for is not the last.
-    left.store(1);
-    other.Leave();
-    left.store(2);
-    one.Leave();
-  });
-  in_flight.AwaitNone();
-  EXPECT_EQ(left.load(), 2);
-  EXPECT_EQ(in_flight.count(), 0u);
-  leaver.join();
+  for (const bool first_leaves_last : {false, true}) {
+    InFlight in_flight;
+    InFlight::Lane& first = in_flight.AddLane();
+    InFlight::Lane& second = in_flight.AddLane();
+    ASSERT_TRUE(first.TryEnter());
+    ASSERT_TRUE(second.TryEnter());
+    in_flight.Close();
+    EXPECT_FALSE(first.TryEnter());
+    EXPECT_FALSE(second.TryEnter());
+    EXPECT_EQ(in_flight.count(), 2u);
+    std::atomic<bool> returned = false;
+    std::thread waiter([&] {
+      in_flight.AwaitNone();
+      returned.store(true);
+    });
+    (first_leaves_last ? second : first).Leave();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(returned.load());
+    (first_leaves_last ? first : second).Leave();
+    waiter.join();
+    EXPECT_EQ(in_flight.count(), 0u);
+  }
 }
 
 // The callbacks of one session come from one thread; those of another NumaNode's from another.
@@ -105,6 +108,7 @@ TEST(SessionNodesTest, CallbacksComeFromTheThreadOfTheSessionsNumaNode) {
                       .ok());
       while (!answered.load()) sched_yield();
       threads[node].insert(ran_on);
+      EXPECT_EQ((*session)->numa_node(), NumaNodeId{node});
       // Also what is read by many AEUs.
       answered.store(false);
       ASSERT_TRUE((*session)

@@ -3,12 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
+
+#include "tests/support/sanitized.h"
 
 namespace eris::topology {
 namespace {
@@ -59,17 +64,41 @@ TEST(PinnedThreadTest, RunsOnAnyOfSeveralCpus) {
   absl::StatusOr<Topology> topology = Topology::Discover();
   ASSERT_TRUE(topology.ok()) << topology.status();
   const std::vector<uint32_t>& cpus = topology->allowed_cpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "one cpu";
   std::vector<uint32_t> allowed;
-  PinnedThread thread("several", cpus, std::nullopt, [&] {
-    cpu_set_t set;
-    ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
-    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) allowed.push_back(cpu);
-    }
+  // The thread would inherit its creator's cpu alone.
+  PinnedThread creator("creator", {cpus.data(), 1}, std::nullopt, [&] {
+    PinnedThread thread("several", cpus, std::nullopt, [&] {
+      cpu_set_t set;
+      ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+      for (uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (CPU_ISSET(cpu, &set)) allowed.push_back(cpu);
+      }
+    });
+    thread.Join();
   });
-  thread.Join();
-  if (absl::IsPermissionDenied(thread.binding_status())) GTEST_SKIP() << thread.binding_status();
+  creator.Join();
+  if (absl::IsPermissionDenied(creator.binding_status())) GTEST_SKIP() << creator.binding_status();
   EXPECT_EQ(allowed, cpus);
+}
+
+// Does not return: tells by the exit code whether the thread's constructor has said why.
+[[noreturn]] void BeginWithoutMemory() {
+  rlimit none{};
+  none.rlim_cur = none.rlim_max = 1 << 20;
+  setrlimit(RLIMIT_AS, &none);
+  try {
+    PinnedThread thread("none", {}, std::nullopt, [] {});
+  } catch (const std::system_error& error) {
+    _exit(std::strstr(error.what(), "starts no thread (none)") != nullptr ? 7 : 1);
+  }
+  _exit(2);
+}
+
+// In a process of its own, which gets no more memory.
+TEST(PinnedThreadTest, WithoutMemoryForAStackItThrows) {
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer needs memory of its own";
+  EXPECT_EXIT(BeginWithoutMemory(), testing::ExitedWithCode(7), "");
 }
 
 TEST(PinnedThreadTest, HasItsNameOrTheBeginningOfIt) {

@@ -149,6 +149,23 @@ TEST(PlacementTest, NetworkCoresCarryNoAeu) {
   EXPECT_THAT(plan.notes, IsEmpty());
 }
 
+TEST(PlacementTest, NetworkCoresMustLeaveACpuOnEachNumaNode) {
+  const Topology topology = Xml({{3, 1}, {3, 1}}, Real({0, 1, 2, 3, 4, 5}));
+  for (const auto& [network_cores, left] :
+       std::map<uint32_t, bool>{{0, false}, {1, false}, {2, true}}) {
+    EXPECT_EQ(
+        LeavesCpusOnEachNumaNode(topology, MustPlan(topology, {.network_cores = network_cores})),
+        left)
+        << network_cores;
+  }
+  // A NumaNode without AEUs has all of its cpus.
+  EXPECT_TRUE(LeavesCpusOnEachNumaNode(topology, MustPlan(topology, {.aeu_count = 2})));
+  EXPECT_FALSE(LeavesCpusOnEachNumaNode(topology, MustPlan(topology, {.aeu_count = 3})));
+  // Hardware threads count: the other one of a core is left.
+  const Topology threads = Synthetic("numa:2 core:2 pu:2");
+  EXPECT_TRUE(LeavesCpusOnEachNumaNode(threads, MustPlan(threads, {})));
+}
+
 TEST(PlacementTest, OneCoreMachineKeepsItsAeu) {
   const PlacementPlan plan = MustPlan(Xml({{1, 1}}, Real({3})), {.network_cores = 1});
   EXPECT_THAT(Cpus(plan), ElementsAre(3));
