@@ -35,14 +35,15 @@ def raw(run):
 
 
 def key(run):
-    """The cost that routing adds to the lookup of a key."""
+    """The cost that routing adds to the lookup of a key that an AEU sends, and a session."""
     size = ("--keys", 16_000, "--rounds", 1, "--ms", 5) if run.tiny else ()
-    keys = run.json([f"{run.build}/bench/routing/routed_keys", "--batches", "256,1024,4096,16384", *size, "--json", "-"])
-    worst = max(keys["points"], key=lambda point: point["routing_ns"])
-    run.goal("routing.ns_per_routed_key", worst["routing_ns"],
-             f"worst: batches of {worst['batch']}, {worst['keys']} keys, {worst['routed_ns']:.1f} vs. "
-             f"{worst['bare_ns']:.1f} ns of the bare partition; other programs took {keys['cpus_taken_by_others']:.2f} cpus, "
-             f"a line goes from core to core in {keys['cache_line_ns']:.0f} ns")
+    for way, name in ("aeus", "routing.ns_per_routed_key"), ("sessions", "routing.ns_per_key_of_a_session"):
+        keys = run.json([f"{run.build}/bench/routing/routed_keys", "--batches", "256,1024,4096,16384", *size, "--way", way, "--json", "-"])
+        worst = max(keys["points"], key=lambda point: point["routing_ns"])
+        run.goal(name, worst["routing_ns"],
+                 f"worst: batches of {worst['batch']}, {worst['keys']} keys, {worst['routed_ns']:.1f} vs. "
+                 f"{worst['bare_ns']:.1f} ns of the bare partition; other programs took {keys['cpus_taken_by_others']:.2f} cpus, "
+                 f"a line goes from core to core in {keys['cache_line_ns']:.0f} ns")
 
 
 def turn(run):
@@ -66,9 +67,9 @@ def routed_lookup(run):
              f"{one['routed_mkeys_s']:.1f} vs. {one['bare_mkeys_s']:.1f} M keys/s, one AEU, {one['keys']} sparse keys")
 
 
-ROUTING = Part(2, (
+ROUTING = Part(3, (
     Step(raw, {"routing.raw_over_moodycamel": at_least(3), "routing.raw_over_moodycamel_smallest_element": at_least(3),
                "routing.raw_over_two_memcpys": at_least(0.4), "routing.aeus_8_over_2": at_least(0.7)}),
-    Step(key, {"routing.ns_per_routed_key": at_most(6)}),
+    Step(key, {"routing.ns_per_routed_key": at_most(6), "routing.ns_per_key_of_a_session": at_most(4)}),
     Step(turn, {"routing.turn_512_over_2": at_most(1.3)})))
 ENGINE = Part(1, (Step(routed_lookup, {"engine.routed_over_bare_lookup": at_least(0.7)}),))

@@ -22,8 +22,11 @@
 #include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
+#include "routing/answers.h"
+#include "routing/block_pool.h"
 #include "routing/endpoint.h"
 #include "routing/port.h"
+#include "routing/return_point.h"
 #include "storage/index/index_partition.h"
 #include "topology/topology.h"
 
@@ -52,6 +55,24 @@ struct LookupReply final : routing::Reply {
   std::vector<storage::KeyState> states_column;
   const uint64_t* keys = nullptr;
   alignas(128) std::atomic<uint32_t> left{0};
+};
+
+// Where the blocks of a Port come home whose thread looks there by itself, as a session's does that
+// waits for an answer.
+class Home final : public routing::ReturnListener {
+ public:
+  // As a session's Port.
+  routing::PortOptions OfSession(const routing::PortOptions& options) {
+    routing::PortOptions of_session = options;
+    of_session.way = routing::PortOptions::Way::kIngress;
+    of_session.home = &blocks_;
+    return of_session;
+  }
+  void Collect() { routing::CollectAnswers(blocks_); }
+  void BlocksAreHome() noexcept override {}
+
+ private:
+  routing::ReturnPoint blocks_{*this};
 };
 
 class LookupLab {

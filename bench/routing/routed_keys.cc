@@ -4,8 +4,8 @@
 // Paper: ERIS 3.2, Figure 5 (including lookups).
 //
 //   routed_keys [--keys 1000000,16000000] [--aeus 2] [--batches 64,256,1024,4096,16384]
-//               [--outgoing 0] [--rounds 7] [--ms 60] [--turn 4096] [--json FILE]
-//               [--only bare|routed]  (for a profiler)
+//               [--outgoing 0] [--rounds 7] [--ms 60] [--turn 4096] [--way aeus|sessions]
+//               [--json FILE] [--only bare|routed]  (for a profiler)
 //
 // Each AEU is a thread, pinned to the allowed cpus in turn. It sends lookups of --batch keys each,
 // at random over all AEUs' ranges (its own too), through its own Port: about --turn keys, then one
@@ -13,6 +13,8 @@
 // wait for their answers. Keys are sparse, and all exist. In between each thread executes lookups
 // of its own partition's keys in batches of the same parts. A figure is processor time of the
 // threads divided by answered keys; the cost of routing is the median of the rounds' differences.
+// --way: aeus, the default: as AEUs send lookups of joins, copied into incoming buffers and
+// answered in columns. sessions: as sessions send them, in blocks that the answers come home in.
 // --outgoing: keys that an outgoing buffer holds (0: 64 KiB, the engine's default). One key of each
 // request is checked, and the first round's all.
 #include <time.h>
@@ -44,6 +46,7 @@ struct Flags {
   uint32_t rounds = 7;
   uint32_t ms = 60;
   uint32_t turn = 4096;
+  std::string way = "aeus";
   std::string only;
   std::string json;
 };
@@ -55,6 +58,7 @@ struct Job {
   uint32_t batches_per_turn = 1;
   uint32_t outgoing = 0;
   uint32_t ms = 1;
+  bool as_session = false;
   bool check_all = false;
 };
 
@@ -140,7 +144,8 @@ class Bench {
         : bench_(bench),
           job_(job),
           probes_(bench.mixed_[self]),
-          port_(bench.lab_.directory(), OptionsOf(job)) {
+          port_(bench.lab_.directory(),
+                job.as_session ? home_.OfSession(OptionsOf(job)) : OptionsOf(job)) {
       for (uint32_t i = 0; i < 4 * job.batches_per_turn; ++i) {
         replies_.push_back(std::make_unique<LookupReply>(job.batch));
       }
@@ -148,6 +153,7 @@ class Bench {
     // True: something was sent.
     bool SendTurn(Done& done) {
       bool sent = false;
+      home_.Collect();
       for (uint32_t i = 0; i < job_.batches_per_turn; ++i) {
         LookupReply& reply = *replies_[next_];
         // the oldest: later ones follow it
@@ -155,12 +161,14 @@ class Bench {
         Check(reply, done);
         reply.keys = NextOf(probes_, job_.batch, at_);
         reply.left.store(job_.batch, std::memory_order_relaxed);  // published with the records
-        const uint32_t refused = port_.Send(bench_.lab_.route(),
-                                            {.type = routing::CommandType::kLookup,
-                                             .keys = {reply.keys, job_.batch},
-                                             .complete = &LookupReply::Answered,
-                                             .context = &reply},
-                                            storage::KeyState::kRefused);
+        const uint32_t refused = port_.Send(
+            bench_.lab_.route(),
+            {.type = routing::CommandType::kLookup,
+             .keys = {reply.keys, job_.batch},
+             .complete = &LookupReply::Answered,
+             .context = &reply,
+             .answers = job_.as_session ? routing::AnswersTo::kRecord : routing::AnswersTo::kReply},
+            storage::KeyState::kRefused);
         done.keys += job_.batch - refused;
         done.refused += refused;
         if (refused > 0) LookupReply::Answered(&reply, refused);
@@ -172,6 +180,7 @@ class Bench {
     }
     bool Busy() {
       port_.Flush();
+      home_.Collect();
       return port_.HasBuffered() ||
              std::any_of(replies_.begin(), replies_.end(), [](const auto& reply) {
                return reply->left.load(std::memory_order_acquire) > 0;
@@ -204,6 +213,7 @@ class Bench {
     Bench& bench_;
     const Job& job_;
     const std::vector<uint64_t>& probes_;
+    Home home_;
     routing::Port port_;
     std::vector<std::unique_ptr<LookupReply>> replies_;
     size_t next_ = 0;
@@ -276,7 +286,8 @@ std::vector<Point> MeasureAll(const Flags& flags, const std::vector<int>& cpus) 
           Job job{.batch = point.batch,
                   .batches_per_turn = std::max(1u, flags.turn / point.batch),
                   .outgoing = point.outgoing,
-                  .ms = flags.ms};
+                  .ms = flags.ms,
+                  .as_session = flags.way == "sessions"};
           if (round == 0) {
             job.check_all = true;
             bench.Routed(job);
@@ -345,8 +356,10 @@ Flags Parse(int argc, char** argv) {
               {"--rounds", flags.rounds, 1, 1000},
               {"--ms", flags.ms, 1, 60'000},
               {"--turn", flags.turn, 1, 1 << 16},
+              {"--way", flags.way},
               {"--only", flags.only},
               {"--json", flags.json}});
+  if (flags.way != "aeus" && flags.way != "sessions") Die("--way: aeus or sessions");
   return flags;
 }
 

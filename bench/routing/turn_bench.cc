@@ -6,9 +6,9 @@
 //
 // An engine with the default sizes, `aeus` AEUs on a synthetic NumaNode and an index with a
 // partition at each, 1000 rows in it; one thread does everything. turn: a lookup of one key of the
-// AEU in the middle from a Port outside (Send, Flush), and one Step of that AEU; the answer is
-// checked. idle_step: a Step of that AEU without work. has_work: the check of a thread before it
-// parks.
+// AEU in the middle from a session's Port (Send, Flush), one Step of that AEU, and the answer is
+// taken home and checked. idle_step: a Step of that AEU without work. has_work: the check of a
+// thread before it parks.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -80,7 +80,9 @@ Machine& MachineOf(int64_t aeus) {
 
 void BM_Turn(benchmark::State& state) {
   Machine& machine = MachineOf(state.range(0));
-  routing::Port port(machine.engine().core().directory, machine.engine().core().port_options());
+  Home home;
+  routing::Port port(machine.engine().core().directory,
+                     home.OfSession(machine.engine().core().port_options()));
   LookupReply reply(1);
   size_t at = 0;
   for (auto _ : state) {
@@ -91,10 +93,12 @@ void BM_Turn(benchmark::State& state) {
               {.type = routing::CommandType::kLookup,
                .keys = {&key, 1},
                .complete = &LookupReply::Answered,
-               .context = &reply},
+               .context = &reply,
+               .answers = routing::AnswersTo::kRecord},
               storage::KeyState::kRefused);
     port.Flush();
     machine.addressed().Step({});
+    home.Collect();
     if (reply.left.load(std::memory_order_acquire) != 0 || reply.values[0] != ValueOf(key)) {
       Die("a lookup is wrong");
     }

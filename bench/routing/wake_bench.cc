@@ -113,7 +113,8 @@ class Bench {
 
   void MeasureLatencies(uint32_t rounds, Latencies& out) {
     const bool parking = out.asleep_us > 0;
-    routing::Port port(lab_.directory(), PortOptionsOf(64 << 10));
+    Home home;
+    routing::Port port(lab_.directory(), home.OfSession(PortOptionsOf(64 << 10)));
     LookupReply reply(1);
     Threads threads(lab_, 1, aeu_cpu_, parking);
     for (uint32_t round = 0; round < rounds; ++round) {
@@ -126,7 +127,7 @@ class Bench {
       const uint64_t begin_ns = NowNs();
       port.Flush();
       const uint64_t flushed_ns = NowNs();
-      Await(reply);
+      Await(home, reply);
       const uint64_t end_ns = NowNs();
       Check(reply, 1);
       out.flush.ns.push_back(static_cast<double>(flushed_ns - begin_ns));
@@ -137,7 +138,8 @@ class Bench {
   }
 
   Wakes CountWakes(uint32_t batches, size_t outgoing_bytes) {
-    routing::Port port(lab_.directory(), PortOptionsOf(outgoing_bytes));
+    Home home;
+    routing::Port port(lab_.directory(), home.OfSession(PortOptionsOf(outgoing_bytes)));
     LookupReply reply(kBatch);
     Threads threads(lab_, kAeus, aeu_cpu_, /*parking=*/true);
     Wakes wakes{.outgoing_bytes = outgoing_bytes, .batches = batches};
@@ -146,7 +148,7 @@ class Bench {
       const uint64_t before = port.counters().wakes.Read();
       Send(port, reply, &mixed_[batch * kBatch % kProbes], kBatch);
       port.Flush();
-      Await(reply);
+      Await(home, reply);
       Check(reply, kBatch);
       const uint64_t calls = port.counters().wakes.Read() - before;
       wakes.calls += calls;
@@ -168,12 +170,16 @@ class Bench {
                                        {.type = routing::CommandType::kLookup,
                                         .keys = {keys, count},
                                         .complete = &LookupReply::Answered,
-                                        .context = &reply},
+                                        .context = &reply,
+                                        .answers = routing::AnswersTo::kRecord},
                                        storage::KeyState::kRefused);
     if (refused > 0) Die("keys were refused");
   }
-  static void Await(const LookupReply& reply) {
-    while (reply.left.load(std::memory_order_acquire) > 0) base::RealMemory::Pause();
+  static void Await(Home& home, const LookupReply& reply) {
+    while (reply.left.load(std::memory_order_relaxed) > 0) {  // this thread counts it down
+      home.Collect();
+      base::RealMemory::Pause();
+    }
   }
   static void Check(const LookupReply& reply, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
