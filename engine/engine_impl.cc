@@ -206,9 +206,9 @@ void EngineImpl::CollectNotes() {
     pinned_ = false;
     break;  // reported once: the other AEUs get the same answer
   }
-  const absl::Status bound = core_.session_nodes.binding_status();
-  if (pinned_ && !bound.ok()) {  // otherwise the reason has been said
-    notes_.push_back(absl::StrCat("completion threads run unpinned: ", bound.message()));
+  const absl::Status pinned = core_.session_nodes.binding_status();
+  if (pinned_ && !pinned.ok()) {  // otherwise the reason has been said
+    notes_.push_back(absl::StrCat("completion threads run unpinned: ", pinned.message()));
   }
   if (const absl::Status bound = memory_.binding_status(); !bound.ok()) {
     notes_.push_back(absl::StrCat("memory is not bound to NumaNodes: ", bound.message()));
