@@ -1,8 +1,8 @@
 // Sessions of the engine for gRPC's threads, which come and go in unknown numbers; a session is for
 // one calling thread at a time. A call borrows one while it starts its request; a stream or scan
 // borrows one for its whole life, so that one stream's writes keep their order. There are as many
-// sessions as are borrowed, plus kFreeMax; lent are those of the borrower's NumaNode, and of these
-// the last returned one first, because its buffers are in the cache. Any thread.
+// sessions as are borrowed, plus kFreeMax. A borrower gets a session of its own NumaNode: the last
+// returned one, because its buffers are in the cache. Any thread.
 #ifndef ERIS_SERVER_GUARD_SESSION_POOL_H_
 #define ERIS_SERVER_GUARD_SESSION_POOL_H_
 
@@ -65,7 +65,9 @@ class SessionPool {
         return lease;
       }
     }
-    return Lease(this, engine_->NewSession());
+    // Without memory it has an error, and the other call throws.
+    auto made = engine_->NewSession(here);
+    return Lease(this, made.ok() ? *std::move(made) : engine_->NewSession());
   }
 
  private:

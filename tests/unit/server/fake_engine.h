@@ -38,10 +38,15 @@ class FakeEngine final : public Engine {
   absl::StatusOr<ObjectInfo> Describe(absl::string_view name) override;
   std::vector<ObjectInfo> List() override;
   std::unique_ptr<Session> NewSession() override;
-  absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId) override { return NewSession(); }
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(NumaNodeId numa_node) override;
   // On which NumaNode all threads are, and belong new sessions.
   void MoveThreadsTo(NumaNodeId numa_node) { here_.store(numa_node); }
-  NumaNodeId NumaNodeHere() override { return here_.load(); }
+  // Each call of NumaNodeHere, also for a new session, answers the next of so many.
+  void TakeTurns(uint32_t numa_nodes) { turns_.store(numa_nodes); }
+  NumaNodeId NumaNodeHere() override {
+    const uint32_t turns = turns_.load();
+    return turns == 0 ? here_.load() : NumaNodeId{turn_.fetch_add(1) % turns};
+  }
   void DeferCallbacks() override {}
   void RunCallbacks() override {}
   EngineStats Stats() override;
@@ -176,6 +181,8 @@ class FakeEngine final : public Engine {
   std::atomic<int> snapshots_held_{0};
   std::deque<std::shared_ptr<Request>> held_ ABSL_GUARDED_BY(mu_);
   std::atomic<NumaNodeId> here_{NumaNodeId{0}};
+  std::atomic<uint32_t> turns_{0};  // 0: here_
+  std::atomic<uint32_t> turn_{0};
   std::deque<std::function<void()>> completions_ ABSL_GUARDED_BY(mu_);
   int scans_open_ ABSL_GUARDED_BY(mu_) = 0;
   int chunks_out_ ABSL_GUARDED_BY(mu_) = 0;

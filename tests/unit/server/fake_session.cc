@@ -174,7 +174,7 @@ class FakeScan final : public Scan {
 
 class FakeSession final : public Session {
  public:
-  explicit FakeSession(FakeEngine* engine) : engine_(engine), numa_node_(engine->NumaNodeHere()) {}
+  FakeSession(FakeEngine* engine, NumaNodeId numa_node) : engine_(engine), numa_node_(numa_node) {}
 
   NumaNodeId numa_node() const override { return numa_node_; }
 
@@ -379,10 +379,12 @@ class FakeSession final : public Session {
   const NumaNodeId numa_node_;
 };
 
-std::unique_ptr<Session> FakeEngine::NewSession() {
+std::unique_ptr<Session> FakeEngine::NewSession() { return *NewSession(NumaNodeHere()); }
+
+absl::StatusOr<std::unique_ptr<Session>> FakeEngine::NewSession(NumaNodeId numa_node) {
   base::MutexLock lock(&mu_);
   ++sessions_made_;
-  return std::make_unique<FakeSession>(this);
+  return std::make_unique<FakeSession>(this, numa_node);
 }
 
 // Answers the value column, of conditional writes.

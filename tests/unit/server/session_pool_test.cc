@@ -57,6 +57,15 @@ TEST(SessionPoolTest, SessionsAreOfTheBorrowersNumaNode) {
   EXPECT_EQ(engine.sessions_made(), 2);
 }
 
+// As with a synthetic topology, where NumaNodes take turns.
+TEST(SessionPoolTest, ASessionIsMadeForTheNumaNodeThatWasAskedFor) {
+  FakeEngine engine;
+  SessionPool pool(&engine);
+  engine.TakeTurns(2);
+  for (int i = 0; i < 100; ++i) pool.Borrow();
+  EXPECT_EQ(engine.sessions_made(), 2);
+}
+
 // Nobody borrows on NumaNode 1 any more.
 TEST(SessionPoolTest, TheOldestFreeSessionMakesRoom) {
   FakeEngine engine;
