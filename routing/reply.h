@@ -1,8 +1,8 @@
 // The reply space of a request: columns of answers, each at its keys' own positions. Commands from
-// outside the engine are answered in their blocks, and whoever takes these home fills values and
-// states; commands between AEUs are answered here directly (answers.h), and so are columns of
-// tables. It belongs to a reference-counted request, never to a caller's stack, because commands
-// may be under way after a deadline has passed. Paper: ERIS 3.2 (callback).
+// outside the engine are answered in their blocks, and the thread that takes a block home fills
+// values and states; commands between AEUs are answered here directly (answers.h), and so are
+// columns of tables. It belongs to a reference-counted request, never to a caller's stack, because
+// commands may be under way after a deadline has passed. Paper: ERIS 3.2 (callback).
 #ifndef ERIS_ROUTING_REPLY_H_
 #define ERIS_ROUTING_REPLY_H_
 

@@ -47,8 +47,8 @@ struct CompletionThreadOptions {
 
 class CompletionQueue {
  public:
-  // `queues`: the ones it belongs to, of which it is number `number`; nullptr: it stands alone, and
-  // nobody defers its tasks.
+  // `queues`: the group that this queue belongs to, as number `number`. nullptr: it has no group,
+  // and no thread defers its tasks.
   explicit CompletionQueue(const CompletionThreadOptions& thread = {},
                            const CompletionQueues* queues = nullptr, size_t number = 0);
   ~CompletionQueue();  // as Stop

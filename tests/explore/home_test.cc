@@ -42,7 +42,7 @@ TEST(ExploreHomeTest, APusherThatStopsBeforeItsFutexCallHoldsUpNobody) {
   ExpectHoldsAtRandom({scenario}, 10'000);
 }
 
-// Planted: whoever has taken the mark is the only one to make the futex call.
+// Planted: only the thread that has taken the mark makes the futex call.
 struct WakesAlone {
   explicit WakesAlone(routing::ReturnListener&) {}
   void Push(routing::BasicBlock<StoppingMemory>* block) {
