@@ -44,13 +44,13 @@ void PrefetchStep(TreeRef ref, uint64_t key) {
 }
 
 // The last round: where the values are.
-[[gnu::always_inline]] inline void TakeFound(const TreeRef* refs, const uint64_t* keys,
+[[gnu::always_inline]] inline void TakeFound(const uint64_t* words, const uint64_t* keys,
                                              const uint64_t* candidates, const uint8_t* at_page,
                                              uint32_t page_count, const uint8_t* at_run,
                                              uint32_t run_count, uint64_t** values) {
   for (uint32_t j = 0; j < page_count; ++j) {
     const uint8_t i = at_page[j];
-    const TreeRef ref = refs[i];
+    const TreeRef ref(words[i]);
     const unsigned byte = ref.Byte(keys[i]);
     if (ref.PrefixMatches(keys[i]) && internal::TestBit(ref.page()->bitmap, byte)) {
       values[i] = &ref.page()->slots[byte];
@@ -58,7 +58,7 @@ void PrefetchStep(TreeRef ref, uint64_t key) {
   }
   for (uint32_t j = 0; j < run_count; ++j) {
     const uint8_t i = at_run[j];
-    Pair* pair = refs[i].run()->FindAmong(candidates[i], keys[i]);
+    Pair* pair = TreeRef(words[i]).run()->FindAmong(candidates[i], keys[i]);
     if (pair != nullptr) values[i] = &pair->value;
   }
 }
@@ -69,7 +69,8 @@ template <class RootOf>
                                                   uint32_t count, uint64_t** values,
                                                   PrefixTree::Purpose purpose) {
   ERIS_DCHECK(count <= kFindGroupMax);
-  TreeRef refs[kFindGroupMax];
+  // Words, because TreeRefs would be cleared for the whole group, however few keys there are.
+  uint64_t words[kFindGroupMax];
   uint64_t* slots[kFindGroupMax];
   uint64_t candidates[kFindGroupMax];
   // Probes at a TreeNode, and those that have reached a run or a page, by index in the group.
@@ -82,7 +83,7 @@ template <class RootOf>
   uint32_t page_count = 0;
 
   const auto arrive = [&](uint8_t i, TreeRef ref) {
-    refs[i] = ref;
+    words[i] = ref.word();
     if (ref.IsTreeNode()) {
       PrefetchStep(ref, keys[i]);
       active[active_count++] = i;
@@ -107,7 +108,8 @@ template <class RootOf>
     const uint32_t going = active_count;
     for (uint32_t j = 0; j < going; ++j) {
       const uint8_t i = active[j];
-      slots[i] = SlotOf(refs[i], refs[i].Byte(keys[i]));
+      const TreeRef ref(words[i]);
+      slots[i] = SlotOf(ref, ref.Byte(keys[i]));
       base::Prefetch(slots[i]);
     }
     active_count = 0;
@@ -118,10 +120,10 @@ template <class RootOf>
   }
   for (uint32_t j = 0; j < run_count; ++j) {
     const uint8_t i = at_run[j];
-    candidates[i] = refs[i].run()->Candidates(keys[i]);
-    PrefetchPairs(refs[i], candidates[i], purpose);
+    candidates[i] = TreeRef(words[i]).run()->Candidates(keys[i]);
+    PrefetchPairs(TreeRef(words[i]), candidates[i], purpose);
   }
-  TakeFound(refs, keys, candidates, at_page, page_count, at_run, run_count, values);
+  TakeFound(words, keys, candidates, at_page, page_count, at_run, run_count, values);
 }
 
 }  // namespace

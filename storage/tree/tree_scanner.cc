@@ -10,13 +10,12 @@
 namespace eris::storage {
 namespace {
 
-// Runs and pages fetched before they are read: a few at the beginning, so that a short scan fetches
-// little in vain, and more later.
+// Runs and pages fetched before they are read, at the beginning: few, so that a short scan fetches
+// little in vain.
 constexpr unsigned kAheadFirst = 3;
 constexpr unsigned kShortScan = 4;  // after this many the scan is not short
-constexpr unsigned kAheadMax = 6;
 
-// For a page and a TreeNode only the first lines: the processor's own prefetching gets the rest.
+// For a page only the first lines: the processor's own prefetching gets the rest.
 void PrefetchBlock(TreeRef ref) {
   const auto* block = static_cast<const char*>(ref.block());
   const unsigned lines = ref.IsRun() ? ref.lines() : 4;
@@ -72,51 +71,15 @@ unsigned PreviousBit(const uint64_t* bitmap, unsigned from) {
 }  // namespace
 
 template <ScanDirection kDirection>
-TreeRef BasicTreeScanner<kDirection>::LeafPath::Descend(TreeRef ref, uint64_t key) {
-  while (ref.IsTreeNode() && ref.PrefixMatches(key)) {
-    const Child child = ChildAt(ref, ref.Byte(key));
-    frames[depth++] = {ref, Behind(child)};
-    ref = child.ref();
-  }
-  return ref;
-}
-
-template <ScanDirection kDirection>
-TreeRef BasicTreeScanner<kDirection>::LeafPath::First(TreeRef ref) {
-  while (ref.IsTreeNode()) {
-    const Child child = ChildFrom(ref, kBackward ? 256 : 0);
-    frames[depth++] = {ref, Behind(child)};
-    ref = child.ref();
-  }
-  return ref;
-}
-
-template <ScanDirection kDirection>
-TreeRef BasicTreeScanner<kDirection>::LeafPath::Next() {
-  while (depth > 0) {
-    Frame& frame = frames[depth - 1];
-    const Child child = ChildFrom(frame.ref, frame.next);
-    if (child.start == 256) {
-      --depth;
-      continue;
-    }
-    frame.next = Behind(child);
-    return First(child.ref());
-  }
-  return TreeRef();
-}
-
-template <ScanDirection kDirection>
 BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t from) {
-  TreeRef ref = path_.Descend(tree.root(), from);
+  TreeRef ref = walk_.Descend(tree.root(), from);
   if (ref.IsNone()) return;
   // A page or a subtree of other keys is before the first row, or contains it.
   const bool own_place = ref.IsRun() || ref.PrefixMatches(from);
   const bool first_there =
       !own_place && (kBackward ? ref.header()->prefix < from : ref.header()->prefix > from);
-  if (first_there) ref = path_.First(ref);
+  if (first_there) ref = walk_.First(ref);
   PrefetchBlock(ref);
-  fetched_ = path_;
   for (unsigned i = 0; i < kAheadFirst; ++i) FetchNext();
   if (first_there) {
     Enter(ref);
@@ -139,18 +102,10 @@ BasicTreeScanner<kDirection>::BasicTreeScanner(const PrefixTree& tree, uint64_t 
 
 template <ScanDirection kDirection>
 void BasicTreeScanner<kDirection>::FetchNext() {
-  const TreeRef ref = fetched_.Next();
+  const TreeRef ref = walk_.Next();
   if (ref.IsNone()) return;
-  ++ahead_;
   PrefetchBlock(ref);
-  // Also fetch the TreeNode that comes next: its children must be fetched without waiting for it.
-  for (unsigned depth = fetched_.depth; depth-- > 0;) {
-    const Frame& frame = fetched_.frames[depth];
-    const Child child = ChildFrom(frame.ref, frame.next);
-    if (child.start == 256) continue;
-    if (child.ref().IsTreeNode()) PrefetchBlock(child.ref());
-    break;
-  }
+  ahead_[(first_ahead_ + ahead_count_++) % kAheadMax] = ref;
 }
 
 template <ScanDirection kDirection>
@@ -162,13 +117,14 @@ void BasicTreeScanner<kDirection>::Enter(TreeRef ref) {
 
 template <ScanDirection kDirection>
 bool BasicTreeScanner<kDirection>::Advance() {
-  const TreeRef ref = path_.Next();
-  if (ref.IsNone()) return false;
-  if (ahead_ > 0) --ahead_;
+  if (ahead_count_ == 0) return false;
+  const TreeRef ref = ahead_[first_ahead_];
+  first_ahead_ = (first_ahead_ + 1) % kAheadMax;
+  --ahead_count_;
   FetchNext();
   if (passed_ < kShortScan) {
     ++passed_;
-  } else if (ahead_ < kAheadMax) {
+  } else if (ahead_count_ < kAheadMax) {
     FetchNext();
   }
   Enter(ref);

@@ -1,13 +1,13 @@
 // Reads a prefix tree in key order, upwards or downwards. It holds pointers into the tree, so it is
 // valid only while the tree does not change: a longer scan keeps a key (ScanCursor) and seeks again
-// at each slice. Sorts the runs that it reads. Iterative: a frame per level, at most 8.
-// Single-threaded. Paper: ERIS 3.1 (scans).
+// at each slice. Sorts the runs that it reads. Single-threaded. Paper: ERIS 3.1 (scans).
 #ifndef ERIS_STORAGE_TREE_TREE_SCANNER_H_
 #define ERIS_STORAGE_TREE_TREE_SCANNER_H_
 
 #include <cstdint>
 
 #include "eris/types.h"
+#include "storage/tree/leaf_walk.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/scan_kernels.h"
 #include "storage/tree/tree_node.h"
@@ -32,29 +32,10 @@ class BasicTreeScanner {
  private:
   static constexpr bool kBackward = kDirection == ScanDirection::kBackward;
 
-  // The path to a run or page, with the next position at each TreeNode: the start of the next
-  // child; backward, the end of the remaining ones.
-  struct Frame {
-    TreeRef ref;
-    unsigned next = 0;
-  };
-  struct LeafPath {
-    Frame frames[kLevelsMax];
-    unsigned depth = 0;
-
-    // Descends to where `key` belongs: a run, a page, a TreeNode of other keys, or nothing.
-    TreeRef Descend(TreeRef ref, uint64_t key);
-    // First: the first run or page of a subtree. Next: the following one, or none.
-    TreeRef First(TreeRef ref);
-    TreeRef Next();
-  };
-
-  // The next child; if there is none its start is 256.
-  static Child ChildFrom(TreeRef ref, unsigned next) {
-    if constexpr (kBackward) return PreviousChild(ref, next);
-    return next < 256 ? NextChild(ref, next) : Child{};
-  }
-  static unsigned Behind(const Child& child) { return kBackward ? child.start : child.start + 1; }
+  // Runs and pages fetched before they are read, once the scan is not short. At 16 M keys in memory
+  // of their own, read in random order, a core gets 10 GB/s with one ahead, 18 with four, 23 with
+  // eight and no more with twelve (AMD Zen 5).
+  static constexpr unsigned kAheadMax = 8;
 
   // Starts reading at the near end of a run or page.
   void Enter(TreeRef ref);
@@ -67,9 +48,10 @@ class BasicTreeScanner {
   ScanPiece RunPiece(uint64_t to, uint32_t rows_max);
   ScanPiece PagePiece(uint64_t to, uint32_t rows_max);
 
-  LeafPath path_;        // to the current one
-  LeafPath fetched_;     // to the last one that was prefetched
-  unsigned ahead_ = 0;   // how many are between them
+  LeafWalk<kDirection> walk_;  // as far as fetched
+  TreeRef ahead_[kAheadMax];   // fetched, still to be read: a ring
+  unsigned first_ahead_ = 0;
+  unsigned ahead_count_ = 0;
   unsigned passed_ = 0;  // up to kShortScan
   TreeRef at_;           // a run or a page
   unsigned next_ = 0;    // its next pair or byte; backward: the end of the remaining ones
