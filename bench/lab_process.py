@@ -48,9 +48,15 @@ def read(path):
         return file.read().strip()
 
 
+def cpu():
+    """The processor by name, and by family and model where the system tells them: virtual machines hide the rest."""
+    told = dict(map(str.strip, line.split(":", 1)) for line in read("/proc/cpuinfo").splitlines() if ":" in line)
+    name = told.get("model name", "unknown")
+    return f"{name} (family {told['cpu family']}, model {told['model']})" if {"cpu family", "model"} <= set(told) else name
+
+
 def machine():
     """The head of a report."""
-    return {"cpu": next((line.split(":")[1].strip() for line in read("/proc/cpuinfo").splitlines()
-                         if line.startswith("model name")), "unknown"),
+    return {"cpu": cpu(),
             "cpus": len(os.sched_getaffinity(0)), "date": datetime.date.today().isoformat(),
             "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled")}

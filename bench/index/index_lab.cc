@@ -53,6 +53,7 @@ std::vector<NamedSide> AllSides() {
   add(LimitSides());
   add(ErisSides());
   add(SharedSides());
+  add(RadixSides());
   add(MapSides());
 #ifdef ERIS_BENCH_WITH_TBB
   add(TbbSides());

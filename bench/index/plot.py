@@ -18,7 +18,7 @@ from plot_panels import LINE, LinePanel, Panel, figure as picture  # noqa: E402
 
 BATCHES = (1, 16, 64, 256, 1024, 4096, 16384, 65536)
 COLOURS = {"limits": "#555555", "eris": "#c0392b", "eris_tree": "#e67e22", "eris_hash": "#7d3c98", "btree": "#2471a3",
-           "eris_shared": "#d68910",
+           "eris_shared": "#d68910", "radix": "#8e8e38",
            "std_map": "#145a32", "flat_hash": "#1e8449", "tbb_hash": "#5dade2", "unodb": "#b7950b"}
 
 

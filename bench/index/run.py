@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The index benchmark: ERIS's partitions and bare tree compared with std::map, absl::btree_map, absl::flat_hash_map,
-oneTBB's hash map, unodb's ART (if it was built in) and the machine's limits, in one run.
+oneTBB's hash map, unodb's ART (if it was built in), a simple radix tree with batches and the machine's limits, in one run.
 
     bench/index/run.py <builddir> [--cells 1-sparse,16-dense,...] [--sides eris,btree,...] [--rounds 5] [--ms 200]
                        [--parts points,bulk,two,engine] [--json out.json] [--large] [--goals] [--tiny]
@@ -39,11 +39,12 @@ LARGE = ["256-sparse", "256-dense"]
 GOAL_CELLS = ["16-sparse", "16-dense", "64-sparse", "64-dense"]
 TWO_CELLS = ("16-sparse",)
 AREA_MIB = 4096  # for random loads
-OURS = ("eris", "eris_tree", "eris_hash", "eris_shared")  # sides with batches
-UNORDERED = ("flat_hash", "tbb_hash", "eris_hash", "eris_shared")
+BATCHED = ("eris", "eris_tree", "eris_hash", "eris_shared", "radix")  # sides that take batches
+UNORDERED = ("flat_hash", "tbb_hash", "eris_hash", "eris_shared", "radix")
+POINTS_ONLY = ("eris_shared", "radix")  # these have no erase
 BULK = ("eris", "btree", "std_map")
 # The most bytes per key of a side; decides what fits in memory at the same time.
-BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
+BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "radix": 60, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
 TINY = {"rounds": 1, "fills": 1, "ms": 5, "area": 16}
@@ -90,7 +91,7 @@ def points_of(side, cell, goals):
     if side == "limits":
         return {"loads": f"loads 16 {ms}", "read": f"read {ms}"} | ({} if goals else {"load": f"loads 1 {ms}"})
     found = {}
-    if side in OURS:
+    if side in BATCHED:
         batches = (1, 256, 1024, 16384) if goals else BATCHES
         if side == "eris_tree":
             batches = (1, 16, 64)
@@ -99,26 +100,26 @@ def points_of(side, cell, goals):
         found["lookup 1 uniform"] = f"lookup 1 uniform {ms}"
     if side == "eris_tree":
         return found
-    batch = BATCH if side in OURS else 1
+    batch = BATCH if side in BATCHED else 1
     if not goals:
         found[f"lookup {batch} zipf"] = f"lookup {batch} zipf {ms}"
-    if not goals and side != "eris_shared":  # it has no erase
+    if not goals and side not in POINTS_ONLY:
         found["mixed"] = f"mixed {BATCH} uniform {ms}"
         found["mixed zipf"] = f"mixed {BATCH} zipf {ms}"
         found["erase"] = f"erase {batch} {max(KEYS_MIN, min(1 << 20, count // 16))}"
-    if side in OURS or not goals:
+    if side in BATCHED or not goals:
         if side != "unodb":
             found["replace"] = f"replace {batch} uniform {ms}"
     if side not in UNORDERED:
         found["scan"] = f"scan 100 {ms}"
-        if side in OURS or not goals:
+        if side in BATCHED or not goals:
             found["scan_all"] = "scan_all"
     return found
 
 
 def goal_sides(cell):
     """The sides that the goals compare in a cell."""
-    return {"16-sparse": ["eris", "btree", "flat_hash", "eris_hash", "unodb"], "64-sparse": ["eris", "btree"]}.get(cell, ["eris"])
+    return {"16-sparse": ["eris", "btree", "flat_hash", "eris_hash", "radix", "unodb"], "64-sparse": ["eris", "btree"]}.get(cell, ["eris"])
 
 
 def bytes_of(side, cell):
@@ -185,7 +186,7 @@ class Cell:
                     if side in labs and again:
                         labs.pop(side).stop()
                     if side not in labs:
-                        labs[side], built = self.start(side, "random", BATCH if side in OURS else 1)
+                        labs[side], built = self.start(side, "random", BATCH if side in BATCHED else 1)
                         self.figures.add(side, "fill", built)
             self.rounds({**labs, "limits": self.limits})
             if "two" in self.options.parts and first_sitting and self.cell in TWO_CELLS and "eris" in labs:
@@ -293,7 +294,7 @@ def table_of(report, cell):
             found = figure(report, cell, side, name)
             if found is None:
                 continue
-            label = f"{side} {batch}" if side in OURS else side
+            label = f"{side} {batch}" if side in BATCHED else side
             zipf = figure(report, cell, side, f"lookup {batch} zipf")
             out.append(f"  {label:16}{show(found, '7.2f')} {ratio(report, cell, (side, name, 'mkeys_s'), ('limits', 'loads', 'mloads_s')):8.0%} "
                        f"{number(ratio(report, cell, (side, name, 'mkeys_s'), ('btree', 'lookup 1 uniform', 'mkeys_s')), '11.2f'):>11} |{show(zipf, '7.2f')}"

@@ -64,6 +64,7 @@ struct NamedSide {
 // The sides that each file adds.
 std::vector<NamedSide> ErisSides();
 std::vector<NamedSide> SharedSides();
+std::vector<NamedSide> RadixSides();
 std::vector<NamedSide> MapSides();
 std::vector<NamedSide> TbbSides();    // tbb_side.cc, if oneTBB was found
 std::vector<NamedSide> UnodbSides();  // unodb_side.cc, with -DERIS_BENCH_UNODB
