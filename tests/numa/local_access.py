@@ -105,9 +105,10 @@ class Maps:
 
 def explain(result, phases, kinds=("accesses", "misses")):
     """Lines: where the remote accesses of these phases, by name, come from and go to; "far": their transfers between
-    NumaNodes. The program has printed its maps."""
+    NumaNodes; then lines that were taken for nothing, if they were followed. The program has printed its maps."""
     maps = Maps(result.output)
-    functions = maps.functions({site.instruction for site in result.sites})
+    taken = result.false_sharing or []
+    functions = maps.functions({site.instruction for site in (*result.sites, *taken)})
     for name, phase in phases.items():
         of_name = [site for site in result.sites if site.phase in (phase if isinstance(phase, tuple) else (phase,))]
         for what in kinds:
@@ -125,6 +126,14 @@ def explain(result, phases, kinds=("accesses", "misses")):
             yield "  of these"
             yield from (f"  {count:>10} to {memory} by {function}"
                         for (memory, function), count in places.most_common(EXPLAINED_LINES) if count)
+        if result.false_sharing is None:
+            continue
+        places = collections.Counter()
+        for one in taken:
+            if one.phase in (phase if isinstance(phase, tuple) else (phase,)):
+                places[maps.memory(one.page), functions[one.instruction]] += one.lines
+        yield f"{name}: {sum(places.values())} lines taken for nothing"
+        yield from (f"  {count:>10} of {memory} by {function}" for (memory, function), count in places.most_common(EXPLAINED_LINES))
     if result.sites_left_out:
         yield f"{result.sites_left_out} more at places that were too many to tell"
 

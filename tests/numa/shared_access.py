@@ -6,10 +6,11 @@ threads share: runs shared_access.cc in a guest of 4 NumaNodes x 2 cpus, counted
 
 Prints for each how many of the loads and stores of a lookup, and of the misses of a simulated cache, went to another
 NumaNode's memory; then, for lookups and upserts in batches of 1024 and 4096 keys, how many lines a key took from other
-NumaNodes' caches and memory and how often it took copies from them, with the ratios; and the same for a row of a scan, of
-a join and of a transfer of the engine. For the engine sessions, AEUs and completions count, on all cpus. --explain adds
-where the engine's transfers between NumaNodes come from and go to. Exit code 77 where qemu, the guest's kernel or the
-plugin's header cannot be had.
+NumaNodes' caches and memory and how often it took copies from them, with the ratios, and how many lines it took from any
+other cpu's cache for nothing (false sharing); and the same for a row of a scan, of a join and of a transfer of the engine.
+For the engine sessions, AEUs and completions count, on all cpus. --explain adds where the engine's transfers between
+NumaNodes, and lines taken for nothing, come from and go to. Exit code 77 where qemu, the guest's kernel or the plugin's
+header cannot be had.
 """
 import argparse
 import dataclasses
@@ -35,6 +36,7 @@ JOBS = {("lookups", 1024): {"eris": (1, 4), "shared": (2,), "shared_batched": (3
 # The engine's alone, by row.
 ROWS = {"scan": (12,), "join": (13,), "transfer": (14,)}
 PEER = "shared_batched"
+TRANSFERS = ("far_lines", "far_cache", "upgrades_far", "claims_far", "near")  # of PerKey
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +50,13 @@ class PerLookup:
 
 @dataclasses.dataclass(frozen=True)
 class PerKey:
-    """Of one structure and operation, a key's or row's: figures of counting.Transfers."""
+    """Of one structure and operation, a key's or row's: figures of counting.Transfers, and false sharing."""
     far_lines: float
     far_cache: float  # of these, from caches
     upgrades_far: float
     claims_far: float
     near: float
+    for_nothing: float  # lines taken from another cpu's cache without need: false sharing
 
     @property
     def far(self):
@@ -74,7 +77,8 @@ class Found:
 
 def run(build, *arguments, **options):
     """Errors: counting.CANNOT_COUNT, counting.CountFailed."""
-    return counting.count(build, SHAPE, pathlib.Path(build, "tests", "numa", "shared_access"), *arguments, **CACHE, **COHERENCE, **options)
+    return counting.count(build, SHAPE, pathlib.Path(build, "tests", "numa", "shared_access"), *arguments, **CACHE, **COHERENCE, false_sharing=1,
+                          **options)
 
 
 def evaluate(result):
@@ -84,7 +88,8 @@ def evaluate(result):
     def per_key(phases):
         if not did.get(phases[0]):
             raise counting.CountFailed(f"shared_access told no number of keys of phase {phases[0]}")
-        return PerKey(*(result.transferred(phases, field.name) / did[phases[0]] for field in dataclasses.fields(PerKey)))
+        return PerKey(*(result.transferred(phases, name) / did[phases[0]] for name in TRANSFERS),
+                      for_nothing=result.taken_for_nothing(phases) / did[phases[0]])
     lookups = {}
     for name, phase in LOOKUPS.items():
         per_key([phase])  # knows the number
@@ -104,7 +109,8 @@ def measure(build):
 
 def describe_key(name, one, of):
     return (f"{name + ':':<24}{one.far_lines:7.3f} lines from another NumaNode {of}, {one.far_cache:.3f} of them from caches; "
-            f"{one.upgrades_far:.3f} far upgrades, {one.claims_far:.3f} far claims; {one.near:.3f} lines from the own NumaNode's caches")
+            f"{one.upgrades_far:.3f} far upgrades, {one.claims_far:.3f} far claims; {one.near:.3f} lines from the own NumaNode's caches; "
+            f"{one.for_nothing:.4f} lines taken for nothing")
 
 
 def describe(found):

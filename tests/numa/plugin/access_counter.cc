@@ -11,6 +11,8 @@
 //   cache_ways=8     its associativity
 //   coherence=1      follow which cpus have a valid copy of each line, and count the lines that an
 //                    access takes from elsewhere (line_directory.h; default 0: no)
+//   false_sharing=1  with coherence=1: also tell the lines that an access takes from another cpu's
+//                    cache for nothing (false_sharing.h; default 0: no)
 //   sites=4096       tell where remote accesses, and transfers of lines between NumaNodes, come
 //   from
 //                    and go to: up to so many places a cpu
@@ -43,6 +45,7 @@ extern "C" {
 
 #include "tests/numa/access_marks.h"
 #include "tests/numa/plugin/cache_model.h"
+#include "tests/numa/plugin/false_sharing.h"
 #include "tests/numa/plugin/line_directory.h"
 #include "tests/numa/plugin/ram_map.h"
 
@@ -60,6 +63,7 @@ struct Options {
   uint64_t cache_kib = 0;
   uint64_t cache_ways = 8;
   uint64_t coherence = 0;
+  uint64_t false_sharing = 0;
   uint64_t sites = 0;
 };
 
@@ -96,6 +100,7 @@ struct alignas(128) Cpu {
   int wrong_expected = 0;
   CacheModel cache;   // of counted accesses
   CacheModel copies;  // of all, for the directory
+  FalseSharing::Taken taken;
   std::map<Site, SiteCounts> sites;
   uint64_t sites_left_out = 0;  // accesses
 };
@@ -103,7 +108,8 @@ struct alignas(128) Cpu {
 struct Counter {
   Options options;
   RamMap ram{{}};
-  std::unique_ptr<LineDirectory<>> directory;  // none without coherence=1
+  std::unique_ptr<LineDirectory<>> directory;   // none without coherence=1
+  std::unique_ptr<FalseSharing> false_sharing;  // none without false_sharing=1
   std::vector<Cpu> cpus;
 };
 Counter* counter = nullptr;  // set once, before the guest runs; lives until qemu ends
@@ -118,12 +124,27 @@ void CheckExpected(Cpu& cpu, const RamMap::Place& place, uint64_t address) {
   cpu.wrong_expected = cpu.expected;
 }
 
+// An access as the directory and the monitor of false sharing are told of it.
+struct Told {
+  uint64_t address;
+  uint64_t bytes;
+  uint64_t instruction;
+  bool store;
+};
+
 // What the access takes from elsewhere; the cpu has a copy of the line from here.
-Transfer Follow(unsigned int cpu_index, Cpu& cpu, const RamMap::Place& place, bool store) {
+Transfer Follow(unsigned int cpu_index, Cpu& cpu, const RamMap::Place& place, const Told& access) {
   const uint64_t line = place.flat / CacheModel::kLineBytes;
   const uint64_t evicted = cpu.copies.Touch(line).evicted;
   if (evicted != CacheModel::kNoLine) counter->directory->Evict(cpu_index, evicted);
-  return counter->directory->Access(cpu_index, line, place.numa_node, store);
+  const LineAccess moved =
+      counter->directory->Access(cpu_index, line, place.numa_node, access.store);
+  if (counter->false_sharing != nullptr) {
+    counter->false_sharing->Access(
+        cpu_index, cpu.taken, line, BytesOfLine(access.address, access.bytes), access.store,
+        moved.from_dirty, {cpu.phase, access.instruction, access.address / kPageBytes});
+  }
+  return moved.transfer;
 }
 
 bool IsFar(Transfer transfer) {
@@ -160,7 +181,9 @@ void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t addre
   const bool store = qemu_plugin_mem_is_store(info);
   Transfer transfer = Transfer::kNone;
   if (counter->directory != nullptr && place.numa_node >= 0) {
-    transfer = Follow(cpu_index, cpu, place, store);
+    transfer = Follow(cpu_index, cpu, place,
+                      {address, uint64_t{1} << qemu_plugin_mem_size_shift(info),
+                       reinterpret_cast<uint64_t>(pc), store});
   }
   if (expecting) return CheckExpected(cpu, place, raw);
   if (cpu.phase == 0) return;
@@ -269,6 +292,16 @@ void WriteCpu(FILE* file, size_t index, const Cpu& cpu) {
   }
 }
 
+// Outside all phases nothing is told.
+void WriteFalseSharing(FILE* file, size_t index, const Cpu& cpu) {
+  for (const auto& [place, count] : cpu.taken.CountFalse()) {
+    const auto& [phase, pc, page] = place;
+    if (phase == 0) continue;
+    std::fprintf(file, "false_sharing\t%u\t%zu\t%#lx\t%#lx\t%lu\n", phase, index, pc,
+                 page * kPageBytes, count);
+  }
+}
+
 void WriteAll(FILE* file) {
   std::fprintf(
       file,
@@ -279,14 +312,17 @@ void WriteAll(FILE* file) {
       "and far, far claims\n"
       "# site: phase, cpu, its NumaNode, NumaNode of the memory, instruction, page, "
       "accesses, misses, transfers between NumaNodes\n"
+      "# false_sharing: phase, cpu, instruction, page, lines taken for nothing\n"
       "# checked: NumaNode, reads of memory known to be there\n"
       "# wrong: cpu, how many of them came out as another, the last one's NumaNode and "
       "qemu's address\n");
   for (size_t i = 0; i < counter->cpus.size(); ++i) {
     WriteCpu(file, i, counter->cpus[i]);
     WriteTransfers(file, i, counter->cpus[i]);
+    WriteFalseSharing(file, i, counter->cpus[i]);
   }
   std::fprintf(file, "coherence\t%d\n", counter->directory != nullptr ? 1 : 0);
+  std::fprintf(file, "followed_false_sharing\t%d\n", counter->false_sharing != nullptr ? 1 : 0);
   for (size_t node = 0; node < counter->ram.numa_nodes(); ++node) {
     uint64_t checked = 0;
     for (const Cpu& cpu : counter->cpus) checked += cpu.checked[node];
@@ -327,6 +363,7 @@ bool ParseOption(std::string_view name, std::string_view value, Options& options
   if (name == "cache_kib") return ParseNumber(value, options.cache_kib);
   if (name == "cache_ways") return ParseNumber(value, options.cache_ways);
   if (name == "coherence") return ParseNumber(value, options.coherence);
+  if (name == "false_sharing") return ParseNumber(value, options.false_sharing);
   if (name == "sites") return ParseNumber(value, options.sites);
   if (name != "out") return false;
   options.out = value;
@@ -351,6 +388,9 @@ std::string Check(const Options& options, const qemu_info_t& machine) {
   if (options.coherence > 0 && cpus > LineDirectory<>::kCpusMax) {
     return "coherence=1 follows at most " + std::to_string(LineDirectory<>::kCpusMax) + " cpus";
   }
+  if (options.false_sharing > 0 && options.coherence == 0) {
+    return "false_sharing=1 needs coherence=1";
+  }
   if (options.cache_kib > 0 &&
       (options.cache_ways == 0 ||
        options.cache_kib * 1024 % (options.cache_ways * CacheModel::kLineBytes) != 0)) {
@@ -362,8 +402,11 @@ std::string Check(const Options& options, const qemu_info_t& machine) {
 void Prepare(Options options) {
   std::vector<uint64_t> bytes;
   for (const uint64_t mib : options.memory_mib) bytes.push_back(mib << 20);
-  counter = new Counter{
-      .options = std::move(options), .ram = RamMap(bytes), .directory = nullptr, .cpus = {}};
+  counter = new Counter{.options = std::move(options),
+                        .ram = RamMap(bytes),
+                        .directory = nullptr,
+                        .false_sharing = nullptr,
+                        .cpus = {}};
   const Options& chosen = counter->options;
   std::vector<int> numa_nodes;
   for (size_t node = 0; node < chosen.cpus.size(); ++node) {
@@ -379,6 +422,9 @@ void Prepare(Options options) {
     const uint64_t all = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
     counter->directory =
         std::make_unique<LineDirectory<>>(all / CacheModel::kLineBytes, numa_nodes);
+    if (chosen.false_sharing > 0) {
+      counter->false_sharing = std::make_unique<FalseSharing>(all / CacheModel::kLineBytes);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 wrong one is found. Usage: counter_test.py --build DIR [unittest arguments]. Ends with 77 where qemu, the guest's
 kernel or the plugin's header cannot be had, after the part that needs none of them.
 """
+import collections
 import pathlib
 import sys
 import unittest
@@ -59,6 +60,13 @@ class ResultTest(unittest.TestCase):
         with self.assertRaisesRegex(counting.CountFailed, "nothing counted"):
             counting.parse(self.COUNTS + "coherence\t1\nend\n").transferred([2])
 
+    def test_false_sharing_that_was_not_followed_is_not_none(self):
+        told = self.COUNTS + "false_sharing\t1\t0\t0x10\t0x2000\t7\nfalse_sharing\t2\t0\t0x10\t0x2000\t9\n"
+        self.assertEqual(counting.parse(told + "followed_false_sharing\t1\nend\n").taken_for_nothing([1]), 7)
+        for end in "followed_false_sharing\t0\nend\n", "end\n":
+            with self.assertRaisesRegex(counting.CountFailed, "false_sharing=1"):
+                counting.parse(self.COUNTS + end).taken_for_nothing([1])
+
     def test_result_that_is_cut_off_is_none(self):
         for text in ("", self.COUNTS):
             with self.assertRaisesRegex(counting.CountFailed, "wrote no result"):
@@ -97,11 +105,18 @@ class CounterTest(unittest.TestCase):
 class TransferTest(unittest.TestCase):
     def test_known_transfers_are_counted_exactly(self):
         # Without a cache nothing is evicted.
-        result = count("4x2", "known_transfers", coherence=1)
+        result = count("4x2", "known_transfers", coherence=1, false_sharing=1)
         counted = {one for one in result.transfers if one.phase in EXACT}
-        expected = {counting.parse_transfers(line) for line in result.output.splitlines()}
+        told = result.output.splitlines()
+        expected = {counting.parse_transfers(line) for line in told if line.startswith("transfers")}
         self.assertGreater(len(expected), len(EXACT))
         self.assertEqual(counted, expected)
+        taken = collections.Counter()
+        for one in result.false_sharing:
+            taken[one.phase, one.cpu] += one.lines
+        known = [counting.parse_false_sharing(line) for line in told if line.startswith("false_sharing")]
+        self.assertEqual(len(known), 4)
+        self.assertEqual({key: lines for key, lines in taken.items() if key[0] in EXACT}, {(one.phase, one.cpu): one.lines for one in known})
         for phase in EXACT:  # nothing moved in some of them, but each of them ran
             self.assertGreater(result.total([phase]), 0, phase)
         # Two cpus that race: the line went from one to the other and back.

@@ -104,10 +104,22 @@ class Site:
         return self.cpu_numa_node == self.memory_numa_node
 
 
+@dataclasses.dataclass(frozen=True)
+class FalseSharing:
+    """One line "false_sharing": lines that one instruction's accesses to one page took from another cpu's cache for nothing
+    (false_sharing.h)."""
+    phase: int
+    cpu: int
+    instruction: int
+    page: int
+    lines: int
+
+
 @dataclasses.dataclass
 class Result:
     counts: list
     transfers: list
+    false_sharing: list  # None: not followed
     sites: list
     checked: dict  # NumaNode -> reads of known pages
     sites_left_out: int  # accesses in no site: there were more places than asked for
@@ -133,6 +145,14 @@ class Result:
             raise CountFailed(f"nothing counted in phases {phases}")
         return sum(getattr(one, what) for one in self.transfers if one.phase in phases)
 
+    def taken_for_nothing(self, phases):
+        """Lines, of all cpus. Errors: CountFailed (nothing was counted in these phases, or no false sharing)."""
+        if self.false_sharing is None:
+            raise CountFailed("the counter was not told to follow false sharing (false_sharing=1)")
+        if not self.total(phases):
+            raise CountFailed(f"nothing counted in phases {phases}")
+        return sum(one.lines for one in self.false_sharing if one.phase in phases)
+
 
 def parse_count(line):
     return Count(*(int(word) for word in line.split("\t")[1:]))
@@ -142,12 +162,17 @@ def parse_transfers(line):
     return Transfers(*(int(word) for word in line.split("\t")[1:]))
 
 
+def parse_false_sharing(line):
+    return FalseSharing(*(int(word, 0) for word in line.split("\t")[1:]))
+
+
 def parse(text, output=""):
     """Errors: CountFailed (the file is cut off, or a known page came out wrong)."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     if not lines or lines[-1] != "end":
         raise CountFailed("the counter wrote no result")
-    result = Result([], [], [], collections.Counter(), 0, False, output)
+    result = Result([], [], None, [], collections.Counter(), 0, False, output)
+    false_sharing = []
     for line in lines[:-1]:
         kind, *words = line.split("\t")
         if kind == "count":
@@ -156,6 +181,10 @@ def parse(text, output=""):
             result.transfers.append(parse_transfers(line))
         elif kind == "coherence":
             result.coherence = words[0] == "1"
+        elif kind == "false_sharing":
+            false_sharing.append(parse_false_sharing(line))
+        elif kind == "followed_false_sharing":
+            result.false_sharing = false_sharing if words[0] == "1" else None
         elif kind == "site":
             result.sites.append(Site(*(int(word, 0) for word in words)))
         elif kind == "checked":

@@ -73,8 +73,13 @@ void Expect(int phase, const Place& by, int home, const Expected& what) {
               what.upgrades_far, what.claims_far);
 }
 
+// In the counter's form, but for where in the program it was.
+void ExpectFalseSharing(int phase, const Place& by, uint64_t lines) {
+  std::printf("false_sharing\t%d\t%u\t0\t0\t%lu\n", phase, by.cpu, lines);
+}
+
 // Two cpus store to one line in turn, the second one `beside` bytes on: each takes it from the
-// other.
+// other; for nothing if they store to different bytes.
 template <uint8_t phase>
 void StoreInTurn(const Place& a, const Place& b, size_t beside) {
   std::byte* line = Lines(a, a.numa_node, 1);
@@ -88,6 +93,10 @@ void StoreInTurn(const Place& a, const Place& b, size_t beside) {
   for (const Place& by : {a, b}) {
     Expect(phase, by, a.numa_node,
            far ? Expected{.far_cache = kRounds} : Expected{.near = kRounds});
+  }
+  if (beside > 0) {
+    ExpectFalseSharing(phase, a, kRounds);
+    ExpectFalseSharing(phase, b, kRounds - 1);  // at first `a` had written the whole line
   }
 }
 

@@ -49,6 +49,11 @@ enum class Transfer : uint8_t {
 };
 inline constexpr size_t kTransfers = 7;
 
+struct LineAccess {
+  Transfer transfer = Transfer::kNone;
+  bool from_dirty = false;  // it took the line from a cache in which it was dirty
+};
+
 // Faults for a test, which must find each of them.
 enum class DirectoryFault : uint8_t {
   kNone,
@@ -85,18 +90,19 @@ class LineDirectory {
 
   // A load or store by `cpu`. `home`: the NumaNode of the line's memory. Any thread, but for one
   // cpu one at a time.
-  Transfer Access(size_t cpu, uint64_t line, int home, bool store) {
+  LineAccess Access(size_t cpu, uint64_t line, int home, bool store) {
     const std::atomic_ref<uint64_t> word(words_[line]);
     const uint64_t own = uint64_t{1} << cpu;
     // relaxed, as everywhere here: a line's state is one word, and refers to nothing else.
     uint64_t before = word.load(std::memory_order_relaxed);
     for (;;) {
-      if (store ? before == (own | kDirty) : (before & own) != 0) return Transfer::kNone;
+      if (store ? before == (own | kDirty) : (before & own) != 0) return {};
       uint64_t after = store ? own | kDirty : (before | own) & ~kDirty;
       if (fault == DirectoryFault::kKeepCopies && store) after |= before;
       if (fault == DirectoryFault::kKeepDirty && !store) after = before | own;
       if (word.compare_exchange_weak(before, after, std::memory_order_relaxed)) {
-        return Classify(cpus_[cpu], own, before, home, store);
+        return {Classify(cpus_[cpu], own, before, home, store),
+                (before & kDirty) != 0 && (before & own) == 0};
       }
     }
   }

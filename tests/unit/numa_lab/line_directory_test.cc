@@ -30,10 +30,10 @@ template <DirectoryFault fault>
 class Machine {
  public:
   Transfer Load(size_t cpu, uint64_t line = 0, int home = 0) {
-    return directory_.Access(cpu, line, home, false);
+    return directory_.Access(cpu, line, home, false).transfer;
   }
   Transfer Store(size_t cpu, uint64_t line = 0, int home = 0) {
-    return directory_.Access(cpu, line, home, true);
+    return directory_.Access(cpu, line, home, true).transfer;
   }
   void Evict(size_t cpu, uint64_t line = 0) { directory_.Evict(cpu, line); }
 
@@ -174,7 +174,7 @@ TEST(LineDirectoryTest, RacingCpusTakeALineInTurn) {
     begin.arrive_and_wait();
     for (int pass = 0; pass < kPasses; ++pass) {
       for (uint64_t line = 0; line < kLines; ++line) {
-        const Transfer transfer = directory.Access(2 * number, line, 0, true);
+        const Transfer transfer = directory.Access(2 * number, line, 0, true).transfer;
         taken[number][line] += transfer == kFarCache;
       }
     }
