@@ -60,7 +60,7 @@ class LeafWalk {
 
  private:
   static constexpr bool kBackward = kDirection == ScanDirection::kBackward;
-  // Of a TreeNode that comes later: its header and the slots that are read first. The processor's
+  // What is fetched of a TreeNode that comes later: its header and the first slots. The processor's
   // own prefetching gets the rest of a large one.
   static constexpr size_t kLinesAhead = 4;
 
