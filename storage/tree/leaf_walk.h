@@ -47,7 +47,6 @@ class LeafWalk {
   TreeRef Next() {
     while (depth_ > 0) {
       const TreeRef child = Step(frames_[depth_ - 1]);
-      if (child.IsRun()) return child;
       if (child.IsNone()) {
         --depth_;
         continue;
@@ -60,9 +59,9 @@ class LeafWalk {
 
  private:
   static constexpr bool kBackward = kDirection == ScanDirection::kBackward;
-  // What is fetched of a TreeNode that comes later: its header and the first slots. The processor's
-  // own prefetching gets the rest of a large one.
-  static constexpr size_t kLinesAhead = 4;
+  // Lines of slots that are fetched of a TreeNode that comes later. The processor's own prefetching
+  // gets the rest of a large one.
+  static constexpr size_t kLinesAhead = 3;
 
   struct Frame {
     TreeRef ref;
@@ -92,15 +91,19 @@ class LeafWalk {
                                               : TreeRef(frame.ref.slots()[frame.next++]);
   }
 
-  // A child of the last frame is being entered: fetches the TreeNode that follows it. Its own
-  // children must be fetched without waiting for it.
+  // A child of the last frame has been returned or is being entered: fetches the TreeNode that
+  // follows it, if one does, because the walk reads it before what it contains can be fetched.
   void FetchSibling() const {
     Frame copy = frames_[depth_ - 1];
     const TreeRef sibling = Step(copy);
     if (!sibling.IsTreeNode()) return;
     const auto* const block = static_cast<const char*>(sibling.block());
-    const size_t lines = std::min(sibling.Bytes() / base::kCacheLineBytes, kLinesAhead);
-    for (size_t i = 0; i < lines; ++i) base::Prefetch(block + i * base::kCacheLineBytes);
+    const size_t lines = sibling.Bytes() / base::kCacheLineBytes;
+    base::Prefetch(block);  // the header and the starts
+    // Then the slots that are read first.
+    const size_t ahead = std::min(lines - 1, kLinesAhead);
+    const size_t from = kBackward ? lines - ahead : 1;
+    for (size_t i = 0; i < ahead; ++i) base::Prefetch(block + (from + i) * base::kCacheLineBytes);
   }
 
   Frame frames_[kLevelsMax];

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kAheadFirst = 3;
 constexpr unsigned kShortScan = 4;  // after this many the scan is not short
 
-// For a page only the first lines: the processor's own prefetching gets the rest.
+// For others than runs only the first lines: the processor's own prefetching gets the rest.
 void PrefetchBlock(TreeRef ref) {
   const auto* block = static_cast<const char*>(ref.block());
   const unsigned lines = ref.IsRun() ? ref.lines() : 4;
