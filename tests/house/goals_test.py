@@ -197,14 +197,14 @@ class PartsTest(unittest.TestCase):
         counted = types.SimpleNamespace(local_ratio=lambda phases, what="accesses": 0.996, total=lambda phases, what="accesses": 1e6)
         shared_access = goals_local_access.shared_access
         # Far transfers of a key: 1 of the shared tree; of the engine one half and as much as upserts in large batches take.
-        jobs = {(operation, batch): {"eris": shared_access.PerKey(0.25, 0.125, 0.125, extra, 7.0),
-                                     "shared_batched": shared_access.PerKey(0.75, 0.5, 0.125, 0.125, 0.0)}
+        jobs = {(operation, batch): {"eris": shared_access.PerKey(0.25, 0.125, 0.125, extra, 7.0, extra / 64),
+                                     "shared_batched": shared_access.PerKey(0.75, 0.5, 0.125, 0.125, 0.0, 0.1)}
                 for operation, batch, extra in (("lookups", 1024, 0.125), ("lookups", 4096, 0.0), ("upserts", 1024, 0.0),
                                                 ("upserts", 4096, 0.25))}
         lookups = {"eris": types.SimpleNamespace(remote_accesses=2.0, remote_misses=1.0),
                    "shared": types.SimpleNamespace(remote_accesses=10.0, remote_misses=4.0)}
         found = shared_access.Found(lookups, jobs, {})
-        for step, module, answer, reached in ((goals_local_access.SHARED_ACCESS, shared_access, found, [0.2, 0.5, 0.375, 0.625]),
+        for step, module, answer, reached in ((goals_local_access.SHARED_ACCESS, shared_access, found, [0.2, 0.5, 0.375, 0.625, 0.25 / 64]),
                                               (goals_local_access.LOCAL_ACCESS, goals_local_access.local_access, counted, [0.996])):
             run = Run("build/none")
             with mock.patch.object(module, "measure", lambda build: answer), contextlib.redirect_stdout(io.StringIO()):  # noqa: B023

@@ -102,7 +102,7 @@ def counted_points(_build):
 def counted_transfers(_build):
     """A key of the shared index takes four times what one of the engine's takes."""
     def per_key(far):
-        return guest.shared_access.PerKey(far_lines=far, far_cache=0.01, upgrades_far=far, claims_far=0, near=0.1)
+        return guest.shared_access.PerKey(far_lines=far, far_cache=0.01, upgrades_far=far, claims_far=0, near=0.1, for_nothing=0)
     job = {"eris": per_key(0.1), "shared": per_key(0.3), "shared_batched": per_key(0.4)}
     return guest.shared_access.Found({}, {(operation, batch): job for operation in ("lookups", "upserts") for batch in (1024, 4096)}, {})
 

@@ -140,9 +140,9 @@ Transfer Follow(unsigned int cpu_index, Cpu& cpu, const RamMap::Place& place, co
   const LineAccess moved =
       counter->directory->Access(cpu_index, line, place.numa_node, access.store);
   if (counter->false_sharing != nullptr) {
-    counter->false_sharing->Access(
-        cpu_index, cpu.taken, line, BytesOfLine(access.address, access.bytes), access.store,
-        moved.from_dirty, {cpu.phase, access.instruction, access.address / kPageBytes});
+    counter->false_sharing->Access(cpu_index, cpu.taken, line,
+                                   BytesOfLine(access.address, access.bytes), access.store, moved,
+                                   {cpu.phase, access.instruction, access.address / kPageBytes});
   }
   return moved.transfer;
 }

@@ -1,11 +1,18 @@
 // Lines that a cpu takes from another one's cache for nothing: false sharing. Such a take brings a
-// line that another cpu has written, and until the line is taken anew the cpu touches no byte that
-// the writer wrote. Then only the layout made the line move.
+// line that another cpu has written, and until the cpu loses the line and takes it anew it touches
+// no byte that the writer wrote. Then only the layout made the line move.
 //
-// A line's words are shared by the cpus' threads; what a cpu has taken and not yet used is its own.
+// A line's words are shared by the cpus' threads; what a cpu has taken, and used none of it so far,
+// is its own.
 //
-// What it leaves out: a writer's bytes are those it stored since another cpu's last store to the
-// line, also those from before the line was clean. An access across two lines is one to the first.
+// The figure is a lower bound. What it leaves out:
+// - A writer's bytes are all those that it stored since another cpu's last store to the line. If it
+//   has once written the whole line, no take of it is for nothing until somebody else writes.
+// - Only the first that takes a line after a store takes it dirty, and counts. Others take a clean
+//   line, for nothing or not.
+// - If two cpus race for a line, the directory may hear of a store before its bytes are noted here.
+//   Then a take counts as one of need.
+// - An access across two lines is one to the first.
 #ifndef ERIS_TESTS_NUMA_PLUGIN_FALSE_SHARING_H_
 #define ERIS_TESTS_NUMA_PLUGIN_FALSE_SHARING_H_
 
@@ -19,6 +26,8 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+
+#include "tests/numa/plugin/line_directory.h"
 
 namespace eris::numa_lab {
 
@@ -67,10 +76,10 @@ class FalseSharing {
   FalseSharing(const FalseSharing&) = delete;
   FalseSharing& operator=(const FalseSharing&) = delete;
 
-  // An access by `cpu` to some bytes of a line (BytesOfLine). `moved`: it took the line from a
-  // cache where it was dirty. Any thread, but for one cpu one at a time.
-  void Access(size_t cpu, Taken& taken, uint64_t line, uint64_t bytes, bool store, bool moved,
-              const Place& place) {
+  // An access by `cpu` to some bytes of a line (BytesOfLine), and what the directory said of it.
+  // Any thread, but for one cpu one at a time.
+  void Access(size_t cpu, Taken& taken, uint64_t line, uint64_t bytes, bool store,
+              const LineAccess& moved, const Place& place) {
     Line& words = lines_[line];
     const std::atomic_ref<uint64_t> open(words.open), written(words.written);
     const std::atomic_ref<uint64_t> writer(words.writer);
@@ -78,21 +87,19 @@ class FalseSharing {
     // relaxed, as everywhere here: threads that race for a line race for it in the guest, too.
     const bool is_open = (open.load(std::memory_order_relaxed) & own) != 0;
     const uint64_t others = written.load(std::memory_order_relaxed);
-    if (moved) {
-      if (is_open) Close(taken, line);
-      if ((others & bytes) == 0) {
-        taken.open_.insert({line, {others, place}});
-        if (!is_open) open.fetch_or(own, std::memory_order_relaxed);
-      } else if (is_open) {
-        open.fetch_and(~own, std::memory_order_relaxed);
-      }
-    } else if (is_open) {
-      const auto take = taken.open_.find(line);
-      if (take != taken.open_.end() && (take->second.written & bytes) != 0) {
-        taken.open_.erase(take);
-        open.fetch_and(~own, std::memory_order_relaxed);
-      }
+    bool open_now = is_open;
+    if (moved.taken && is_open) {
+      Close(taken, line);
+      open_now = false;
     }
+    if (moved.from_dirty && (others & bytes) == 0) {
+      taken.open_.insert({line, {others, place}});
+      open_now = true;
+    } else if (open_now && Uses(taken, line, bytes)) {
+      open_now = false;
+    }
+    if (open_now && !is_open) open.fetch_or(own, std::memory_order_relaxed);
+    if (!open_now && is_open) open.fetch_and(~own, std::memory_order_relaxed);
     if (!store) return;
     if (writer.load(std::memory_order_relaxed) != cpu + 1) {
       writer.store(cpu + 1, std::memory_order_relaxed);
@@ -109,6 +116,13 @@ class FalseSharing {
     uint64_t writer;   // its cpu + 1; 0: nobody
   };
 
+  // Whether the open take of the line was one of need after all: then it is open no more.
+  static bool Uses(Taken& taken, uint64_t line, uint64_t bytes) {
+    const auto take = taken.open_.find(line);
+    if (take == taken.open_.end() || (take->second.written & bytes) == 0) return false;
+    taken.open_.erase(take);
+    return true;
+  }
   static void Close(Taken& taken, uint64_t line) {
     const auto take = taken.open_.find(line);
     if (take == taken.open_.end()) return;

@@ -52,12 +52,12 @@ Place PlaceOf(uint32_t cpu) {
   return {cpu, numa_node};
 }
 
-// Lines of one NumaNode's memory, which `first` has written.
+// Lines of one NumaNode's memory, each byte of which `first` has written.
 std::byte* Lines(const Place& first, int home, uint64_t lines) {
   GoTo(first);
   std::byte* memory = TouchedOn(static_cast<uint32_t>(home), lines * kLineBytes);
   if (memory == nullptr) Die("no memory");
-  StoreLines<0>(memory, lines);
+  for (size_t word = 0; word < kLineBytes; word += 8) StoreLines<0>(memory + word, lines);
   return memory;
 }
 

@@ -51,7 +51,8 @@ inline constexpr size_t kTransfers = 7;
 
 struct LineAccess {
   Transfer transfer = Transfer::kNone;
-  bool from_dirty = false;  // it took the line from a cache in which it was dirty
+  bool taken = false;       // the cpu had no copy of the line
+  bool from_dirty = false;  // and it was dirty in another cpu's cache
 };
 
 // Faults for a test, which must find each of them.
@@ -101,7 +102,7 @@ class LineDirectory {
       if (fault == DirectoryFault::kKeepCopies && store) after |= before;
       if (fault == DirectoryFault::kKeepDirty && !store) after = before | own;
       if (word.compare_exchange_weak(before, after, std::memory_order_relaxed)) {
-        return {Classify(cpus_[cpu], own, before, home, store),
+        return {Classify(cpus_[cpu], own, before, home, store), (before & own) == 0,
                 (before & kDirty) != 0 && (before & own) == 0};
       }
     }

@@ -30,7 +30,7 @@ class FalseSharingTest : public ::testing::Test {
 
  private:
   void Access(uint8_t cpu, uint64_t offset, uint64_t line, bool store) {
-    const bool moved = directory_.Access(cpu, line, 0, store).from_dirty;
+    const LineAccess moved = directory_.Access(cpu, line, 0, store);
     monitor_.Access(cpu, taken_[cpu], line, BytesOfLine(offset, 8), store, moved, {cpu, 0, 0});
   }
 
@@ -84,6 +84,23 @@ TEST_F(FalseSharingTest, TakerThatReadsTheWordOnlyAfterTheLineWasWrittenAnewHadT
   EXPECT_EQ(Takes(1), 1U);
 }
 
+TEST_F(FalseSharingTest, TakeEndsAlsoWhereTheLineIsTakenAnewFromACleanCopy) {
+  Store(0, kFirstWord);
+  Load(1, kSecondWord);  // for nothing
+  Store(0, kFirstWord);
+  Load(2, kFirstWord);
+  Load(1, kFirstWord);  // another take, of a clean line
+  EXPECT_EQ(Takes(1), 1U);
+}
+
+TEST_F(FalseSharingTest, WriterOfTheWholeLineIsABlindSpot) {
+  for (uint64_t word = 0; word < 64; word += 8) Store(0, word);
+  Load(1, kSecondWord);
+  Store(0, kFirstWord);
+  Load(1, kSecondWord);
+  EXPECT_EQ(Takes(1), 0U);
+}
+
 TEST_F(FalseSharingTest, SecondReaderOfACleanLineHasTakenItFromNoWriter) {
   Store(0, kFirstWord);
   Load(1, kSecondWord);
@@ -109,10 +126,10 @@ TEST(FalseSharingPlaceTest, IsThatOfTheTake) {
   FalseSharing monitor(kSharedLines);
   std::array<FalseSharing::Taken, 2> taken;
   directory.Access(0, 0, 0, true);
-  monitor.Access(0, taken[0], 0, BytesOfLine(0, 8), true, false, {1, 10, 20});
-  monitor.Access(1, taken[1], 0, BytesOfLine(8, 8), false,
-                 directory.Access(1, 0, 0, false).from_dirty, {2, 30, 40});
-  monitor.Access(1, taken[1], 0, BytesOfLine(16, 8), false, false, {3, 50, 60});
+  monitor.Access(0, taken[0], 0, BytesOfLine(0, 8), true, {}, {1, 10, 20});
+  monitor.Access(1, taken[1], 0, BytesOfLine(8, 8), false, directory.Access(1, 0, 0, false),
+                 {2, 30, 40});
+  monitor.Access(1, taken[1], 0, BytesOfLine(16, 8), false, {}, {3, 50, 60});
   ASSERT_EQ(taken[1].CountFalse().size(), 1U);
   EXPECT_EQ(taken[1].CountFalse().begin()->first, (FalseSharing::Place{2, 30, 40}));
 }
