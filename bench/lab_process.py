@@ -49,7 +49,7 @@ def read(path):
 
 
 def cpu():
-    """The processor by name, and by family and model where the system tells them: virtual machines hide the rest."""
+    """The processor by name, and by family and model where the system tells them: a virtual machine may tell no more than AMD EPYC."""
     told = dict(map(str.strip, line.split(":", 1)) for line in read("/proc/cpuinfo").splitlines() if ":" in line)
     name = told.get("model name", "unknown")
     return f"{name} (family {told['cpu family']}, model {told['model']})" if {"cpu family", "model"} <= set(told) else name

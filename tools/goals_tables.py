@@ -68,7 +68,7 @@ def goals_of(aeus):
     wanted = {"sum_a_over_sequential_read": at_least(0.95), "count_a_over_sequential_read": at_least(0.95),
               "sum_b_where_a_over_duckdb": at_least(3), "sum_b_where_a_over_polars": at_least(1.5),
               "sum_b_where_c_over_duckdb": at_least(3), "sum_b_where_c_over_polars": at_least(1.5),
-              "tpch_q6_over_duckdb": at_least(2.5), "tpch_q1_over_duckdb": at_least(1.5), "shared_8_over_1": at_most(2)}
+              "tpch_q6_over_duckdb": at_least(3), "tpch_q1_over_duckdb": at_least(6), "shared_8_over_1": at_most(2)}
     found = {f"tables.{name}_{AEUS[aeus]}": goal for name, goal in wanted.items()}
     return {**found, **({"tables.lookup_p99_more_us_beside_scans": at_most(SLICE_US)} if aeus == 1 else {})}
 

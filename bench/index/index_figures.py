@@ -7,6 +7,9 @@ import os
 import statistics
 import sys
 
+# Sides that take batches of keys; the others take them one by one.
+BATCHED = ("eris", "eris_tree", "eris_hash", "eris_shared", "radix")
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lab_process import spread  # noqa: E402
 

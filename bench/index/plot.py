@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
-from index_figures import figure, huge_share, per_key  # noqa: E402
+from index_figures import BATCHED, figure, huge_share, per_key  # noqa: E402
 from plot_panels import LINE, LinePanel, Panel, figure as picture  # noqa: E402
 
 BATCHES = (1, 16, 64, 256, 1024, 4096, 16384, 65536)
@@ -71,7 +71,7 @@ def sizes(report, keys):
     cells = sorted((cell for cell in report["cells"] if cell.endswith(keys)), key=lambda cell: int(cell.split("-")[0]))
     sides = dict.fromkeys(side for cell in cells for side in report["cells"][cell]["sides"] if side != "eris_tree")
     for side in sides:
-        name = {"limits": "loads"}.get(side, f"lookup {report['batch'] if side.startswith('eris') else 1} uniform")
+        name = {"limits": "loads"}.get(side, f"lookup {report['batch'] if side in BATCHED else 1} uniform")
         field = "mloads_s" if side == "limits" else "mkeys_s"
         points = []
         for cell in cells:
@@ -82,7 +82,7 @@ def sizes(report, keys):
             lines.append({"name": "random loads" if side == "limits" else side.replace("eris", "ERIS"),
                           "colour": COLOURS[side], "points": points})
     return LinePanel(f"Lookups by size, M/s: {keys} keys", lines,
-                     f"million keys; ERIS in batches of {report['batch']}") if lines else None
+                     f"million keys; ERIS and the radix tree in batches of {report['batch']}") if lines else None
 
 
 def memory_bars(report, cell):
@@ -108,12 +108,12 @@ def main():
     cell = arguments.cell
     if cell not in report["cells"]:
         sys.exit(f"plot.py: {arguments.json} has no cell {cell}")
-    batch = lambda side: report["batch"] if side.startswith("eris") else 1
+    batch = lambda side: report["batch"] if side in BATCHED else 1
     both = "below, pale: dense keys"
     found = [
         by_batch(report, cell), sizes(report, cell.split("-")[1]),
         bars(report, cell, "Lookups, M/s", lambda side: f"lookup {batch(side)} uniform", "mkeys_s", ".1f",
-             f"ERIS in batches of {report['batch']}; {both}"),
+             f"ERIS and the radix tree in batches of {report['batch']}; {both}"),
         bars(report, cell, "Single lookups, M/s", lambda side: "lookup 1 uniform", "mkeys_s", ".1f", both),
         bars(report, cell, "Inserts from empty, M/s", lambda side: "fill", "mkeys_s", ".1f", f"in random order; {both}"),
         bars(report, cell, "Upserts of existing keys, M/s", lambda side: "replace", "mkeys_s", ".1f", both),

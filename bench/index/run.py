@@ -27,7 +27,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
-from index_figures import figure, huge_share, per_key, ratio  # noqa: E402
+from index_figures import BATCHED, figure, huge_share, per_key, ratio  # noqa: E402
 from lab_process import LabProcess, machine, read, rotated  # noqa: E402
 
 MALLOC = {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,metadata_thp:always"}
@@ -39,12 +39,11 @@ LARGE = ["256-sparse", "256-dense"]
 GOAL_CELLS = ["16-sparse", "16-dense", "64-sparse", "64-dense"]
 TWO_CELLS = ("16-sparse",)
 AREA_MIB = 4096  # for random loads
-BATCHED = ("eris", "eris_tree", "eris_hash", "eris_shared", "radix")  # sides that take batches
 UNORDERED = ("flat_hash", "tbb_hash", "eris_hash", "eris_shared", "radix")
 POINTS_ONLY = ("eris_shared", "radix")  # these have no erase
 BULK = ("eris", "btree", "std_map")
 # The most bytes per key of a side; decides what fits in memory at the same time.
-BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "radix": 60, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
+BYTES_PER_KEY = {"eris": 55, "eris_tree": 55, "eris_hash": 45, "eris_shared": 55, "radix": 220, "btree": 26, "std_map": 66, "flat_hash": 40, "tbb_hash": 75,
                  "unodb": 72}
 SIDE_BYTES = 400e6  # probes and columns
 TINY = {"rounds": 1, "fills": 1, "ms": 5, "area": 16}
@@ -92,7 +91,7 @@ def points_of(side, cell, goals):
         return {"loads": f"loads 16 {ms}", "read": f"read {ms}"} | ({} if goals else {"load": f"loads 1 {ms}"})
     found = {}
     if side in BATCHED:
-        batches = (1, 256, 1024, 16384) if goals else BATCHES
+        batches = BATCHES if not goals else (BATCH,) if side == "radix" else (1, 256, BATCH, 16384)
         if side == "eris_tree":
             batches = (1, 16, 64)
         found |= {f"lookup {batch} uniform": f"lookup {batch} uniform {ms}" for batch in batches}
@@ -107,7 +106,7 @@ def points_of(side, cell, goals):
         found["mixed"] = f"mixed {BATCH} uniform {ms}"
         found["mixed zipf"] = f"mixed {BATCH} zipf {ms}"
         found["erase"] = f"erase {batch} {max(KEYS_MIN, min(1 << 20, count // 16))}"
-    if side in BATCHED or not goals:
+    if not goals or side in BATCHED and side not in POINTS_ONLY:
         if side != "unodb":
             found["replace"] = f"replace {batch} uniform {ms}"
     if side not in UNORDERED:
