@@ -19,7 +19,7 @@ class CheckLayersTest(unittest.TestCase):
         self.assertEqual(status, 0, output)
 
     def test_upward_include_is_found_in_every_layer(self):
-        layers = ["base", "topology", "memory", "storage", "routing", "aeu", "balancer", "engine", "server"]
+        layers = ["base", "topology", "memory", "leap", "storage", "routing", "aeu", "balancer", "engine", "server"]
         for lower, upper in zip(layers, layers[1:]):
             self.finds(f"{lower}/a.h", f"{upper}/b.h")
 

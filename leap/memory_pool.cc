@@ -1,0 +1,139 @@
+#include "leap/memory_pool.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/cache_line.h"
+#include "leap/faults.h"
+
+namespace eris::leap {
+namespace {
+
+memory::PageKind KindOf(Pages pages) {
+  switch (pages) {
+    case Pages::kAnonymous:
+      return memory::PageKind::kAnonymous;
+    case Pages::kAnonymousHuge:
+      return memory::PageKind::kAnonymousHuge;
+    case Pages::kFile:
+      return memory::PageKind::kSharedHuge;
+    case Pages::kReservedHuge:
+      break;
+  }
+  return memory::PageKind::kReservedHuge;
+}
+
+// The node with that number of the operating system. Errors: InvalidArgument.
+absl::StatusOr<topology::NumaNode> FindNumaNode(uint32_t os_numa_node) {
+  const absl::StatusOr<topology::Topology> machine = topology::Topology::Discover();
+  if (!machine.ok()) return machine.status();
+  std::string known;
+  for (const topology::NumaNode& node : machine->numa_nodes()) {
+    if (node.memory_bytes == 0) continue;
+    if (node.os_index == os_numa_node) return node;
+    absl::StrAppend(&known, known.empty() ? "" : ", ", node.os_index);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no NumaNode ", os_numa_node, " with memory for this process; there are ", known));
+}
+
+}  // namespace
+
+Faults& InjectedFaults() {
+  static Faults faults;
+  return faults;
+}
+
+absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(const PoolOptions& options) {
+  const absl::StatusOr<topology::NumaNode> node = FindNumaNode(options.os_numa_node);
+  if (!node.ok()) return node.status();
+  absl::StatusOr<std::unique_ptr<MemoryPool>> pool = MemoryPool::Create(options, *node);
+  if (!pool.ok()) return pool.status();
+  return *std::move(pool);
+}
+
+absl::StatusOr<std::unique_ptr<MemoryPool>> MemoryPool::Create(const PoolOptions& options,
+                                                               const topology::NumaNode& node) {
+  const auto no_memory = [&](const char* what) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no ", what, " for a pool of ", options.bytes, " bytes (",
+        memory::PageKindName(KindOf(options.pages)), ") on NumaNode ", options.os_numa_node,
+        "; a smaller pool can be filled and used several times"));
+  };
+  const size_t bytes = base::RoundUp(options.bytes, kHugePageBytes);
+  if (bytes < options.bytes) return no_memory("address space");
+  memory::PagePolicy policy;
+  if (options.bind) policy.numa_nodes.push_back(node);
+  auto system = std::make_unique<memory::SystemMemory>(KindOf(options.pages), policy);
+  std::unique_ptr<MemoryPool> pool(new MemoryPool(options, std::move(system)));
+  if (bytes == 0) return pool;
+  std::byte* const memory = pool->system_->Map(bytes, kHugePageBytes);
+  if (memory == nullptr) return no_memory("address space");
+  absl::Status bound = pool->system_->binding_status();
+  if (!bound.ok()) {
+    pool->system_->Unmap(memory, bytes);
+    return bound;
+  }
+  if (!pool->system_->Populate(memory, bytes)) {
+    pool->system_->Unmap(memory, bytes);
+    return no_memory("memory");
+  }
+  pool->Give(memory, bytes);
+  return pool;
+}
+
+MemoryPool::~MemoryPool() {
+  base::MutexLock lock(&mu_);
+  for (const auto& [piece, bytes] : free_) system_->Unmap(piece, bytes);
+}
+
+size_t MemoryPool::free_bytes() const {
+  base::MutexLock lock(&mu_);
+  size_t bytes = 0;
+  for (const auto& [piece, length] : free_) bytes += length;
+  return bytes;
+}
+
+std::byte* MemoryPool::Take(size_t bytes, const std::byte* like) {
+  if (InjectedFaults().take.Fires()) return nullptr;
+  const size_t within = reinterpret_cast<uintptr_t>(like) % kHugePageBytes;
+  base::MutexLock lock(&mu_);
+  for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+    const auto [begin, length] = *piece;
+    size_t skip = 0;
+    if (bytes >= kHugePageBytes) {
+      skip = (within + kHugePageBytes - reinterpret_cast<uintptr_t>(begin) % kHugePageBytes) %
+             kHugePageBytes;
+    }
+    if (length < skip || length - skip < bytes) continue;
+    free_.erase(piece);
+    if (skip > 0) free_.emplace(begin, skip);
+    std::byte* const taken = begin + skip;
+    if (length - skip > bytes) free_.emplace(taken + bytes, length - skip - bytes);
+    return taken;
+  }
+  return nullptr;
+}
+
+void MemoryPool::Give(std::byte* piece, size_t bytes) {
+  base::MutexLock lock(&mu_);
+  auto next = free_.lower_bound(piece);
+  if (next != free_.end() && piece + bytes == next->first) {
+    bytes += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == piece) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(piece, bytes);
+}
+
+}  // namespace eris::leap
