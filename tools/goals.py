@@ -19,6 +19,7 @@ import goals_run
 from goals_balancer import BALANCER
 from goals_imports import IMPORTS
 from goals_index import INDEX
+from goals_leap import LEAP
 from goals_memory import MEMORY
 from goals_order import ORDER
 from goals_remote import REMOTE
@@ -27,7 +28,7 @@ from goals_run import FAILED, NOT_MEASURED, common
 from goals_server import SERVER
 from goals_tables import TABLES
 
-PARTS = {"index": INDEX, "tables": TABLES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "routing": ROUTING,
+PARTS = {"index": INDEX, "tables": TABLES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "leap": LEAP, "routing": ROUTING,
          "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER}
 
 

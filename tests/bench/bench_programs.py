@@ -155,9 +155,12 @@ PROGRAMS = {
         Call("--side limits --keys 65536 --area 4", objects(3, "*"), ("build", "loads 16 2", "read 2")),
         *(Call(f"--side {side} --keys 65536", objects(4, "*"), SIDES) for side in ("eris", "eris_hash")),
         *(Call(f"--side {side} --keys 65536", objects(3, "*"), ("build random 1", "lookup 1 uniform 2", "replace 1 uniform 2"))
-          for side in ("btree", "flat_hash", "std_map")),
+          for side in ("btree", "flat_hash", "std_map", "radix")),
         Call("--side eris --keys 65536 --keys-are dense", objects(6, "*"),
              ("build bulk 256", "mixed 256 uniform 2", "erase 256 65536", "scan 100 2", "scan_all", "two 256 2"))],
+    "leap/leap_lab": [Call(f"--method {method} --mib 8 --rounds 1 --area-kib 1024 {rest}", one_object("rounds/*/over_memcpy", "lost", "writes"))
+                      for method, rest in (("hold", "--flat-out"), ("hold", "--writes-per-s 1000 --no-userfault"), ("owner", "--pages file"),
+                                           ("retry", "--pages small --skewed --writes-per-s 100000"), ("kernel", "--pages small"))],
     "memory/tree_trace": [Call(TREE, lines_like(r"of the records$", 11))],
     "memory/allocator_lab": [
         *(Call(f"--tiny --trace {{work}}/trace --way {way}", lines_like(r"\d", 6),
@@ -277,6 +280,7 @@ SCRIPTS = {
     "balancer/plot.py": ["{work}/balancer.json {work}/balancer.svg"],
     "index/run.py": ["{build} --tiny --json {work}/index.json --cells 16-sparse"],
     "index/plot.py": ["{work}/index.json {work}/index.svg"],
+    "leap/run.py": ["{build} --tiny --json {work}/leap.json"],
     "memory/run.py": ["{build} --tiny --json {work}/memory.json"],
     "memory/plot.py": ["{work}/memory.json {work}/memory.svg"],
     "scan/run.py": ["{build} --tiny --json {work}/scan.json"],
