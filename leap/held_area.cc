@@ -1,5 +1,6 @@
 #include "leap/held_area.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -7,8 +8,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/futex.h"
@@ -33,12 +40,18 @@ struct Seen {
   uintptr_t address = 0;
   uint64_t let_go = 0;
 };
-// The last fault in no area, of this thread. Written by the handler alone.
-thread_local Seen last_unknown;
+// The last fault in no area, of this thread. Written by the handler alone. initial-exec: its first
+// use needs no memory, also in a library that was loaded late.
+[[gnu::tls_model("initial-exec")]] thread_local Seen last_unknown;
+// The fault that the handler before is treating, by this thread, and where ours was on the stack.
+[[gnu::tls_model("initial-exec")]] thread_local const siginfo_t* passed_on = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local uintptr_t passed_on_frame = 0;
 
 base::Mutex handler_mu;
-// The handler before ours. Written before ours is installed, read by ours.
-struct sigaction previous_handler;
+// The handlers before ours: the newest, and the one before the first installation. release when one
+// is set, acquire in the handler.
+std::atomic<const struct sigaction*> previous_handler{nullptr};
+std::atomic<const struct sigaction*> first_handler{nullptr};
 
 }  // namespace
 
@@ -70,6 +83,7 @@ struct FaultHandler {
 
   // A write to an area that is to be noted: whoever holds the lock, the word is right under it.
   static void Note(Slot& slot, uint32_t seen) {
+    const SignalsBlocked blocked;
     Lock(slot);
     if (slot.word.load(std::memory_order_relaxed) == seen) {
       // Before the write can go on, so the migrator sees it under the lock.
@@ -97,15 +111,40 @@ struct FaultHandler {
     return false;
   }
 
+  static bool Ignores(const struct sigaction& handler) {
+    return (handler.sa_flags & SA_SIGINFO) == 0 && handler.sa_handler == SIG_IGN;
+  }
+  static bool IsDefault(const struct sigaction& handler) {
+    return (handler.sa_flags & SA_SIGINFO) == 0 && handler.sa_handler == SIG_DFL;
+  }
+
+  // What is not ours, to the handler before. It may pass it on in turn to the handler that it
+  // found, which is ours again: then we are called with the same fault from further down its stack,
+  // and the one before the first installation gets it.
   static void Previous(int signal, siginfo_t* info, void* context) {
-    if ((previous_handler.sa_flags & SA_SIGINFO) != 0) {
-      previous_handler.sa_sigaction(signal, info, context);
-    } else if (previous_handler.sa_handler == SIG_DFL || previous_handler.sa_handler == SIG_IGN) {
-      // The write is tried again, and then ends the process as it would without us.
-      sigaction(SIGSEGV, &previous_handler, nullptr);
-    } else {
-      previous_handler.sa_handler(signal);
+    const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    const bool again = passed_on == info && frame < passed_on_frame;
+    const struct sigaction& before =
+        *(again ? first_handler : previous_handler).load(std::memory_order_acquire);
+    const bool sent = info->si_code <= 0;  // by kill or raise: no access is tried again
+    if (Ignores(before) && sent) return;
+    if (Ignores(before) || IsDefault(before)) {
+      // The access is tried again, and then ends the process as it would without us.
+      struct sigaction ending;
+      std::memset(&ending, 0, sizeof ending);
+      ending.sa_handler = SIG_DFL;
+      sigaction(SIGSEGV, &ending, nullptr);
+      if (sent) raise(signal);
+      return;
     }
+    passed_on = info;
+    passed_on_frame = frame;
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+      before.sa_sigaction(signal, info, context);
+    } else {
+      before.sa_handler(signal);
+    }
+    passed_on = nullptr;
   }
 
   static void Handle(int signal, siginfo_t* info, void* context) {
@@ -124,6 +163,21 @@ struct FaultHandler {
     }
     errno = error;
   }
+
+  // In the child of a fork: only the calling thread is left, and no migrator.
+  static void LetAllGo() {
+    for (Slot& slot : HeldArea::slots_) {
+      const uint32_t word = slot.word.load(std::memory_order_relaxed);
+      if (StateOf(word) != kUnused) {
+        SetRights(reinterpret_cast<std::byte*>(slot.begin.load(std::memory_order_relaxed)),
+                  slot.bytes.load(std::memory_order_relaxed), PROT_READ | PROT_WRITE);
+        let_go.fetch_add(1, std::memory_order_seq_cst);
+        slot.word.store(word / kStates * kStates, std::memory_order_seq_cst);
+      }
+      slot.lock.store(0, std::memory_order_relaxed);
+      slot.taken.store(false, std::memory_order_relaxed);
+    }
+  }
 };
 
 absl::Status InstallFaultHandler() {
@@ -133,7 +187,14 @@ absl::Status InstallFaultHandler() {
       now.sa_sigaction == FaultHandler::Handle) {
     return absl::OkStatus();
   }
-  previous_handler = now;
+  // Never freed: a handler may be reading one.
+  static auto& all = *new std::deque<struct sigaction>;
+  const struct sigaction* const before = &all.emplace_back(now);
+  previous_handler.store(before, std::memory_order_release);
+  if (first_handler.load(std::memory_order_relaxed) == nullptr) {
+    first_handler.store(before, std::memory_order_release);
+    pthread_atfork(nullptr, nullptr, FaultHandler::LetAllGo);
+  }
   struct sigaction ours;
   std::memset(&ours, 0, sizeof ours);
   ours.sa_sigaction = FaultHandler::Handle;
@@ -144,6 +205,38 @@ absl::Status InstallFaultHandler() {
       absl::StrCat("cannot install a handler of SIGSEGV: ", std::strerror(errno)));
 }
 
+uint64_t ThreadWithBlockedFaults() {
+  constexpr uint64_t kFaults = uint64_t{1} << (SIGSEGV - 1);
+  // The C library's own signals, which no program can block. With them all are blocked for a
+  // moment, in a thread that is being made and in its maker.
+  constexpr uint64_t kInternal = uint64_t{3} << 31;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream file(task.path() / "status");
+    for (std::string word; file >> word;) {
+      uint64_t blocked = 0;
+      if (word != "SigBlk:" || !(file >> std::hex >> blocked)) continue;
+      uint64_t number = 0;
+      if ((blocked & kFaults) != 0 && (blocked & kInternal) != kInternal &&
+          absl::SimpleAtoi(task.path().filename().string(), &number)) {
+        return number;
+      }
+      break;
+    }
+  }
+  return 0;
+}
+
+SignalsBlocked::SignalsBlocked() {
+  sigset_t all;
+  sigfillset(&all);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) {
+    sigdelset(&all, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &all, &before_);
+}
+SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 absl::StatusOr<HeldArea> HeldArea::Protect(std::byte* begin, size_t bytes, Catch how) {
   for (Slot& slot : slots_) {
     if (slot.taken.exchange(true, std::memory_order_acquire)) continue;
@@ -153,6 +246,11 @@ absl::StatusOr<HeldArea> HeldArea::Protect(std::byte* begin, size_t bytes, Catch
     // Before the protection: a write that it catches finds the area.
     slot.word.store(use + (how == Catch::kWait ? kWaiting : kNoting), std::memory_order_release);
     HeldArea held(&slot, begin, bytes);
+    // Whoever has installed a handler over ours since: it is the one before from here on.
+    if (absl::Status status = InstallFaultHandler(); !status.ok()) {
+      held.Finish([] { return false; });
+      return status;
+    }
     if (!InjectedFaults().protect.Fires() && SetRights(begin, bytes, PROT_READ)) return held;
     const int error = errno;
     held.Finish([] { return false; });

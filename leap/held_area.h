@@ -6,11 +6,16 @@
 // the protection and notes that the area is dirty; it does so, and the migrator checks and remaps,
 // under the area's lock, so no write falls in between.
 //
+// A child process has the areas of its parent protected and nobody who lets them go: in the child
+// of a fork they are writable again.
+//
 // A fault in no area of the table may be one that was caught before its area was let go. The write
 // is tried once more. If it faults again and no area was let go meanwhile, it is not ours, and the
 // handler that was installed before gets it.
 #ifndef ERIS_LEAP_HELD_AREA_H_
 #define ERIS_LEAP_HELD_AREA_H_
+
+#include <signal.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +30,23 @@ enum class Catch : uint8_t { kWait, kNote };
 // Installs the handler unless it is the one in force; the handler before it gets what is not ours.
 // Any thread. Errors: Internal (sigaction refuses).
 absl::Status InstallFaultHandler();
+
+// The number of a thread that has SIGSEGV blocked, 0: none. A fault of it would end the process,
+// whatever handler there is. From /proc/self/task.
+uint64_t ThreadWithBlockedFaults();
+
+// Blocks all signals of the calling thread but those of faults, for its life. A handler that writes
+// an area which its own thread holds would wait for ever.
+class SignalsBlocked {
+ public:
+  SignalsBlocked();
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // One protected area, from construction to Finish. At most 64 at a time in the process.
 class HeldArea {

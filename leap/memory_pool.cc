@@ -1,7 +1,10 @@
 #include "leap/memory_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/cache_line.h"
 #include "leap/faults.h"
+#include "topology/free_memory.h"
 
 namespace eris::leap {
 namespace {
@@ -39,6 +43,20 @@ absl::StatusOr<topology::NumaNode> FindNumaNode(uint32_t os_numa_node) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "there is no NumaNode ", os_numa_node, " with memory for this process; there are ", known));
+}
+
+// Whether the kernel remaps memory of this kind: found out with a huge page of it, in address space
+// that nobody else has.
+bool CanBeRemapped(memory::SystemMemory& system) {
+  std::byte* const both = memory::ReserveAddressSpace(2 * kHugePageBytes, kHugePageBytes);
+  if (both == nullptr) return false;
+  std::byte* const to = both + kHugePageBytes;
+  const bool can =
+      system.MapAt(both, kHugePageBytes) &&
+      mremap(both, kHugePageBytes, kHugePageBytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
+  // After a remap there is nothing at the first place.
+  memory::ReturnAddressSpace(can ? to : both, can ? kHugePageBytes : 2 * kHugePageBytes);
+  return can;
 }
 
 }  // namespace
@@ -78,17 +96,37 @@ absl::StatusOr<std::unique_ptr<MemoryPool>> MemoryPool::Create(const PoolOptions
     pool->system_->Unmap(memory, bytes);
     return bound;
   }
+  // The kernel kills a process that asks for more bound memory than there is.
+  const std::optional<uint64_t> free = topology::FreeMemoryBytes(node);
+  const uint64_t kept = topology::KernelReserveBytes(node);
+  if (options.bind && options.pages != Pages::kReservedHuge && free && *free < bytes + kept) {
+    pool->system_->Unmap(memory, bytes);
+    return absl::ResourceExhaustedError(absl::StrCat("NumaNode ", options.os_numa_node, " has ",
+                                                     *free,
+                                                     " free bytes, of which the kernel "
+                                                     "keeps ",
+                                                     kept, "; the pool wants ", bytes));
+  }
   if (!pool->system_->Populate(memory, bytes)) {
     pool->system_->Unmap(memory, bytes);
     return no_memory("memory");
   }
   pool->Give(memory, bytes);
+  if (options.pages == Pages::kReservedHuge && !CanBeRemapped(*pool->system_)) {
+    return absl::UnimplementedError(absl::StrCat("this kernel does not remap memory of the kind '",
+                                                 memory::PageKindName(KindOf(options.pages)),
+                                                 "' (reserved huge pages: from 5.16 on)"));
+  }
   return pool;
 }
 
 MemoryPool::~MemoryPool() {
   base::MutexLock lock(&mu_);
-  for (const auto& [piece, bytes] : free_) system_->Unmap(piece, bytes);
+  for (const auto& [piece, bytes] : free_) {
+    // A memory file would keep the pages for as long as a moved area maps it.
+    system_->Discard(piece, bytes);
+    system_->Unmap(piece, bytes);
+  }
 }
 
 size_t MemoryPool::free_bytes() const {

@@ -21,6 +21,11 @@
 #include "leap/held_area.h"
 #include "topology/page_location.h"
 
+// Newer than the C library's headers.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
 namespace eris::leap {
 namespace {
 
@@ -68,7 +73,7 @@ Migration::Migration(const Range& range, const RangeKind& kind, MemoryPool& pool
 
 absl::Status Migration::Prepare() {
   map_entries_most_ = CountMapEntries().most / 2;
-  if (options_.method == Method::kRetry) return InstallFaultHandler();
+  if (options_.method == Method::kRetry) return PrepareFaults();
   if (options_.method != Method::kHold) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<Userfault>> userfault = Userfault::Register(range_, kind_);
   if (userfault.ok()) {
@@ -77,6 +82,19 @@ absl::Status Migration::Prepare() {
     return absl::OkStatus();
   }
   result_.how = "mprotect";
+  return PrepareFaults();
+}
+
+absl::Status Migration::PrepareFaults() {
+  const uint64_t thread = options_.blocked_threads_write ? ThreadWithBlockedFaults() : 0;
+  if (thread != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("thread ", thread,
+                     " has SIGSEGV blocked: a write of it to protected memory would "
+                     "end the process. Unblock it (pthread_sigmask), or say that such threads do "
+                     "not write (blocked_threads_write)",
+                     options_.method == Method::kHold ? ", or allow userfaultfd" : ""));
+  }
   return InstallFaultHandler();
 }
 
@@ -128,6 +146,10 @@ absl::Status Migration::Move(const Area& area) {
     return absl::ResourceExhaustedError(absl::StrCat("the pool has no page left, with ",
                                                      result_.progress.left_bytes, " bytes to go"));
   }
+  if (absl::Status status = Populate(area); !status.ok()) {
+    pool_.Give(target, area.bytes);
+    return status;
+  }
   result_.progress.copied_bytes += area.bytes;
   switch (options_.method) {
     case Method::kOwner:
@@ -148,8 +170,24 @@ absl::Status Migration::Move(const Area& area) {
   return absl::OkStatus();
 }
 
+absl::Status Migration::Populate(const Area& area) {
+  if (madvise(area.begin, area.bytes, MADV_POPULATE_READ) == 0) return absl::OkStatus();
+  if (errno == EINVAL) {  // a kernel before 5.14: touch them
+    for (size_t at = 0; at < area.bytes; at += kind_.page_bytes) {
+      // volatile: the load is the point.
+      [[maybe_unused]] const std::byte one = *static_cast<volatile std::byte*>(area.begin + at);
+    }
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(absl::StrCat("the ", area.bytes, " bytes at ",
+                                             absl::Hex(reinterpret_cast<uintptr_t>(area.begin)),
+                                             " cannot be read: ", std::strerror(errno),
+                                             " (behind the end of a file, or damaged memory?)"));
+}
+
 absl::Status Migration::Hold(const Area& area, std::byte* target) {
   if (userfault_ == nullptr) return HoldByProtection(area, target);
+  const SignalsBlocked blocked;
   const Clock::time_point begin = Clock::now();
   if (absl::Status status = userfault_->Protect(area.begin, area.bytes); !status.ok()) {
     pool_.Give(target, area.bytes);
@@ -169,6 +207,7 @@ absl::Status Migration::Hold(const Area& area, std::byte* target) {
 }
 
 absl::Status Migration::HoldByProtection(const Area& area, std::byte* target) {
+  const SignalsBlocked blocked;
   const Clock::time_point begin = Clock::now();
   absl::StatusOr<HeldArea> held = HeldArea::Protect(area.begin, area.bytes, Catch::kWait);
   if (!held.ok()) {
@@ -184,6 +223,7 @@ absl::Status Migration::HoldByProtection(const Area& area, std::byte* target) {
 }
 
 absl::Status Migration::Retry(const Area& area, std::byte* target) {
+  const SignalsBlocked blocked;
   absl::StatusOr<HeldArea> held = HeldArea::Protect(area.begin, area.bytes, Catch::kNote);
   if (!held.ok()) {
     pool_.Give(target, area.bytes);
@@ -227,8 +267,8 @@ bool Migration::Remap(const Area& area, std::byte* target) {
     Count(area);
     return true;
   }
-  // The kernel looks at everything it can refuse for before it unmaps the old memory. If the old
-  // memory is gone all the same, data are lost: nothing can go on.
+  // The kernel counts mappings before it unmaps the old memory, and refuses for little else. If the
+  // old memory is gone, data are lost: nothing can go on.
   ERIS_CHECK(msync(area.begin, area.bytes, MS_ASYNC) == 0);
   return false;
 }
@@ -244,15 +284,17 @@ absl::Status Migration::AskKernel(const Area& area) {
   std::vector<void*> at(pages);
   for (size_t i = 0; i < pages; ++i) at[i] = area.begin + i * kind_.page_bytes;
   const std::vector<int> wanted(pages, static_cast<int>(pool_.options().os_numa_node));
-  std::vector<int> found(pages, 0);
+  // The kernel leaves out the pages of a batch in which one stayed.
+  std::vector<int> found(pages, -EBUSY);
   if (syscall(SYS_move_pages, 0, pages, at.data(), wanted.data(), found.data(), kMoveOwnPages) <
       0) {
     return absl::UnavailableError(absl::StrCat("move_pages: ", std::strerror(errno), ", with ",
                                                result_.progress.left_bytes, " bytes left"));
   }
   result_.progress.copied_bytes += area.bytes;
-  const auto stayed = static_cast<size_t>(std::count_if(
-      found.begin(), found.end(), [](int node) { return node < 0 && node != -ENOENT; }));
+  const auto stayed = static_cast<size_t>(std::count_if(found.begin(), found.end(), [&](int node) {
+    return node != wanted.front() && node != -ENOENT;
+  }));
   Count(area);
   result_.progress.home_bytes -= stayed * kind_.page_bytes;
   result_.progress.left_bytes += stayed * kind_.page_bytes;

@@ -31,6 +31,10 @@ class Migration {
     size_t bytes;
     uint32_t dirty = 0;  // how often it was, at this size
   };
+  // For the ways that use mprotect. Errors: FailedPrecondition, Internal.
+  absl::Status PrepareFaults();
+  // All pages of the area are there and can be read. Errors: Unavailable.
+  absl::Status Populate(const Area& area);
   // A step with one area: OK, or why the call ends here.
   absl::Status Move(const Area& area);
   absl::Status Hold(const Area& area, std::byte* target);

@@ -28,7 +28,9 @@ struct MapEntry {
   bool has_inode = false;
   std::string name;
   size_t page_bytes = kPageBytes;
-  bool locked = false;
+  uint64_t shared_kib = 0;  // of pages that are mapped elsewhere, too
+  bool has_key = false;     // a protection key
+  std::string flags{};      // VmFlags
 };
 
 std::optional<uint64_t> Hex(absl::string_view word) {
@@ -56,6 +58,13 @@ std::optional<MapEntry> ParseHead(absl::string_view line) {
       .name = words.size() > 5 ? std::string(absl::StripAsciiWhitespace(words[5])) : std::string()};
 }
 
+// The number of a line such as "Shared_Dirty:  12 kB"; 0 if there is none.
+uint64_t Number(absl::string_view rest) {
+  uint64_t number = 0;
+  absl::ConsumeSuffix(&rest, "kB");
+  return absl::SimpleAtoi(absl::StripAsciiWhitespace(rest), &number) ? number : 0;
+}
+
 std::vector<MapEntry> ParseMaps(absl::string_view smaps) {
   std::vector<MapEntry> entries;
   for (const absl::string_view line : absl::StrSplit(smaps, '\n')) {
@@ -66,15 +75,14 @@ std::vector<MapEntry> ParseMaps(absl::string_view smaps) {
     if (entries.empty()) continue;
     absl::string_view rest = line;
     if (absl::ConsumePrefix(&rest, "KernelPageSize:")) {
-      uint64_t kib = 0;
-      absl::ConsumeSuffix(&rest, "kB");
-      if (absl::SimpleAtoi(absl::StripAsciiWhitespace(rest), &kib)) {
-        entries.back().page_bytes = kib * 1024;
-      }
+      entries.back().page_bytes = Number(rest) * 1024;
+    } else if (absl::ConsumePrefix(&rest, "Shared_Clean:") ||
+               absl::ConsumePrefix(&rest, "Shared_Dirty:")) {
+      entries.back().shared_kib += Number(rest);
+    } else if (absl::ConsumePrefix(&rest, "ProtectionKey:")) {
+      entries.back().has_key = Number(rest) != 0;
     } else if (absl::ConsumePrefix(&rest, "VmFlags:")) {
-      for (const absl::string_view flag : absl::StrSplit(rest, ' ')) {
-        entries.back().locked |= flag == "lo";
-      }
+      entries.back().flags = std::string(rest);
     }
   }
   return entries;
@@ -86,6 +94,27 @@ bool IsMemoryFile(const MapEntry& entry) {
           absl::StartsWith(entry.name, "/anon_hugepage"));
 }
 
+// Properties of a mapping that would be lost with it, or that do not go with a remap, by their
+// names in VmFlags.
+struct Flag {
+  absl::string_view name;
+  absl::string_view why;
+};
+constexpr Flag kRefused[] = {
+    {"lo", "is locked (mlock): munlock it first"},
+    {"dc", "is not passed to children (MADV_DONTFORK), which would be lost"},
+    {"wf", "is wiped in children (MADV_WIPEONFORK), which would be lost"},
+    {"dd", "is left out of core dumps (MADV_DONTDUMP), which would be lost"},
+    {"mg", "is merged with equal pages (MADV_MERGEABLE)"},
+    {"um", "is watched by another userfaultfd"},
+    {"uw", "is watched by another userfaultfd, or being migrated"},
+    {"ui", "is watched by another userfaultfd"},
+    {"gd", "grows downwards, as stacks do"},
+    {"gu", "has guard regions"},
+    {"ss", "is a shadow stack"},
+    {"sl", "is sealed (mseal)"},
+};
+
 absl::Status Refuse(uintptr_t begin, uintptr_t end, absl::string_view why) {
   return absl::FailedPreconditionError(
       absl::StrCat("the memory at ", absl::Hex(begin), " to ", absl::Hex(end), " ", why));
@@ -94,7 +123,13 @@ absl::Status Refuse(uintptr_t begin, uintptr_t end, absl::string_view why) {
 // Whether that part of the range, which lies in the entry, can be migrated.
 absl::Status CheckEntry(const MapEntry& entry, uintptr_t begin, uintptr_t end) {
   if (!absl::StartsWith(entry.rights, "rw")) return Refuse(begin, end, "is not writable");
-  if (entry.locked) return Refuse(begin, end, "is locked (mlock): munlock it first");
+  if (entry.rights[2] == 'x') return Refuse(begin, end, "is executable");
+  if (entry.has_key) return Refuse(begin, end, "has a protection key, which would be lost");
+  for (const absl::string_view flag : absl::StrSplit(entry.flags, ' ')) {
+    for (const Flag& refused : kRefused) {
+      if (flag == refused.name) return Refuse(begin, end, refused.why);
+    }
+  }
   if (absl::StartsWith(entry.name, "[stack")) return Refuse(begin, end, "is a stack");
   if (entry.has_inode && !IsMemoryFile(entry)) {
     return Refuse(begin, end,
@@ -103,6 +138,11 @@ absl::Status CheckEntry(const MapEntry& entry, uintptr_t begin, uintptr_t end) {
   }
   if (entry.rights[3] == 's' && !IsMemoryFile(entry)) {
     return Refuse(begin, end, "is shared with other processes");
+  }
+  if (entry.has_inode && entry.shared_kib > 0) {
+    return Refuse(begin, end,
+                  "is mapped elsewhere, too, by this process or another: who has the other "
+                  "mapping would no longer see what is written here");
   }
   if (entry.rights[3] == 'p' && entry.has_inode) {
     return Refuse(begin, end, "is a private copy of a memory file");

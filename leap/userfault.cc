@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,9 +20,6 @@
 #endif
 #ifndef UFFD_FEATURE_WP_HUGETLBFS_SHMEM
 #define UFFD_FEATURE_WP_HUGETLBFS_SHMEM (1 << 12)
-#endif
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
 #endif
 
 namespace eris::leap {
@@ -64,19 +60,6 @@ absl::StatusOr<std::unique_ptr<Userfault>> Userfault::Register(const Range& rang
 Userfault::~Userfault() { close(file_); }
 
 absl::Status Userfault::Protect(std::byte* area, size_t bytes) {
-  // Only pages that are there can be protected. A page never touched becomes the zero page.
-  if (madvise(area, bytes, MADV_POPULATE_READ) != 0) {
-    if (errno != EINVAL) {
-      return absl::UnavailableError(absl::StrCat("the kernel does not populate ", bytes,
-                                                 " bytes at ", absl::Hex(AddressOf(area)), ": ",
-                                                 std::strerror(errno)));
-    }
-    constexpr size_t kTouched = 4096;
-    for (size_t at = 0; at < bytes; at += kTouched) {
-      // volatile: the load is the point.
-      [[maybe_unused]] const std::byte one = *static_cast<volatile std::byte*>(area + at);
-    }
-  }
   uffdio_writeprotect protect{};
   protect.range = {AddressOf(area), bytes};
   protect.mode = UFFDIO_WRITEPROTECT_MODE_WP;

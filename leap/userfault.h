@@ -22,7 +22,8 @@ class Userfault {
   Userfault(const Userfault&) = delete;
   Userfault& operator=(const Userfault&) = delete;
 
-  // Protects the area: from the return on, writes wait. Errors: Unavailable (the kernel refuses;
+  // Protects the area: from the return on, writes wait. REQUIRES: all pages are there; the kernel
+  // protects no others. Errors: Unavailable (the kernel refuses;
   // the area is as before).
   absl::Status Protect(std::byte* area, size_t bytes);
   // The area has been remapped: writers that wait go on, in the new memory.

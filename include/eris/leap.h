@@ -12,9 +12,18 @@
 //   kRetry   anybody may write. A write goes through and the area is copied again, in halves.
 //   kKernel  move_pages(2): no pool, small areas of its own choosing; may leave pages behind.
 //
-// No write is lost by any of them. Reads never wait. Not for memory that the kernel writes to while
-// it moves (buffers of read(2), io_uring, futex words): with kHold and kRetry such a call fails
-// with EFAULT, with kOwner its write may be lost.
+// No write is lost by any of them, and no read waits for a copy; a change of the mapping keeps
+// page faults of the process waiting, for 60 us (16 MiB of huge pages) to 4 ms (of small ones).
+//
+// While memory moves
+// - nobody unmaps, frees, protects or advises (madvise) a part of it. An allocator may do so with
+//   its own memory: migrate what one has mapped oneself, or a block that stays allocated;
+// - the kernel does not write to it: buffers of read(2), io_uring, futex words, stacks of threads
+// and
+//   of signals. With kHold and kRetry such a call fails with EFAULT, with kOwner, or into pages
+//   that were pinned before, its write is lost.
+// Afterwards pages that had never been touched are there, and memory of a file is this range's
+// alone: the file, other processes, later mappings of it do not see what is written from then on.
 #ifndef ERIS_LEAP_H_
 #define ERIS_LEAP_H_
 
@@ -51,12 +60,14 @@ struct PoolOptions {
 };
 
 // Memory of one NumaNode, with all pages present. Thread-safe. Outlives the calls that use it, not
-// the memory that has moved: that is the range's from then on, and freed with it.
+// the memory that has moved: that is the range's from then on. Pages of a memory file are freed
+// when all that has moved from the pool is unmapped.
 class Pool {
  public:
   // Blocks until all pages are there. Errors: InvalidArgument (no bytes, or a NumaNode that the
   // machine does not have: names the ones there are), PermissionDenied and Unimplemented (the
-  // kernel does not bind memory), ResourceExhausted (no memory of that kind).
+  // kernel does not bind memory, or, before 5.16, does not remap reserved huge pages),
+  // ResourceExhausted (the NumaNode, or the system, has too little memory of that kind).
   static absl::StatusOr<std::unique_ptr<Pool>> Create(const PoolOptions& options);
   virtual ~Pool() = default;
 
@@ -84,12 +95,16 @@ struct Options {
   // Unset: kHold. Owner cannot be chosen for somebody, kRetry copies more, kKernel may leave pages.
   Method method = Method::kHold;
   // What is copied and remapped at once: a multiple of the page size. Larger ones need fewer
-  // changes of the mapping, and hold writers for longer: some 100 us for each 1 MiB.
+  // changes of the mapping, and hold writers for longer: some 100 us for each 1 MiB of huge pages,
+  // and up to 3 ms of small ones.
   size_t area_bytes = size_t{16} << 20;
   // kRetry: a dirty area is cut into so many, 2 or more, down to single pages; pieces that moved
   // without a write in between are not merged with others.
   uint32_t split = 2;
   absl::Time deadline = absl::InfiniteFuture();
+  // Whether threads that have SIGSEGV blocked may write the range. Then the ways that use mprotect
+  // are refused while there is one. False: the caller knows that those never do.
+  bool blocked_threads_write = true;
   // Fill Result::os_numa_nodes. With small pages the question takes half as long as the copy.
   bool tell_pages = true;
   // Set by any thread: the call ends between two areas.
@@ -116,8 +131,10 @@ struct Result {
 // Moves the range. Blocks; any thread, but one call at a time for a range. `progress`, if given, is
 // called after each area, on the calling thread.
 // Errors, before anything has moved: InvalidArgument (the range or area is not aligned to pages;
-// names the alignment), FailedPrecondition (a part of it is not mapped, not writable, locked, of a
-// file, or not of the pool's kind; names the addresses), ResourceExhausted (the pool has less room
+// names the alignment), FailedPrecondition (a part of it is not mapped, not writable, executable,
+// locked, of a file, mapped elsewhere, too, not of the pool's kind, or has properties that a remap
+// loses: names the addresses and what it is; or the way is mprotect, and a thread has SIGSEGV
+// blocked), ResourceExhausted (the pool has less room
 // than the range; names both), Unimplemented (the kernel offers no way for the method; says what it
 // answered).
 absl::StatusOr<Result> Migrate(const Range& range, Pool& pool, const Options& options = {});

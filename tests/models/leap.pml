@@ -80,7 +80,7 @@ proctype Writer(byte w) {
   :: else ->
     atomic {
       if
-      :: moved || !protected -> increment(w); done++; unknown = false; goto next
+      :: moved || !protected -> increment(w); done++; goto next
       :: else /* a fault */
       fi
     };

@@ -20,6 +20,11 @@
 namespace eris::leap {
 
 inline constexpr size_t kPage = 4096;
+#ifdef ERIS_TSAN
+inline constexpr bool kBlockedThreadsWrite = false;  // a thread of the sanitizer has all blocked
+#else
+inline constexpr bool kBlockedThreadsWrite = true;
+#endif
 
 // Some memory that the test owns: private anonymous, or of a memory file.
 class TestMemory {

@@ -49,8 +49,12 @@ TEST_F(RefusalsTest, PoolOfAnotherKindIsNamed) {
 }
 
 TEST_F(RefusalsTest, AreaAndSplitThatCannotBeAreNamed) {
-  EXPECT_THAT(Why(memory_.range(), *pool_, {.area_bytes = 0}), HasSubstr("area_bytes is 0"));
-  EXPECT_THAT(Why(memory_.range(), *pool_, {.area_bytes = 5000}), HasSubstr("area_bytes is 5000"));
+  EXPECT_THAT(Why(memory_.range(), *pool_,
+                  {.area_bytes = 0, .blocked_threads_write = kBlockedThreadsWrite}),
+              HasSubstr("area_bytes is 0"));
+  EXPECT_THAT(Why(memory_.range(), *pool_,
+                  {.area_bytes = 5000, .blocked_threads_write = kBlockedThreadsWrite}),
+              HasSubstr("area_bytes is 5000"));
   EXPECT_THAT(Why(memory_.range(), *pool_, {.method = Method::kRetry, .split = 1}),
               HasSubstr("split is 1"));
   EXPECT_EQ(pool_->free_bytes(), size_t{4} << 20);
@@ -63,7 +67,9 @@ TEST_F(RefusalsTest, RangeThatCannotMoveIsRefused) {
 
 TEST_F(RefusalsTest, WithoutUserfaultfdHoldUsesMprotect) {
   InjectedFaults().userfault.Arm(1, Mode::kOnce);
-  const auto done = Migrate(memory_.range(), *pool_, {.method = Method::kHold});
+  const auto done =
+      Migrate(memory_.range(), *pool_,
+              {.method = Method::kHold, .blocked_threads_write = kBlockedThreadsWrite});
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_TRUE(done->ended.ok()) << done->ended;
   EXPECT_EQ(done->how, "mprotect");
@@ -84,7 +90,9 @@ TEST_F(RefusalsTest, EachRefusalLeavesEveryPageWholeAndTheRestCanBeMovedLater) {
           const auto pool = NewPool(4 << 20);
           if (!userfault) faults.userfault.Arm(1, Mode::kOnce);
           point->Arm(nth, Mode::kOnce);
-          const Options options{.method = method, .area_bytes = 1 << 20};
+          const Options options{.method = method,
+                                .area_bytes = 1 << 20,
+                                .blocked_threads_write = kBlockedThreadsWrite};
           const auto done = Migrate(memory.range(), *pool, options);
           faults.userfault.Arm(0, Mode::kOnce);
           ASSERT_TRUE(done.ok()) << done.status();
@@ -110,7 +118,9 @@ TEST_F(RefusalsTest, PoolWithoutALongPieceMovesTheAreaInParts) {
       const TestMemory memory(4 << 20);
       const auto pool = NewPool(4 << 20);
       InjectedFaults().take.Arm(nth, Mode::kOnce);
-      const auto done = Migrate(memory.range(), *pool, {.method = method, .area_bytes = 1 << 20});
+      const auto done = Migrate(
+          memory.range(), *pool,
+          {.method = method, .area_bytes = 1 << 20, .blocked_threads_write = kBlockedThreadsWrite});
       ASSERT_TRUE(done.ok()) << done.status();
       EXPECT_TRUE(done->ended.ok()) << done->ended;
       EXPECT_EQ(done->splits, 1U);
@@ -122,7 +132,8 @@ TEST_F(RefusalsTest, PoolWithoutALongPieceMovesTheAreaInParts) {
 
 TEST_F(RefusalsTest, PoolThatIsEmptyEndsTheCallAndSaysHowMuchIsLeft) {
   InjectedFaults().take.Arm(3, Mode::kFromThen);
-  const auto done = Migrate(memory_.range(), *pool_, {.area_bytes = 1 << 20});
+  const auto done = Migrate(memory_.range(), *pool_,
+                            {.area_bytes = 1 << 20, .blocked_threads_write = kBlockedThreadsWrite});
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->ended.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(done->ended.ToString(), HasSubstr("2097152 bytes to go"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <string>
 #include <thread>
 
@@ -33,15 +34,18 @@ TEST_P(MigrateTest, EveryPageHasItsContentAtItsAddressAfterwards) {
   const TestMemory memory((9 << 20) + 3 * kPage, pages, 5 * kPage);
   const auto pool = NewPool(12 << 20, pages);
   const uint64_t free_before = pool->free_bytes();
+  std::byte* const first = pool->Take(kHugePageBytes, memory.begin());
+  pool->Give(first, kHugePageBytes);
   uint64_t last_home = 0;
   const uint64_t mappings_before = CountMapEntries().now;
-  const auto done =
-      Migrate(memory.range(), *pool, {.method = method, .area_bytes = area_bytes},
-              [&](const Progress& progress) {
-                EXPECT_EQ(progress.home_bytes + progress.left_bytes, memory.range().bytes);
-                EXPECT_GE(progress.home_bytes, last_home);
-                last_home = progress.home_bytes;
-              });
+  const auto done = Migrate(
+      memory.range(), *pool,
+      {.method = method, .area_bytes = area_bytes, .blocked_threads_write = kBlockedThreadsWrite},
+      [&](const Progress& progress) {
+        EXPECT_EQ(progress.home_bytes + progress.left_bytes, memory.range().bytes);
+        EXPECT_GE(progress.home_bytes, last_home);
+        last_home = progress.home_bytes;
+      });
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_TRUE(done->ended.ok()) << done->ended;
   EXPECT_EQ(memory.CountWrong(), 0U);
@@ -51,6 +55,10 @@ TEST_P(MigrateTest, EveryPageHasItsContentAtItsAddressAfterwards) {
   EXPECT_EQ(done->os_numa_nodes.size(), memory.range().bytes / done->page_bytes);
   if (method != Method::kKernel) {
     EXPECT_EQ(pool->free_bytes(), free_before - memory.range().bytes);
+    // The pool's memory is no longer where it was.
+    unsigned char present = 0;
+    EXPECT_EQ(mincore(first, kPage, &present), -1);
+    EXPECT_EQ(errno, ENOMEM);
   }
   // Writable, as before.
   for (uint64_t& word : memory.words()) word += 1;
@@ -77,7 +85,9 @@ TEST(MigrateAgainTest, MemoryGoesToAndFroThroughManyPools) {
   const TestMemory memory(4 << 20);
   for (int round = 0; round < 8; ++round) {
     const auto pool = NewPool(4 << 20);
-    const auto done = Migrate(memory.range(), *pool, {.area_bytes = 256 << 10});
+    const auto done =
+        Migrate(memory.range(), *pool,
+                {.area_bytes = 256 << 10, .blocked_threads_write = kBlockedThreadsWrite});
     ASSERT_TRUE(done.ok() && done->ended.ok());
     ASSERT_EQ(memory.CountWrong(), 0U) << round;
     EXPECT_EQ(pool->free_bytes(), 0U);
@@ -87,8 +97,12 @@ TEST(MigrateAgainTest, MemoryGoesToAndFroThroughManyPools) {
 TEST(MigrateAgainTest, RestOfAPoolMovesAnotherRange) {
   const TestMemory first(1 << 20), second(3 << 20);
   const auto pool = NewPool(4 << 20);
-  ASSERT_TRUE(Migrate(first.range(), *pool, {.area_bytes = 512 << 10})->ended.ok());
-  ASSERT_TRUE(Migrate(second.range(), *pool, {.area_bytes = 512 << 10})->ended.ok());
+  ASSERT_TRUE(Migrate(first.range(), *pool,
+                      {.area_bytes = 512 << 10, .blocked_threads_write = kBlockedThreadsWrite})
+                  ->ended.ok());
+  ASSERT_TRUE(Migrate(second.range(), *pool,
+                      {.area_bytes = 512 << 10, .blocked_threads_write = kBlockedThreadsWrite})
+                  ->ended.ok());
   EXPECT_EQ(first.CountWrong() + second.CountWrong(), 0U);
 }
 
@@ -99,7 +113,9 @@ TEST(MigrateUntouchedTest, PagesNeverTouchedReadAsZeroAfterwards) {
   ASSERT_NE(memory, MAP_FAILED);
   for (const Method method : {Method::kOwner, Method::kHold, Method::kRetry}) {
     const auto pool = NewPool(bytes);
-    const auto done = Migrate({memory, bytes}, *pool, {.method = method, .area_bytes = 1 << 20});
+    const auto done = Migrate(
+        {memory, bytes}, *pool,
+        {.method = method, .area_bytes = 1 << 20, .blocked_threads_write = kBlockedThreadsWrite});
     ASSERT_TRUE(done.ok() && done->ended.ok());
     const std::span<const uint64_t> words(static_cast<uint64_t*>(memory), bytes / 8);
     for (const uint64_t word : words) ASSERT_EQ(word, 0U);
@@ -113,11 +129,14 @@ TEST_P(MigrateEndsTest, StopEndsBetweenAreasAndEachPageIsWholeAndWritable) {
   const TestMemory memory(4 << 20);
   const auto pool = NewPool(4 << 20);
   std::atomic<bool> stop{false};
-  const auto done =
-      Migrate(memory.range(), *pool, {.method = GetParam(), .area_bytes = 1 << 20, .stop = &stop},
-              [&](const Progress& progress) {
-                if (progress.home_bytes == 2 << 20) stop = true;
-              });
+  const auto done = Migrate(memory.range(), *pool,
+                            {.method = GetParam(),
+                             .area_bytes = 1 << 20,
+                             .blocked_threads_write = kBlockedThreadsWrite,
+                             .stop = &stop},
+                            [&](const Progress& progress) {
+                              if (progress.home_bytes == 2 << 20) stop = true;
+                            });
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->ended.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(done->progress.home_bytes, uint64_t{2} << 20);
@@ -129,8 +148,10 @@ TEST_P(MigrateEndsTest, StopEndsBetweenAreasAndEachPageIsWholeAndWritable) {
 TEST_P(MigrateEndsTest, PassedDeadlineMovesNothing) {
   const TestMemory memory(4 << 20);
   const auto pool = NewPool(4 << 20);
-  const auto done =
-      Migrate(memory.range(), *pool, {.method = GetParam(), .deadline = absl::InfinitePast()});
+  const auto done = Migrate(memory.range(), *pool,
+                            {.method = GetParam(),
+                             .deadline = absl::InfinitePast(),
+                             .blocked_threads_write = kBlockedThreadsWrite});
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->ended.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(done->progress.home_bytes, 0U);
@@ -155,8 +176,10 @@ TEST(MigrateOwnerTest, ReadersSeeTheRightWordAllTheTime) {
   while (read.load() == 0) std::this_thread::yield();
   for (int round = 0; round < 10; ++round) {
     const auto pool = NewPool(8 << 20);
-    const auto done =
-        Migrate(memory.range(), *pool, {.method = Method::kOwner, .area_bytes = 256 << 10});
+    const auto done = Migrate(memory.range(), *pool,
+                              {.method = Method::kOwner,
+                               .area_bytes = 256 << 10,
+                               .blocked_threads_write = kBlockedThreadsWrite});
     ASSERT_TRUE(done.ok() && done->ended.ok());
   }
   end = true;

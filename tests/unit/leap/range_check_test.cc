@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/unit/leap/leap_fixture.h"
@@ -80,6 +81,20 @@ TEST(RangeCheckTest, MemoryThatCannotMoveIsRefusedByItsReason) {
   EXPECT_THAT(Why(range, Entry("10000-20000 rw-p 00000000 00:01 5    /memfd:some (deleted)")),
               HasSubstr("private copy"));
   EXPECT_THAT(Why(range, Entry("10000-20000 rw-s 00000000 00:00 0")), HasSubstr("shared"));
+  EXPECT_THAT(Why(range, Entry("10000-20000 rwxp 00000000 00:00 0")), HasSubstr("executable"));
+  EXPECT_THAT(Why(range, Entry("10000-20000 rw-p 00000000 00:00 0\nProtectionKey:         3")),
+              HasSubstr("protection key"));
+  EXPECT_THAT(Why(range, Entry("10000-20000 rw-s 00000000 00:01 5    /memfd:some (deleted)\n"
+                               "Shared_Dirty:          4 kB")),
+              HasSubstr("mapped elsewhere"));
+  for (const auto& [flag, why] :
+       {std::pair("dc", "MADV_DONTFORK"), std::pair("wf", "MADV_WIPEONFORK"),
+        std::pair("dd", "MADV_DONTDUMP"), std::pair("mg", "MERGEABLE"),
+        std::pair("uw", "userfaultfd"), std::pair("gd", "downwards")}) {
+    EXPECT_THAT(
+        Why(range, Entry("10000-20000 rw-p 00000000 00:00 0", absl::StrCat("rd wr ", flag))),
+        HasSubstr(why));
+  }
 }
 
 TEST(RangeCheckTest, OwnMemoryIsFoundInTheProcess) {
@@ -89,6 +104,22 @@ TEST(RangeCheckTest, OwnMemoryIsFoundInTheProcess) {
   // mlock does nothing under sanitizers.
   EXPECT_EQ(syscall(SYS_mlock, anonymous.begin(), kPage), 0);
   EXPECT_EQ(CheckRange(anonymous.range()).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(RangeCheckTest, MemoryFileWithASecondMappingIsRefused) {
+  const int file = memfd_create("leap-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, 4 * kPage), 0);
+  const auto map = [&] {
+    return mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+  };
+  void* const one = map();
+  EXPECT_TRUE(CheckRange({one, 4 * kPage}).ok());
+  void* const other = map();
+  EXPECT_THAT(CheckRange({one, 4 * kPage}).status().ToString(), HasSubstr("mapped elsewhere"));
+  munmap(other, 4 * kPage);
+  EXPECT_TRUE(CheckRange({one, 4 * kPage}).ok());
+  munmap(one, 4 * kPage);
+  close(file);
 }
 
 TEST(MapEntriesTest, GrowWithMappings) {
