@@ -81,7 +81,7 @@ struct FaultHandler {
   }
   static void Unlock(Slot& slot) { slot.lock.store(0, std::memory_order_release); }
 
-  // A write to an area that is to be noted: whoever holds the lock, the word is right under it.
+  // A write to an area that is to be noted. Under the lock the word does not change.
   static void Note(Slot& slot, uint32_t seen) {
     const SignalsBlocked blocked;
     Lock(slot);

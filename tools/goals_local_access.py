@@ -69,5 +69,5 @@ def compared_with_shared(run):
 
 LOCAL_ACCESS = Step(memory_local_access, {NAME: at_least(GOAL)}, test="tests/numa/local_access_test.py")
 SHARED_ACCESS = Step(compared_with_shared, {REMOTE_ACCESSES: at_most(0.25), **dict(FAR_LOOKUPS.values()), FAR_UPSERTS: at_most(0.35),
-                                             FALSE_SHARING: at_most(0.01)},
+                                             FALSE_SHARING: at_most(0)},
                      test="tests/numa/shared_access_test.py")

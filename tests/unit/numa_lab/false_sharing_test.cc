@@ -16,7 +16,7 @@ constexpr uint64_t kSharedLines = 4;
 constexpr uint64_t kFirstWord = 0;
 constexpr uint64_t kSecondWord = 8;
 
-// Four cpus on one NumaNode, with a directory of lines beside the monitor as in the counter. A
+// Four cpus on one NumaNode, with the monitor and a directory of lines, as in the counter. A
 // cpu's phase is its number.
 class FalseSharingTest : public ::testing::Test {
  protected:
