@@ -97,9 +97,10 @@ absl::StatusOr<std::unique_ptr<MemoryPool>> MemoryPool::Create(const PoolOptions
     return bound;
   }
   // The kernel kills a process that asks for more bound memory than there is.
-  const std::optional<uint64_t> free = topology::FreeMemoryBytes(node);
-  const uint64_t kept = topology::KernelReserveBytes(node);
-  if (options.bind && options.pages != Pages::kReservedHuge && free && *free < bytes + kept) {
+  const bool asks = options.bind && options.pages != Pages::kReservedHuge;
+  const std::optional<uint64_t> free = asks ? topology::FreeMemoryBytes(node) : std::nullopt;
+  const uint64_t kept = free ? topology::KernelReserveBytes(node) : 0;
+  if (free && *free < bytes + kept) {
     pool->system_->Unmap(memory, bytes);
     return absl::ResourceExhaustedError(absl::StrCat("NumaNode ", options.os_numa_node, " has ",
                                                      *free,

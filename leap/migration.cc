@@ -155,8 +155,7 @@ absl::Status Migration::Move(const Area& area) {
     case Method::kOwner:
       CopyArea(target, area.begin, area.bytes);
       if (Remap(area, target)) return absl::OkStatus();
-      pool_.Give(target, area.bytes);
-      return absl::ResourceExhaustedError("the kernel refuses to change the mapping");
+      return Refused(area, target);
     case Method::kHold:
       return Hold(area, target);
     case Method::kRetry:
@@ -201,9 +200,7 @@ absl::Status Migration::Hold(const Area& area, std::byte* target) {
     userfault_->Unprotect(area.begin, area.bytes);
   }
   NoteHold(Clock::now() - begin);
-  if (remapped) return absl::OkStatus();
-  pool_.Give(target, area.bytes);
-  return absl::ResourceExhaustedError("the kernel refuses to change the mapping");
+  return remapped ? absl::OkStatus() : Refused(area, target);
 }
 
 absl::Status Migration::HoldByProtection(const Area& area, std::byte* target) {
@@ -217,9 +214,7 @@ absl::Status Migration::HoldByProtection(const Area& area, std::byte* target) {
   CopyArea(target, area.begin, area.bytes);
   const bool remapped = held->Finish([&] { return Remap(area, target); });
   NoteHold(Clock::now() - begin);
-  if (remapped) return absl::OkStatus();
-  pool_.Give(target, area.bytes);
-  return absl::ResourceExhaustedError("the kernel refuses to change the mapping");
+  return remapped ? absl::OkStatus() : Refused(area, target);
 }
 
 absl::Status Migration::Retry(const Area& area, std::byte* target) {
@@ -236,10 +231,15 @@ absl::Status Migration::Retry(const Area& area, std::byte* target) {
     return !refused;
   });
   if (remapped) return absl::OkStatus();
+  if (refused) return Refused(area, target);
   pool_.Give(target, area.bytes);
-  if (refused) return absl::ResourceExhaustedError("the kernel refuses to change the mapping");
   PutBack(area);
   return absl::OkStatus();
+}
+
+absl::Status Migration::Refused(const Area& area, std::byte* target) {
+  pool_.Give(target, area.bytes);
+  return absl::ResourceExhaustedError("the kernel refuses to change the mapping");
 }
 
 void Migration::PutBack(const Area& area) {

@@ -41,6 +41,8 @@ class Migration {
   absl::Status HoldByProtection(const Area& area, std::byte* target);
   absl::Status Retry(const Area& area, std::byte* target);
   absl::Status AskKernel(const Area& area);
+  // The mapping has not changed: gives the target back. Why the call ends.
+  absl::Status Refused(const Area& area, std::byte* target);
   // Cuts an area that has not moved, and puts its parts behind all others.
   void PutBack(const Area& area);
   // Changes the mapping: from here on the area is the target's memory. False: nothing has changed.
