@@ -14,11 +14,13 @@ namespace eris::numa_lab {
 
 inline constexpr uint8_t kPhasesMax = 16;     // phase 0: nothing is counted
 inline constexpr uint8_t kNumaNodesMax = 16;  // that the counter can tell apart
+inline constexpr uint8_t kActedMax = 64;      // NumaNodes that a program can act for (ActFor)
 
 // The kind of a mark, in its third byte.
 inline constexpr uint8_t kMarkPhase = 1;   // value: the phase into which this cpu counts from here
 inline constexpr uint8_t kMarkExpect = 2;  // value: the NumaNode whose memory is read next
 inline constexpr uint8_t kMarkEnd = 3;     // of what is expected
+inline constexpr uint8_t kMarkActFor = 4;  // value: the NumaNode for which this cpu works from here
 inline constexpr uint32_t kMarkTag = 0x4552'0000;
 
 constexpr uint32_t MarkWord(uint8_t kind, uint8_t value) {
@@ -37,6 +39,26 @@ inline void CountInto() {
                :
                : "i"(MarkWord(kMarkPhase, phase))
                : "memory");
+#endif
+}
+
+// With the counter's acting=1: from here this cpu works for a NumaNode, `numa_node` < kActedMax,
+// which the guest need not have. So a program that steps many AEUs by hand on one cpu is counted as
+// if each ran on a core of its own.
+inline void ActFor(uint32_t numa_node) {
+#if defined(__x86_64__)
+  const auto act = []<uint8_t node>() {
+    asm volatile(".byte 0x0f, 0x1f, 0x84, 0x24\n .long %c0"
+                 :
+                 : "i"(MarkWord(kMarkActFor, node))
+                 : "memory");
+  };
+  [&]<size_t... nodes>(std::index_sequence<nodes...>) {
+    ((numa_node == nodes ? act.template operator()<nodes>() : void()), ...);
+  }
+  (std::make_index_sequence<kActedMax>());
+#else
+  static_cast<void>(numa_node);
 #endif
 }
 

@@ -13,9 +13,10 @@
 //                    access takes from elsewhere (line_directory.h; default 0: no)
 //   false_sharing=1  with coherence=1: also tell the lines that an access takes from another cpu's
 //                    cache for nothing (false_sharing.h; default 0: no)
+//   acting=1         instead of coherence=1: count the lines that go from one to another of the
+//                    NumaNodes that the program says it acts for (acted_directory.h; default 0: no)
 //   sites=4096       tell where remote accesses, and transfers of lines between NumaNodes, come
-//   from
-//                    and go to: up to so many places a cpu
+//                    from and go to: up to so many places a cpu
 //
 // What is an access: what qemu's translation makes one. A load or store of up to 8 bytes is one, a
 // wider vector one per 8 bytes, a locked read-modify-write one store, `rep movsb` a load and a
@@ -44,6 +45,7 @@ extern "C" {
 #include <vector>
 
 #include "tests/numa/access_marks.h"
+#include "tests/numa/plugin/acted_directory.h"
 #include "tests/numa/plugin/cache_model.h"
 #include "tests/numa/plugin/false_sharing.h"
 #include "tests/numa/plugin/line_directory.h"
@@ -64,6 +66,7 @@ struct Options {
   uint64_t cache_ways = 8;
   uint64_t coherence = 0;
   uint64_t false_sharing = 0;
+  uint64_t acting = 0;
   uint64_t sites = 0;
 };
 
@@ -90,6 +93,7 @@ constexpr int kNothingExpected = -1;
 struct alignas(128) Cpu {
   int numa_node = 0;
   uint8_t phase = 0;
+  uint8_t acts_for = 0;  // a NumaNode, with acting=1
   int expected = kNothingExpected;
   Counts counts[kPhasesMax][kNumaNodesMax];
   uint64_t transfers[kPhasesMax][kNumaNodesMax][kTransfers] = {};
@@ -110,6 +114,7 @@ struct Counter {
   RamMap ram{{}};
   std::unique_ptr<LineDirectory<>> directory;   // none without coherence=1
   std::unique_ptr<FalseSharing> false_sharing;  // none without false_sharing=1
+  std::unique_ptr<ActedDirectory<>> acted;      // none without acting=1
   std::vector<Cpu> cpus;
 };
 Counter* counter = nullptr;  // set once, before the guest runs; lives until qemu ends
@@ -169,7 +174,8 @@ void CountSite(Cpu& cpu, const Site& site, bool missed, Transfer transfer) {
 void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t address, void* pc) {
   Cpu& cpu = counter->cpus[cpu_index];
   const bool expecting = cpu.expected != kNothingExpected;
-  if (cpu.phase == 0 && !expecting && counter->directory == nullptr) return;
+  const bool follows = counter->directory != nullptr || counter->acted != nullptr;
+  if (cpu.phase == 0 && !expecting && !follows) return;
   if (IsKernelAddress(address)) return;
   const qemu_plugin_hwaddr* hardware = qemu_plugin_get_hwaddr(info, address);
   RamMap::Place place;
@@ -180,7 +186,9 @@ void OnAccess(unsigned int cpu_index, qemu_plugin_meminfo_t info, uint64_t addre
   }
   const bool store = qemu_plugin_mem_is_store(info);
   Transfer transfer = Transfer::kNone;
-  if (counter->directory != nullptr && place.numa_node >= 0) {
+  if (counter->acted != nullptr && place.numa_node >= 0) {
+    transfer = counter->acted->Access(cpu.acts_for, place.flat / CacheModel::kLineBytes, store);
+  } else if (counter->directory != nullptr && place.numa_node >= 0) {
     transfer = Follow(cpu_index, cpu, place,
                       {address, uint64_t{1} << qemu_plugin_mem_size_shift(info),
                        reinterpret_cast<uint64_t>(pc), store});
@@ -222,6 +230,9 @@ void OnMark(unsigned int cpu_index, void* data) {
       return;
     case kMarkEnd:
       cpu.expected = kNothingExpected;
+      return;
+    case kMarkActFor:
+      if (value < kActedMax) cpu.acts_for = value;
       return;
   }
 }
@@ -321,7 +332,8 @@ void WriteAll(FILE* file) {
     WriteTransfers(file, i, counter->cpus[i]);
     WriteFalseSharing(file, i, counter->cpus[i]);
   }
-  std::fprintf(file, "coherence\t%d\n", counter->directory != nullptr ? 1 : 0);
+  const bool follows = counter->directory != nullptr || counter->acted != nullptr;
+  std::fprintf(file, "coherence\t%d\n", follows ? 1 : 0);
   std::fprintf(file, "followed_false_sharing\t%d\n", counter->false_sharing != nullptr ? 1 : 0);
   for (size_t node = 0; node < counter->ram.numa_nodes(); ++node) {
     uint64_t checked = 0;
@@ -364,6 +376,7 @@ bool ParseOption(std::string_view name, std::string_view value, Options& options
   if (name == "cache_ways") return ParseNumber(value, options.cache_ways);
   if (name == "coherence") return ParseNumber(value, options.coherence);
   if (name == "false_sharing") return ParseNumber(value, options.false_sharing);
+  if (name == "acting") return ParseNumber(value, options.acting);
   if (name == "sites") return ParseNumber(value, options.sites);
   if (name != "out") return false;
   options.out = value;
@@ -391,6 +404,9 @@ std::string Check(const Options& options, const qemu_info_t& machine) {
   if (options.false_sharing > 0 && options.coherence == 0) {
     return "false_sharing=1 needs coherence=1";
   }
+  if (options.acting > 0 && options.coherence > 0) {
+    return "acting=1 and coherence=1 exclude each other";
+  }
   if (options.cache_kib > 0 &&
       (options.cache_ways == 0 ||
        options.cache_kib * 1024 % (options.cache_ways * CacheModel::kLineBytes) != 0)) {
@@ -406,6 +422,7 @@ void Prepare(Options options) {
                         .ram = RamMap(bytes),
                         .directory = nullptr,
                         .false_sharing = nullptr,
+                        .acted = nullptr,
                         .cpus = {}};
   const Options& chosen = counter->options;
   std::vector<int> numa_nodes;
@@ -418,8 +435,11 @@ void Prepare(Options options) {
       }
     }
   }
+  const uint64_t all = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
+  if (chosen.acting > 0) {
+    counter->acted = std::make_unique<ActedDirectory<>>(all / CacheModel::kLineBytes);
+  }
   if (chosen.coherence > 0) {
-    const uint64_t all = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
     counter->directory =
         std::make_unique<LineDirectory<>>(all / CacheModel::kLineBytes, numa_nodes);
     if (chosen.false_sharing > 0) {

@@ -125,6 +125,14 @@ class TransferTest(unittest.TestCase):
         self.assertLessEqual(max(taken) - min(taken), 1)
         self.assertEqual(result.transferred([RACE]), sum(taken))
 
+    def test_a_cpu_that_acts_for_others_is_counted_as_they_are(self):
+        result = count("1x2", "known_transfers", "--acting", acting=1)
+        expected = {counting.parse_transfers(line) for line in result.output.splitlines() if line.startswith("transfers")}
+        self.assertEqual(len(expected), 5)
+        self.assertEqual(set(result.transfers), expected)
+        for phase in range(1, 9):
+            self.assertGreater(result.total([phase]), 0, phase)
+
     def test_lines_that_a_cache_has_evicted_come_from_memory(self):
         result = count("4x2", "known_transfers", "--evicted", coherence=1, **CACHE)
         # The writer's cache held as many lines as it can, but for what the program itself uses.

@@ -2,6 +2,7 @@
 // NumaNode, or of two, do to the same lines in turn. Prints what the access counter must have
 // counted, in the counter's own form; a phase without a line has none. With --evicted other
 // scenarios, of more lines than a cache holds, for which counter_test.py knows what must come out.
+// With --acting one cpu acts for several NumaNodes, 8 or more apart.
 //
 // One thread goes from cpu to cpu, so the order of the accesses is known, too; only in the last
 // scenario two threads race. Each scenario begins with stores that are not counted: after them it
@@ -203,15 +204,41 @@ void Evicted(const Places& places) {
   LoadLines<3>(lines, kLargeLines);
 }
 
-int Run(bool evicted) {
+// One cpu on behalf of NumaNodes 0, 9 and 63.
+void Acting() {
+  const Place place = PlaceOf(0);
+  std::byte* lines = Lines(place, place.numa_node, kStreamLines);  // for NumaNode 0
+  const auto act = [&]<uint8_t phase>(uint32_t numa_node, bool store, const Expected& expected) {
+    ActFor(numa_node);
+    store ? StoreLines<phase>(lines, kStreamLines) : LoadLines<phase>(lines, kStreamLines);
+    ActFor(0);
+    if (expected.far_cache + expected.upgrades_far > 0) {
+      Expect(phase, place, place.numa_node, expected);
+    }
+  };
+  act.template operator()<1>(9, false, {.far_cache = kStreamLines});
+  act.template operator()<2>(9, false, {});
+  act.template operator()<3>(63, true, {.far_cache = kStreamLines});
+  act.template operator()<4>(63, true, {});
+  act.template operator()<5>(9, false, {.far_cache = kStreamLines});
+  act.template operator()<6>(63, true, {.upgrades_far = kStreamLines});
+  act.template operator()<7>(63, false, {});
+  act.template operator()<8>(0, false, {.far_cache = kStreamLines});
+}
+
+int Run(const std::string& what) {
   if (const std::string wrong = ReadKnownPages(); !wrong.empty()) Die(wrong.c_str());
+  if (what == "--acting") {
+    Acting();
+    return 0;
+  }
   const auto cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
   const Places places{PlaceOf(0), PlaceOf(1), PlaceOf(cpus - 1)};
   if (places.first.numa_node != places.beside.numa_node ||
       places.first.numa_node == places.far.numa_node) {
     Die("needs two cpus of a NumaNode and one of another");
   }
-  if (evicted) {
+  if (what == "--evicted") {
     Evicted(places);
     return 0;
   }
@@ -232,6 +259,4 @@ int Run(bool evicted) {
 }  // namespace
 }  // namespace eris::numa_lab
 
-int main(int argc, char** argv) {
-  return eris::numa_lab::Run(argc > 1 && std::strcmp(argv[1], "--evicted") == 0);
-}
+int main(int argc, char** argv) { return eris::numa_lab::Run(argc > 1 ? argv[1] : ""); }
