@@ -55,7 +55,7 @@ void PutInOrder(const CommandHeader& command) {
 void Fetch(const Block* block) {
   constexpr size_t kFetchedMax = 8 << 10;
   const auto* const bytes = reinterpret_cast<const std::byte*>(block);
-  const size_t size = std::min(kFetchedMax, sizeof *block + block->used_bytes);
+  const size_t size = std::min(kFetchedMax, Block::RecordsAt() + block->used_bytes);
   for (size_t i = 0; i < size; i += base::kCacheLineBytes) __builtin_prefetch(bytes + i);
 }
 

@@ -27,7 +27,7 @@ class BasicBlockPool;
 // Whole records, one after another, behind this header. Written by one Port, then read-only, but
 // for the answers (answers.h).
 template <class Memory>
-struct alignas(base::kNoSharingBytes) BasicBlock {
+struct BasicBlock {
   BasicBlockPool<Memory>* pool = nullptr;
   BasicBlock* next = nullptr;  // in the list that has it
   uint32_t size_class = 0;
@@ -41,10 +41,24 @@ struct alignas(base::kNoSharingBytes) BasicBlock {
   // release it.
   typename Memory::template Atomic<uint32_t> readers{0};
 
-  std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
-  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this + 1); }
+  // Where the records begin, in bytes from the block, which itself begins a cache line. The header
+  // of the first command ends a line: AEUs write answers where the keys are, and nothing in the
+  // header's line.
+  static constexpr size_t RecordsAt() {
+    constexpr size_t kFirstHeader = 56;
+    return base::RoundUp(sizeof(BasicBlock) + kFirstHeader, base::kNoSharingBytes) - kFirstHeader;
+  }
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(this) + RecordsAt(); }
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(this) + RecordsAt(); }
   std::span<const std::byte> records() const { return {bytes(), used_bytes}; }
   size_t room_bytes() const { return capacity_bytes - used_bytes; }
+  // Writes only what is new: a line that several cores read stays with all of them.
+  void SetNext(BasicBlock* block) {
+    Memory::WillRead(&next, sizeof next);
+    if (next == block) return;
+    Memory::WillWrite(&next, sizeof next);
+    next = block;
+  }
   // REQUIRES: bytes <= room_bytes(), a multiple of 8. The caller fills the record in place.
   std::byte* Append(size_t bytes_wanted) {
     ERIS_DCHECK(bytes_wanted <= room_bytes());
@@ -120,8 +134,12 @@ class BasicBlockPool {
   // Any thread: it no longer reads the block. The last one sends it home, or returns it. Never
   // blocks.
   static void Release(Block* block, uint32_t readers = 1) {
-    // acq_rel: the last one sees that all others have read before the Port writes again.
-    if (block->readers.fetch_sub(readers, std::memory_order_acq_rel) != readers) return;
+    // The only one left writes nothing. acquire: pairs with the others' release below; acq_rel: the
+    // last one sees that all others have read before the Port writes again.
+    if (block->readers.load(std::memory_order_acquire) != readers &&
+        block->readers.fetch_sub(readers, std::memory_order_acq_rel) != readers) {
+      return;
+    }
     block->home != nullptr ? block->home->Push(block) : Return(block);
   }
   // Any thread: nobody else knows the block. Never blocks.
@@ -137,8 +155,7 @@ class BasicBlockPool {
     // relaxed: the CAS decides.
     Block* head = pool->returned_.load(std::memory_order_relaxed);
     do {
-      Memory::WillWrite(&block->next, sizeof block->next);
-      block->next = head;
+      block->SetNext(head);
       // release: pairs with the acquire in CollectReturned, after which the Port overwrites what
       // was read.
     } while (!pool->returned_.compare_exchange_weak(head, block, std::memory_order_release,
@@ -192,8 +209,8 @@ class BasicBlockPool {
     const size_t bytes = SizeOf(size_class);
     if (allocated_bytes() + bytes > bytes_max_) return nullptr;
     if (allowance_ != nullptr && !allowance_->TryTake(bytes)) return nullptr;
-    void* memory =
-        ::operator new (sizeof(Block) + bytes, std::align_val_t{alignof(Block)}, std::nothrow);
+    void* memory = ::operator new (Block::RecordsAt() + bytes,
+                                   std::align_val_t{base::kNoSharingBytes}, std::nothrow);
     if (memory == nullptr) {
       if (allowance_ != nullptr) allowance_->Give(bytes);
       return nullptr;
@@ -212,7 +229,7 @@ class BasicBlockPool {
   void Delete(Block* block) {
     if (allowance_ != nullptr) allowance_->Give(block->capacity_bytes);
     block->~Block();
-    ::operator delete (block, std::align_val_t{alignof(Block)});
+    ::operator delete (block, std::align_val_t{base::kNoSharingBytes});
   }
   void Unref() {
     // acq_rel: the last one sees every block as the others left it.

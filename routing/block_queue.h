@@ -7,7 +7,8 @@
 #ifndef ERIS_ROUTING_BLOCK_QUEUE_H_
 #define ERIS_ROUTING_BLOCK_QUEUE_H_
 
-#include "base/cache_line.h"
+#include <atomic>
+
 #include "base/memory_ops.h"
 
 namespace eris::routing {
@@ -22,10 +23,10 @@ class BasicBlockQueue {
 
   // Any thread. Whoever takes the block owns it. Never blocks. True: the queue was empty.
   bool Push(Block* block) {
-    Block* head = newest_.load(std::memory_order_relaxed);  // the CAS decides
+    // A guess: a load would fetch the line, and the CAS then fetch it again for writing.
+    Block* head = nullptr;
     do {
-      Memory::WillWrite(&block->next, sizeof block->next);
-      block->next = head;
+      block->SetNext(head);
       // release: pairs with the exchange in TakeAll. seq_cst because of Waker. A block that has
       // been taken and pushed again meanwhile is harmless: the CAS compares `next` itself.
     } while (!newest_.compare_exchange_weak(head, block, std::memory_order_seq_cst,
@@ -44,8 +45,7 @@ class BasicBlockQueue {
     while (block != nullptr) {
       Memory::WillRead(&block->next, sizeof block->next);
       Block* older = block->next;
-      Memory::WillWrite(&block->next, sizeof block->next);
-      block->next = oldest;
+      block->SetNext(oldest);
       oldest = block;
       block = older;
     }
@@ -57,7 +57,7 @@ class BasicBlockQueue {
 
  private:
   // Shared: written by those who push and those who take.
-  alignas(base::kNoSharingBytes) typename Memory::template Atomic<Block*> newest_{nullptr};
+  typename Memory::template Atomic<Block*> newest_{nullptr};
 };
 
 }  // namespace eris::routing

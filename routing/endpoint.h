@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "eris/types.h"
 #include "routing/block_pool.h"
 #include "routing/incoming_buffer.h"
@@ -24,7 +25,7 @@ struct AeuEndpoint {
   AeuEndpoint(std::byte* memory, size_t half_bytes) : incoming(memory, half_bytes) {}
 
   IncomingBuffer incoming;
-  BlockQueue ingress;
+  alignas(base::kNoSharingBytes) BlockQueue ingress;
   Waker waker;
   TurnDoor door;
 };

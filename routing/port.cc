@@ -12,6 +12,9 @@
 #include "routing/answers.h"
 
 namespace eris::routing {
+
+// As Block::RecordsAt promises.
+static_assert((Block::RecordsAt() + sizeof(CommandHeader)) % base::kCacheLineBytes == 0);
 namespace {
 
 int64_t NowNs() {

@@ -104,9 +104,10 @@ class BasicReturnPoint {
   }
 
   ReturnListener& listener_;
-  BasicBlockQueue<Memory> queue_;
+  // Both in one cache line: those who push look whether somebody attends.
+  alignas(base::kNoSharingBytes) BasicBlockQueue<Memory> queue_;
   // Shared: written by the attendant, and by those who wake it.
-  alignas(base::kNoSharingBytes) typename Memory::template Atomic<uint32_t> attendance_{kNobody};
+  typename Memory::template Atomic<uint32_t> attendance_{kNobody};
 };
 
 }  // namespace eris::routing

@@ -50,7 +50,7 @@ class Acknowledgements {
   }
   // All commands of the block, which has come through the ingress, have been executed or sent on.
   void AddBlock(routing::Block* block) {
-    block->next = blocks_;
+    block->SetNext(blocks_);
     blocks_ = block;
   }
 
@@ -69,7 +69,7 @@ class Acknowledgements {
     while (blocks_ != nullptr) {
       routing::Block* const block = blocks_;
       blocks_ = block->next;
-      block->next = oldest;
+      block->SetNext(oldest);
       oldest = block;
     }
     while (oldest != nullptr) {

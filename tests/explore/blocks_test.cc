@@ -68,7 +68,7 @@ TEST(ExploreBlocksTest, PlantedBugsAreFound) {
   ExpectFound(all, {{"::Return(", Op::kCompareExchange, kRelease, kRelease, true}}, "free");
   ExpectFound(all, {{"::CollectReturned(", Op::kExchange, kAcquire, kAcquire, true}}, "leak");
   ExpectFound(all, {{"::Release(", Op::kFetchSub, kAcqRel, kAcqRel, true}}, "leak");
-  ExpectFound(all, {{"::Unref(", Op::kFetchSub, kAcqRel, kAcqRel, true}}, "free");
+  ExpectFound(all, {{"::Unref(", Op::kFetchSub, kAcqRel, kAcqRel, true}}, "no longer, allocated");
   ExpectFound(all, {{"::HandOver(", Op::kFetchAdd, kRelaxed, kRelaxed, true}}, "leak");
 }
 

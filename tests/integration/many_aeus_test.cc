@@ -71,8 +71,8 @@ uint64_t BufferBytesMax(const Options& options, uint64_t aeus, uint64_t sessions
   constexpr uint64_t kSmallest = 512;  // block of a Port outside the engine
   const uint64_t blocks = ports * (port + kMulticastBytes);
   const uint64_t headers =
-      sizeof(routing::Block) * (aeus * (port / outgoing) + outside * (port / kSmallest) +
-                                ports * (kMulticastBytes / kSmallest));
+      routing::Block::RecordsAt() * (aeus * (port / outgoing) + outside * (port / kSmallest) +
+                                     ports * (kMulticastBytes / kSmallest));
   // The index of each AEU's target; targets, cursors and three lists of them, which grow by
   // doubling.
   const uint64_t tables = ports * aeus * (4 + 2 * (24 + 32 + 3 * 4));
