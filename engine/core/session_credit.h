@@ -10,11 +10,23 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/cache_line.h"
 #include "engine/core/core.h"
 
 namespace eris::engine {
 
 using SessionCredit = std::shared_ptr<std::atomic<int64_t>>;
+
+// In a cache line of its own: requests that end on other threads write to it. Throws
+// std::bad_alloc.
+inline SessionCredit MakeSessionCredit(int64_t bytes) {
+  struct alignas(base::kNoSharingBytes) Line {
+    explicit Line(int64_t all) : left(all) {}
+    std::atomic<int64_t> left;
+  };
+  const auto line = std::make_shared<Line>(bytes);
+  return {line, &line->left};
+}
 
 // `what`: for the text, e.g. a "batch". Errors: ResourceExhausted, with nothing taken.
 inline absl::Status TakeCredit(const Core& core, std::atomic<int64_t>& credit, int64_t bytes,

@@ -28,8 +28,7 @@ SessionImpl::SessionImpl(Core& core, SessionNode& node)
       node_(node),
       port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends,
                                 node.points)),
-      credit_(std::make_shared<std::atomic<int64_t>>(
-          static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
+      credit_(MakeSessionCredit(static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
       // relaxed: any number will do.
       next_holder_(core.sessions.fetch_add(1, std::memory_order_relaxed)) {}
 
