@@ -279,7 +279,9 @@ void LocalCache::FreeElsewhere(void* block, size_t size_class) {
 
 void LocalCache::FreeForeign(void* block, OwnerId owner, size_t size_class) {
   ERIS_CHECK(owner != 0);  // the span is free: freed twice
-  figures_[size_class].balance.Add(-uint64_t{1});
+  LocalCache& to = manager_.CacheOf(owner);
+  const bool counts = &to.manager_ == &manager_;
+  if (counts) figures_[size_class].balance.Add(-uint64_t{1});
   Outgoing& outgoing = outgoing_[owner % kOutgoing];
   if (outgoing.owner != owner) {
     if (outgoing.carrier != nullptr) Send(outgoing);
@@ -288,8 +290,8 @@ void LocalCache::FreeForeign(void* block, OwnerId owner, size_t size_class) {
   if (outgoing.carrier == nullptr) outgoing.carrier = TakeCarrier();
   if (outgoing.carrier == nullptr) {
     auto* alone = static_cast<ReturnBatch*>(block);
-    alone->count = 0;
-    PushTo(manager_.CacheOf(owner), alone);
+    alone->count = counts ? ReturnBatch::kAlone : ReturnBatch::kAloneFromElsewhere;
+    PushTo(to, alone);
     return;
   }
   Poison(block, SizeClassBytes(size_class));
@@ -335,10 +337,10 @@ void LocalCache::PushTo(LocalCache& owner, ReturnBatch* batch) {
 }
 
 bool LocalCache::Collect() {
-  const auto come_home = [this](void* block) {
+  const auto come_home = [this](void* block, bool counts) {
     const size_t size_class = layout_.RunOf(block)->size_class;
     Poison(block, SizeClassBytes(size_class));
-    figures_[size_class].balance.Add(1);
+    if (counts) figures_[size_class].balance.Add(1);
     ReturnToSpan(block, size_class);
     freed_to_spans_bytes_ += SizeClassBytes(size_class);
   };
@@ -350,16 +352,17 @@ bool LocalCache::Collect() {
     ReturnBatch* const batch = collecting_;
     collecting_ = batch->next;
     __builtin_prefetch(collecting_);
-    taken += std::max(batch->count, uint64_t{1});
-    if (batch->count == 0) {
-      come_home(batch);
+    if (batch->IsAlone()) {
+      ++taken;
+      come_home(batch, batch->count == ReturnBatch::kAlone);
     } else {
+      taken += batch->count;
       auto* carrier = static_cast<ReturnCarrier*>(batch);
       const std::span<void*> blocks(carrier->blocks.data(), carrier->count);
       for (void* block : blocks) __builtin_prefetch(layout_.HeaderOf(block));
       for (size_t i = 0; i < blocks.size(); ++i) {
         if (i + 8 < blocks.size()) __builtin_prefetch(layout_.RunOf(blocks[i + 8]));
-        come_home(blocks[i]);
+        come_home(blocks[i], &carrier->home->manager_ == &manager_);
       }
       carrier->home->returned_carriers_.Push(carrier);
     }
@@ -369,6 +372,8 @@ bool LocalCache::Collect() {
 }
 
 // --- extents -------------------------------------------------------------------------------------
+
+bool LocalCache::HasExtent(const void* extent) const { return manager_.HasExtent(extent); }
 
 void* LocalCache::AllocateExtent(size_t bytes) {
   if (bytes == 0) return nullptr;
@@ -381,7 +386,7 @@ void* LocalCache::AllocateExtent(size_t bytes) {
 void LocalCache::FreeExtent(void* block, size_t bytes) {
   ERIS_CHECK(bytes != 0);
   extent_bytes_.Add(-uint64_t{ClassBytes(bytes)});
-  manager_.ReturnExtent(block, bytes);
+  manager_.ReturnExtent(block);
 }
 
 void LocalCache::ArmFailures(uint64_t nth, FailurePoint::Mode mode) {

@@ -34,6 +34,11 @@ class MemoryManager;
 
 class LocalCache {
  public:
+  // Made and destroyed by its manager.
+  ~LocalCache();
+  LocalCache(const LocalCache&) = delete;
+  LocalCache& operator=(const LocalCache&) = delete;
+
   // At least `bytes`, aligned to 16; to 64 if `bytes` is above 1 KiB or a multiple of 64 (as the
   // sizes of alignas(64) types are). Contents unspecified. nullptr at the memory limit, by an
   // injected failure, and for 0 bytes in every build: the caller must then leave its structure
@@ -53,7 +58,7 @@ class LocalCache {
   }
 
   // `bytes` as given to Allocate; 0 ends the program, because no block has that size. REQUIRES:
-  // `block` comes from this cache or another one of the same manager. A block of another cache is
+  // `block` comes from this cache or another one of the same object. A block of another cache is
   // sent back to it at the next EndTurn of this one, at the latest.
   [[gnu::always_inline]] void Free(void* block, size_t bytes) {
     ERIS_DCHECK(block != nullptr);
@@ -102,13 +107,20 @@ class LocalCache {
     return empty_runs_kept_ > 0 || freed_to_spans_bytes_ >= kTrimWorthwhileBytes;
   }
 
-  // Call it before other caches of the manager free this one's blocks. `listener` must outlive
+  // Whether a block of `bytes` lies on another NumaNode than this cache's: it came from a cache
+  // there, or was spilled. Takes the manager's mutex for blocks above the largest class.
+  bool IsRemote(const void* block, size_t bytes) const {
+    return Classed(bytes) ? !owners_.Covers(block) : !HasExtent(block);
+  }
+
+  // Call it before other caches of the object free this one's blocks. `listener` must outlive
   // that.
   void SetListener(RecollectionListener* listener) { listener_ = listener; }
   MemoryManager& manager() const { return manager_; }
 
-  // Sum of ClassBytes of live blocks: those allocated here minus those freed here. Any thread;
-  // O(size classes).
+  // Sum of ClassBytes of live blocks: those allocated here minus those freed here. A block that a
+  // cache of another manager frees counts here until this cache has taken it in. Any thread; O(size
+  // classes).
   uint64_t used_bytes() const;
   // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.
@@ -126,7 +138,7 @@ class LocalCache {
   void FailAllocationsFrom(uint64_t nth) { ArmFailures(nth, FailurePoint::Mode::kFromThen); }
 
  private:
-  friend class MemoryManager;  // creates and destroys caches
+  friend class MemoryManager;  // makes caches
 
   static constexpr uint32_t kBuckets = 4;
   // One cache line. begin == end == nullptr: no magazine.
@@ -140,7 +152,8 @@ class LocalCache {
   };
   static_assert(sizeof(ClassState) == base::kCacheLineBytes);
   // Blocks of this class, in all size-class states together: modulo 2^64, since a block may be
-  // allocated here and freed elsewhere.
+  // allocated here and freed elsewhere. Blocks that caches of other managers free are in no
+  // balance: so the account of each manager is exact.
   struct ClassFigures {
     base::Counter capacity;  // in this cache's spans
     base::Counter out;       // part of capacity: not marked free in their span
@@ -164,7 +177,6 @@ class LocalCache {
   static constexpr uint64_t kScatteredShare = 12;
 
   LocalCache(MemoryManager& manager, OwnerId id);
-  ~LocalCache();
 
   // Whether a size class has blocks of that size: 1 .. kClassedBytesMax, in one comparison, since 0
   // wraps around.
@@ -215,6 +227,7 @@ class LocalCache {
   void SendHome();
   void PushTo(LocalCache& owner, ReturnBatch* batch);
 
+  bool HasExtent(const void* extent) const;
   void* AllocateExtent(size_t bytes);
   void FreeExtent(void* block, size_t bytes);
 

@@ -40,14 +40,21 @@ constexpr uint64_t kAll = ~uint64_t{0};
 
 }  // namespace
 
-MemoryManager::MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<NumaNodePool*> spill)
-    : object_(object), pool_(pool), spill_(std::move(spill)), layout_(pool.layout()) {
+MemoryManager::MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<NumaNodePool*> spill,
+                             std::shared_ptr<CacheDirectory> directory)
+    : object_(object),
+      pool_(pool),
+      spill_(std::move(spill)),
+      layout_(pool.layout()),
+      directory_(directory != nullptr ? std::move(directory) : std::make_shared<CacheDirectory>()) {
   for (const NumaNodePool* other : spill_) {
     ERIS_CHECK(other->layout().bytes() == layout_.bytes());
   }
+  directory_->Add(*this);
 }
 
 MemoryManager::~MemoryManager() {
+  directory_->Remove(*this);
   base::MutexLock lock(&mu_);
   for (const auto& [extent, bytes] : extents_) pool_.ReturnExtent(extent, bytes);
   for (Superblock* superblock = all_; superblock != nullptr;) {
@@ -55,19 +62,25 @@ MemoryManager::~MemoryManager() {
     superblock->pool->ReturnSuperblock(layout_.Base(superblock));
     superblock = next;
   }
-  // relaxed: no other thread uses them any more.
-  for (uint32_t id = 1; id <= cache_count_; ++id) {
-    delete caches_[id].load(std::memory_order_relaxed);
-  }
 }
 
 LocalCache* MemoryManager::NewCache() {
   base::MutexLock lock(&mu_);
-  if (cache_count_ == kCachesMax) return nullptr;
-  auto* cache = new (std::nothrow) LocalCache(*this, static_cast<OwnerId>(cache_count_ + 1));
-  if (cache == nullptr) return nullptr;
-  caches_[++cache_count_].store(cache, std::memory_order_release);  // pairs with CacheOf
-  return cache;
+  try {
+    caches_.reserve(caches_.size() + 1);
+    // Before the number: numbers are given once.
+    void* const memory = ::operator new (sizeof(LocalCache), std::align_val_t{alignof(LocalCache)});
+    const OwnerId id = directory_->NewId();
+    if (id == 0) {
+      ::operator delete (memory, std::align_val_t{alignof(LocalCache)});
+      return nullptr;
+    }
+    caches_.emplace_back(new (memory) LocalCache(*this, id));
+    directory_->Set(id, caches_.back().get());
+    return caches_.back().get();
+  } catch (const std::bad_alloc&) {  // the general heap reports "no memory"
+    return nullptr;
+  }
 }
 
 Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
@@ -131,9 +144,7 @@ Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t 
 // Take any span: one in a superblock that serves another cache is better than a refusal.
 Span* MemoryManager::TakeFromAny(LocalCache& cache, size_t size_class) {
   if (Span* run = TakeFrom(shared_, cache, size_class, kAll)) return run;
-  for (uint32_t id = 1; id <= cache_count_; ++id) {
-    // relaxed: written under this lock.
-    LocalCache* other = caches_[id].load(std::memory_order_relaxed);
+  for (const std::unique_ptr<LocalCache>& other : caches_) {
     if (Span* run = TakeFrom(other->superblocks_, cache, size_class, kAll)) return run;
   }
   return nullptr;
@@ -250,13 +261,30 @@ void* MemoryManager::TakeExtent(size_t bytes) {
   }
 }
 
-void MemoryManager::ReturnExtent(void* extent, size_t bytes) {
+bool MemoryManager::HasExtent(const void* extent) const {
+  base::MutexLock lock(&mu_);
+  return extents_.contains(const_cast<void*>(extent));
+}
+
+bool MemoryManager::TryReturnExtent(void* extent) {
+  size_t bytes = 0;
   {
     base::MutexLock lock(&mu_);
-    ERIS_CHECK(extents_.erase(extent) == 1);
+    const auto found = extents_.find(extent);
+    if (found == extents_.end()) return false;
+    bytes = found->second;
+    extents_.erase(found);
     extent_bytes_ -= pool_.ExtentBytes(bytes);
   }
   pool_.ReturnExtent(extent, bytes);
+  return true;
+}
+
+void MemoryManager::ReturnExtent(void* extent) {
+  if (TryReturnExtent(extent)) return;
+  // Freed twice, or never allocated.
+  ERIS_CHECK(directory_->Find([&](MemoryManager& one) { return one.TryReturnExtent(extent); }) !=
+             nullptr);
 }
 
 uint64_t MemoryManager::reserved_bytes() const {
@@ -276,10 +304,7 @@ ObjectAccount MemoryManager::Account() const {
   account.header_bytes = superblocks_ * layout_.HeaderBytes();
   account.extent_bytes = extent_bytes_;
   account.spare_bytes = free_span_bytes_;
-  for (uint32_t id = 1; id <= cache_count_; ++id) {
-    // relaxed: written under this lock.
-    caches_[id].load(std::memory_order_relaxed)->AddTo(account);
-  }
+  for (const std::unique_ptr<LocalCache>& cache : caches_) cache->AddTo(account);
   // Figures that are read while their owners work may be inconsistent: never return a negative one.
   account.used_bytes = account.cached_bytes = 0;
   for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {

@@ -8,8 +8,6 @@
 #ifndef ERIS_MEMORY_MEMORY_MANAGER_H_
 #define ERIS_MEMORY_MEMORY_MANAGER_H_
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "eris/types.h"
+#include "memory/cache_directory.h"
 #include "memory/local_cache.h"
 #include "memory/memory_account.h"
 #include "memory/numa_node_pool.h"
@@ -26,8 +25,6 @@
 
 namespace eris::memory {
 
-// Caches of one manager, at most: one per AEU of the NumaNode.
-inline constexpr uint32_t kCachesMax = 4096;
 // A cache with up to this many spans takes them from shared superblocks: one of each size that a
 // small tree has.
 inline constexpr size_t kSharedSpansMax = 16;
@@ -36,7 +33,10 @@ class MemoryManager {
  public:
   // `pool` and `spill` outlive the manager, and have superblocks of one size. Superblocks come from
   // `spill`, nearest first, when `pool` has none; if it is empty the request is refused.
-  MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<NumaNodePool*> spill = {});
+  // `directory`: the object's, for a manager whose blocks may be freed by caches of its others;
+  // they all have superblocks of one size. nullptr: it is alone. Throws std::bad_alloc.
+  MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<NumaNodePool*> spill = {},
+                std::shared_ptr<CacheDirectory> directory = nullptr);
   // Returns every superblock and extent, with everything allocated in them: dropping an object
   // touches no row. REQUIRES: no cache of it is used any more.
   ~MemoryManager();
@@ -44,12 +44,14 @@ class MemoryManager {
   MemoryManager& operator=(const MemoryManager&) = delete;
 
   // A cache for the calling thread's AEU. It exists as long as the manager, because its blocks may
-  // be used after the AEU has no more part of the object. nullptr: no memory, or kCachesMax caches
-  // exist.
+  // be used after the AEU has no more part of the object. nullptr: no memory, or the object has
+  // kCachesMax caches.
   [[nodiscard]] LocalCache* NewCache();
 
   ObjectId object() const { return object_; }
   NumaNodeId numa_node() const { return pool_.id(); }
+  // Whether blocks of either may be freed by caches of the other.
+  bool SharesCachesWith(const MemoryManager& other) const { return directory_ == other.directory_; }
   uint64_t reserved_bytes() const;  // superblocks and extents held now
   uint64_t spilled_bytes() const;   // part of reserved: on other NumaNodes
   ObjectAccount Account() const;    // O(caches x size classes)
@@ -65,13 +67,13 @@ class MemoryManager {
   Span* TakeRun(LocalCache& cache, size_t size_class);
   void ReturnRun(LocalCache& cache, Span* run);
   [[nodiscard]] void* TakeExtent(size_t bytes);
-  void ReturnExtent(void* extent, size_t bytes);
+  // Of this manager, or of another one of the object.
+  void ReturnExtent(void* extent);
+  bool HasExtent(const void* extent) const;
+  // False: the extent is not this manager's.
+  bool TryReturnExtent(void* extent);
   // The cache that owns a block. REQUIRES: 1 <= id.
-  LocalCache& CacheOf(OwnerId id) const {
-    // acquire: pairs with NewCache. A thread that holds a block of the cache was handed it in order
-    // already.
-    return *caches_[id].load(std::memory_order_acquire);
-  }
+  LocalCache& CacheOf(OwnerId id) const { return directory_->Of(id); }
 
   // `tries`: how many superblocks of each bucket to try.
   Span* TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class, uint64_t tries)
@@ -90,6 +92,7 @@ class MemoryManager {
   NumaNodePool& pool_;
   const std::vector<NumaNodePool*> spill_;
   const SuperblockLayout layout_;
+  const std::shared_ptr<CacheDirectory> directory_;
   FailurePoint run_failures_;
 
   // Guarded by mu_.
@@ -103,10 +106,7 @@ class MemoryManager {
   uint64_t free_span_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t extent_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<void*, size_t> extents_ ABSL_GUARDED_BY(mu_);
-  uint32_t cache_count_ ABSL_GUARDED_BY(mu_) = 0;
-
-  // Shared: written by NewCache, read by every cache. By OwnerId.
-  std::array<std::atomic<LocalCache*>, kCachesMax + 1> caches_{};
+  std::vector<std::unique_ptr<LocalCache>> caches_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace eris::memory

@@ -12,7 +12,7 @@
 
 namespace eris::memory {
 
-// A LocalCache's number within its manager; 0: the span is free.
+// A LocalCache's number within its data object; 0: the span is free.
 using OwnerId = uint16_t;
 
 // A value: the beginning of a window of address space, and the entries of its spans. An entry is
@@ -24,6 +24,9 @@ class OwnerTable {
   OwnerTable(const std::byte* begin, size_t bytes, OwnerId* entries)
       : begin_(reinterpret_cast<uintptr_t>(begin)), spans_(bytes / kSpanBytes), entries_(entries) {}
 
+  bool Covers(const void* block) const {
+    return (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes < spans_;
+  }
   // 0 also for addresses outside.
   OwnerId Of(const void* block) const {
     const uintptr_t span = (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes;

@@ -18,8 +18,14 @@ class LocalCache;
 // Freed blocks on their way to their owner: a carrier of the freeing cache. If all carriers are in
 // transit it is a single freed block.
 struct ReturnBatch {
+  // Instead of a count: this is a freed block, and the fields below do not exist. The second one:
+  // freed by a cache of another manager.
+  static constexpr uint64_t kAlone = 0;
+  static constexpr uint64_t kAloneFromElsewhere = ~uint64_t{0};
+
+  bool IsAlone() const { return count == kAlone || count == kAloneFromElsewhere; }
+
   ReturnBatch* next;
-  // 0: this is a freed block, and the fields below do not exist.
   uint64_t count;
 };
 struct ReturnCarrier : ReturnBatch {

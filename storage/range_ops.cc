@@ -7,6 +7,7 @@
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "memory/local_cache.h"
+#include "memory/memory_manager.h"
 
 namespace eris::storage {
 namespace {
@@ -105,8 +106,8 @@ absl::Status NoMemory(absl::string_view what) {
 }
 
 absl::Status CheckHome(const memory::LocalCache& from, const memory::LocalCache& to) {
-  if (&from.manager() == &to.manager()) return absl::OkStatus();
-  return absl::InvalidArgumentError("a partition cannot move to a cache of another manager");
+  if (from.manager().SharesCachesWith(to.manager())) return absl::OkStatus();
+  return absl::InvalidArgumentError("a partition cannot move to a cache of another object");
 }
 
 }  // namespace eris::storage

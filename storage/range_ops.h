@@ -40,7 +40,7 @@ absl::Status CheckChunkKeys(const ExchangeChunk& chunk, bool two_parts = false);
 
 absl::Status NoMemory(absl::string_view what);
 
-// For a partition's Rehome. Errors: InvalidArgument (the caches have different managers: blocks
+// For a partition's Rehome. Errors: InvalidArgument (the caches are of different objects: blocks
 // could not be returned).
 absl::Status CheckHome(const memory::LocalCache& from, const memory::LocalCache& to);
 

@@ -68,7 +68,7 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
     base::MutexLock lock(&mu_);
     std::unique_ptr<memory::MemoryManager>& manager = managers_[pool.id()];
     if (manager == nullptr) {
-      manager = std::make_unique<memory::MemoryManager>(route.object(), pool, spill);
+      manager = std::make_unique<memory::MemoryManager>(route.object(), pool, spill, caches_);
     }
     return *manager;
   }
@@ -194,6 +194,9 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
 
   mutable base::Mutex heap_mu_;
   memory::BudgetCharge heap_ ABSL_GUARDED_BY(heap_mu_);
+
+  const std::shared_ptr<memory::CacheDirectory> caches_ =
+      std::make_shared<memory::CacheDirectory>();  // of all managers
 
   mutable base::Mutex mu_;
   Managers managers_ ABSL_GUARDED_BY(mu_);
