@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "eris/types.h"
+#include "storage/home_work.h"
 #include "storage/partition.h"
 #include "storage/scan.h"
 
@@ -35,10 +36,15 @@ class OrderedPartition : public Partition {
   // with an empty range after that. O(depth). Errors: InvalidArgument, ResourceExhausted,
   // FailedPrecondition (as for SplitAt); then nothing has changed.
   virtual absl::Status Absorb(OrderedPartition& other) = 0;
-  // Makes this the partition of another AEU of the same NumaNode: from now on it allocates from
-  // that AEU's cache, and blocks that it frees go back to the caches they came from. O(1). Errors:
-  // InvalidArgument (a cache of another manager); then nothing has changed.
+  // Makes this the partition of another AEU: from now on it allocates from that AEU's cache, and
+  // blocks that it frees go back to the caches they came from, also to other NumaNodes. O(1).
+  // Errors: InvalidArgument (a cache of another object); then nothing has changed.
   virtual absl::Status Rehome(memory::LocalCache& cache) = 0;
+
+  // Moves the memory of rows from work.next_key on to the NumaNode of its AEU, until the work is
+  // spent. True: the walk has come to the end, or memory was refused. Old rows of snapshots, and
+  // rows that are lent or forgotten, stay where they are until they are freed.
+  virtual bool BringHome(HomeWork& work) = 0;
 
   OrderedPartition* ordered() final { return this; }
 };

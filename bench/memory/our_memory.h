@@ -19,10 +19,17 @@ namespace eris::bench {
 
 class OurMemory {
  public:
-  explicit OurMemory(size_t caches) : topology_(Synthetic()), system_(topology_, Options()) {
-    manager_ = std::make_unique<memory::MemoryManager>(ObjectId{1}, system_.pool(NumaNodeId{0}));
+  // The caches belong to the (synthetic) NumaNodes in turn.
+  explicit OurMemory(size_t caches, uint32_t numa_nodes = 1)
+      : topology_(Synthetic(numa_nodes)), system_(topology_, Options()) {
+    const auto directory = std::make_shared<memory::CacheDirectory>();
+    for (uint32_t i = 0; i < numa_nodes; ++i) {
+      managers_.push_back(
+          std::make_unique<memory::MemoryManager>(ObjectId{1}, system_.pool(NumaNodeId{i}),
+                                                  std::vector<memory::NumaNodePool*>(), directory));
+    }
     for (size_t i = 0; i < caches; ++i) {
-      caches_.push_back(manager_->NewCache());
+      caches_.push_back(managers_[i % numa_nodes]->NewCache());
       if (caches_.back() == nullptr) Die("no memory");
     }
   }
@@ -46,13 +53,14 @@ class OurMemory {
   // Drops the object: all of its memory is returned to the pool, and after a while to the system.
   void DropObject() {
     caches_.clear();
-    manager_.reset();
+    managers_.clear();
   }
 
  private:
   // Like the machine, but not bound: placement is not part of these measurements.
-  static topology::Topology Synthetic() {
-    auto made = topology::Topology::Synthetic("numa:1 core:2 pu:1");
+  static topology::Topology Synthetic(uint32_t numa_nodes) {
+    auto made =
+        topology::Topology::Synthetic("numa:" + std::to_string(numa_nodes) + " core:2 pu:1");
     if (!made.ok()) Die(std::string(made.status().message()));
     return *std::move(made);
   }
@@ -65,7 +73,7 @@ class OurMemory {
 
   const topology::Topology topology_;
   memory::MemorySystem system_;
-  std::unique_ptr<memory::MemoryManager> manager_;
+  std::vector<std::unique_ptr<memory::MemoryManager>> managers_;  // by NumaNode
   std::vector<memory::LocalCache*> caches_;
 };
 

@@ -51,6 +51,7 @@ class BytesPartition final : public OrderedPartition {
   void TakeBack() override { rows_->TakeBack(); }
   absl::Status Ingest(const ExchangeChunk& chunk) override;
   absl::Status Rehome(memory::LocalCache& cache) override { return rows_->Rehome(cache); }
+  bool BringHome(HomeWork& work) override;
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override {
     return rows_->Maintain(snapshots, rows_max);
   }

@@ -127,4 +127,14 @@ absl::Status BytesPartition::Ingest(const ExchangeChunk& chunk) {
   return status.ok() ? status : undo(std::move(status));
 }
 
+bool BytesPartition::BringHome(HomeWork& work) {
+  return rows_->tree().BringHome(
+      work, [](memory::LocalCache& cache, uint64_t& word, HomeWork& left) {
+        if (IsShort(word)) return true;
+        const size_t bytes = BlockBytes(BytesOf(word).size());
+        word = reinterpret_cast<uint64_t>(left.Move(cache, RecordOf(word), bytes));
+        return true;
+      });
+}
+
 }  // namespace eris::storage

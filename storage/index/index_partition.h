@@ -55,6 +55,7 @@ class IndexPartition final : public OrderedPartition {
   absl::Status IngestRows(const Range& covers, const uint64_t* keys, const uint64_t* values,
                           size_t count);
   absl::Status Rehome(memory::LocalCache& cache) override { return rows_.Rehome(cache); }
+  bool BringHome(HomeWork& work) override { return rows_.tree().BringHome(work); }
   // Frees rows that Forget has not freed.
   bool Maintain(const SnapshotView&, uint32_t rows_max) override {
     return rows_.Maintain(rows_max);

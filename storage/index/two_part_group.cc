@@ -146,6 +146,23 @@ uint64_t FreeGroups(memory::LocalCache& cache, const uint64_t* words, uint32_t c
   return rows;
 }
 
+bool BringGroup(memory::LocalCache& cache, uint64_t& word, HomeWork& work) {
+  const TwoPartGroup group(word);
+  if (group.IsBlock()) {
+    const void* const block = work.Move(cache, group.seconds(), group.Bytes());
+    word = TwoPartGroup::OfBlock(block, group.rows(), group.capacity()).word();
+    return true;
+  }
+  HomeWork inside = work;
+  inside.next_key = work.next_second;
+  const bool complete = GroupTree(cache, word)->BringHome(inside);
+  work.bytes_left = inside.bytes_left;
+  work.moved_bytes = inside.moved_bytes;
+  work.refused = inside.refused;
+  work.next_second = complete ? 0 : inside.next_key;
+  return complete;
+}
+
 uint64_t* FindRow(memory::LocalCache& cache, uint64_t word, uint64_t second) {
   const TwoPartGroup group(word);
   if (group.IsBlock()) return group.FindInBlock(second);

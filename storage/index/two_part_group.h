@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "base/prefetch.h"
 #include "memory/local_cache.h"
+#include "storage/home_work.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/tree_node.h"
 
@@ -122,6 +123,9 @@ class GroupTree {
 void FreeGroup(memory::LocalCache& cache, uint64_t word);
 // Frees the groups of several words; returns how many rows they had.
 uint64_t FreeGroups(memory::LocalCache& cache, const uint64_t* words, uint32_t count);
+// Moves a group's memory as HomeWork::Move, from its row work.next_second on. False: the work is
+// spent before its end. (PrefixTree::MoveValue)
+bool BringGroup(memory::LocalCache& cache, uint64_t& word, HomeWork& work);
 // The location of the row's value, for reading and replacing until the group changes, or nullptr.
 uint64_t* FindRow(memory::LocalCache& cache, uint64_t word, uint64_t second);
 // False: no memory, and nothing has changed. REQUIRES: the row is absent.

@@ -50,6 +50,7 @@ class TwoPartPartition final : public OrderedPartition {
   void TakeBack() override { firsts_.TakeBack(); }
   absl::Status Ingest(const ExchangeChunk& chunk) override;
   absl::Status Rehome(memory::LocalCache& cache) override { return firsts_.Rehome(cache); }
+  bool BringHome(HomeWork& work) override { return firsts_.tree().BringHome(work, BringGroup); }
   bool Maintain(const SnapshotView&, uint32_t rows_max) override {
     return firsts_.Maintain(rows_max);
   }

@@ -55,6 +55,7 @@ class VersionedPartition final : public OrderedPartition {
   void TakeBack() override;
   absl::Status Ingest(const ExchangeChunk& chunk) override;
   absl::Status Rehome(memory::LocalCache& cache) override;
+  bool BringHome(HomeWork& work) override { return rows_->BringHome(work); }
   bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) override;
 
   bool FreeVersions(const SnapshotView& snapshots, uint32_t records_max) override {

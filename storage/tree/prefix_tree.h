@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "memory/local_cache.h"
+#include "storage/home_work.h"
 #include "storage/tree/tree_node.h"
 #include "storage/tree/tree_run.h"
 
@@ -46,6 +47,10 @@ class PrefixTree {
   using FreeValues = uint64_t (*)(memory::LocalCache& cache, const uint64_t* values,
                                   uint32_t count);
 
+  // Moves the memory that a value refers to, as HomeWork::Move. False: a part of it is left for the
+  // next call, from HomeWork::next_second on.
+  using MoveValue = bool (*)(memory::LocalCache& cache, uint64_t& value, HomeWork& work);
+
   // `cache` outlives the tree.
   explicit PrefixTree(memory::LocalCache& cache, Weight value_weight = nullptr)
       : cache_(&cache), weight_(value_weight) {}
@@ -60,7 +65,7 @@ class PrefixTree {
   uint64_t size() const { return KeysOf(root_); }
   bool empty() const { return root_.IsNone(); }
   memory::LocalCache& cache() const { return *cache_; }
-  // From now on memory comes from `cache`; blocks from other caches of its manager go back to those
+  // From now on memory comes from `cache`; blocks from other caches of its object go back to those
   // when they are freed.
   void Rehome(memory::LocalCache& cache) { cache_ = &cache; }
   // For the walkers of this folder (tree_scanner.h, tree_check.h).
@@ -115,6 +120,10 @@ class PrefixTree {
   // cache; all keys of `other` are below, or all above, this tree's keys.
   [[nodiscard]] bool Absorb(PrefixTree& other);
 
+  // Moves blocks of other NumaNodes to the cache's, from work.next_key on, until the work is spent.
+  // True: the walk has come to the end, or memory was refused. Values stay where they are without
+  // `move_value`. Sorts runs whose values it moves.
+  bool BringHome(HomeWork& work, MoveValue move_value = nullptr);
   // Frees every block, walking the tree.
   void Clear();
   // Frees about `rows_max` rows, lower runs before higher ones, with the memory of their values; if
@@ -154,6 +163,10 @@ class PrefixTree {
   TreeRef FreePart(TreeRef ref, int64_t& rows_left, FreeValues free_values);
   // Frees at most `rows_left` values of a run or a page. True: more are left.
   bool FreeValuesOf(TreeRef ref, int64_t& rows_left, FreeValues free_values);
+  // For BringHome: returns `ref`, or its copy. `from`: see HomeWork::next_key.
+  TreeRef BringPart(TreeRef ref, uint64_t from, HomeWork& work, MoveValue move_value);
+  void BringRun(TreeRun* run, uint64_t from, HomeWork& work, MoveValue move_value);
+  void BringPage(TreeRef page, uint64_t from, HomeWork& work, MoveValue move_value);
   // A run with room for `room` pairs, filled with the first `count`, ascending. None if there is no
   // memory.
   TreeRef NewRun(const Pair* pairs, unsigned room, unsigned count);

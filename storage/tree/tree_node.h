@@ -24,6 +24,7 @@
 
 #include "base/cache_line.h"
 #include "base/check.h"
+#include "base/prefetch.h"
 
 namespace eris::storage {
 
@@ -167,6 +168,13 @@ class TreeRef {
   static constexpr uint64_t kAddressMask = 0x00fffffffffffff0;
   uint64_t word_ = 0;
 };
+
+// For others than runs only the first lines: the processor's own prefetching gets the rest.
+inline void PrefetchBlock(TreeRef ref) {
+  const auto* block = static_cast<const char*>(ref.block());
+  const unsigned lines = ref.IsRun() ? ref.lines() : 4;
+  for (unsigned i = 0; i < lines; ++i) base::Prefetch(block + i * base::kCacheLineBytes);
+}
 
 namespace internal {
 

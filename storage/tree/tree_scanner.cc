@@ -15,13 +15,6 @@ namespace {
 constexpr unsigned kAheadFirst = 3;
 constexpr unsigned kShortScan = 4;  // after this many the scan is not short
 
-// For others than runs only the first lines: the processor's own prefetching gets the rest.
-void PrefetchBlock(TreeRef ref) {
-  const auto* block = static_cast<const char*>(ref.block());
-  const unsigned lines = ref.IsRun() ? ref.lines() : 4;
-  for (unsigned i = 0; i < lines; ++i) base::Prefetch(block + i * base::kCacheLineBytes);
-}
-
 // The bits of the bytes from `first` to `last` that are in the given word.
 uint64_t BitsBetween(const uint64_t* bitmap, unsigned word, unsigned first, unsigned last) {
   uint64_t bits = bitmap[word];

@@ -1,0 +1,57 @@
+// A piece of a walk through a range, in key order, that brings memory to the NumaNode of the
+// range's AEU. After a leap a range's blocks are still where its old owner allocated them; its new
+// owner copies them one by one, and links the copies. Plain data; the walk is
+// PrefixTree::BringHome. Single-threaded. Paper: page leap, 3; ERIS 3.3.2.
+#ifndef ERIS_STORAGE_HOME_WORK_H_
+#define ERIS_STORAGE_HOME_WORK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "memory/local_cache.h"
+
+namespace eris::storage {
+
+struct HomeWork {
+  // In: where the walk begins. Out, if it has stopped: where it goes on. The second part is for
+  // two-part keys, of the rows with that first part.
+  uint64_t next_key = 0;
+  uint64_t next_second = 0;
+  bool stopped = false;
+  // What may still be copied; a block that is only visited takes kVisitBytes.
+  int64_t bytes_left = 0;
+  uint64_t moved_bytes = 0;
+  // The NumaNode has no memory: the walk has ended, and what has not been moved stays remote.
+  bool refused = false;
+
+  static constexpr int64_t kVisitBytes = 64;
+
+  bool Spent() const { return bytes_left <= 0 || refused; }
+  void StopAt(uint64_t key) {
+    stopped = true;
+    next_key = key;
+  }
+
+  // Where the content of a block of `cache`'s object is now: its own place, if that is at home or
+  // there is no memory; otherwise a copy of `bytes`, and the block is freed.
+  void* Move(memory::LocalCache& cache, void* block, size_t bytes) {
+    bytes_left -= kVisitBytes;
+    if (refused || !cache.IsRemote(block, bytes)) return block;
+    void* const home = cache.Allocate(bytes);
+    if (home == nullptr || cache.IsRemote(home, bytes)) {
+      if (home != nullptr) cache.Free(home, bytes);
+      refused = true;
+      return block;
+    }
+    std::memcpy(home, block, bytes);
+    cache.Free(block, bytes);
+    bytes_left -= static_cast<int64_t>(bytes);
+    moved_bytes += bytes;
+    return home;
+  }
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_HOME_WORK_H_

@@ -1,0 +1,254 @@
+// Memory that follows its range to another NumaNode, piece by piece (storage/home_work.h): trees of
+// all kinds of keys and values, changed meanwhile, and NumaNodes without memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "memory/cache_directory.h"
+#include "storage/index/two_part_group.h"
+#include "tests/unit/storage/partition_kinds.h"
+
+namespace eris::storage {
+namespace {
+
+// One NumaNode's part of the object's memory.
+struct Node {
+  Node(uint32_t id, uint64_t limit_bytes, std::shared_ptr<memory::CacheDirectory> directory)
+      : budget(limit_bytes),
+        pool(topology::NumaNode{.id = NumaNodeId{id}}, /*bind=*/false, budget),
+        manager(ObjectId{1}, pool, {}, std::move(directory)),
+        cache(*manager.NewCache()) {}
+  // Nothing is used of it, once all that is on its way has come.
+  void ExpectEmpty() {
+    while (cache.Collect()) {
+    }
+    cache.Trim();
+    EXPECT_EQ(manager.Account().used_bytes, 0u);
+    EXPECT_EQ(manager.reserved_bytes(), 0u);
+  }
+  memory::MemoryBudget budget;
+  memory::NumaNodePool pool;
+  memory::MemoryManager manager;
+  memory::LocalCache& cache;
+};
+
+struct Nodes {
+  explicit Nodes(uint64_t target_bytes = uint64_t{1} << 30)
+      : source(0, uint64_t{1} << 30, directory), target(1, target_bytes, directory) {}
+  std::shared_ptr<memory::CacheDirectory> directory = std::make_shared<memory::CacheDirectory>();
+  Node source;
+  Node target;
+};
+
+constexpr int64_t kPiece = 4096;
+
+// How many pieces it took.
+uint32_t BringAll(const auto& bring) {
+  HomeWork work;
+  for (uint32_t pieces = 1;; ++pieces) {
+    work.bytes_left = kPiece;
+    const uint64_t moved = work.moved_bytes;
+    const bool complete = bring(work);
+    // At most the last block goes beyond it, or a run with what its values refer to.
+    EXPECT_LE(work.moved_bytes - moved, kPiece + sizeof(TreePage));
+    if (complete || pieces > 1'000'000) return pieces;
+  }
+}
+
+class BringHomeTest : public testing::TestWithParam<Keys> {};
+INSTANTIATE_TEST_SUITE_P(AllKeys, BringHomeTest,
+                         testing::Values(Keys::kDense, Keys::kSparse, Keys::kClustered,
+                                         Keys::kOneByte, Keys::kZerosAndOnes, Keys::kExtremes,
+                                         Keys::kMixed),
+                         [](const auto& each) { return KeysName(each.param); });
+
+TEST_P(BringHomeTest, EveryBlockOfATreeComesHome) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  Nodes nodes;
+  Model model;
+  {
+    PrefixTree tree(nodes.source.cache);
+    for (const uint64_t key : KeyPool(GetParam(), 20'000, random)) {
+      const uint64_t value = random();
+      ASSERT_NE(tree.Upsert(key, value), UpsertResult::kNoMemory);
+      model[key] = value;
+    }
+    tree.Rehome(nodes.target.cache);
+    const uint32_t pieces = BringAll([&](HomeWork& work) { return tree.BringHome(work); });
+    nodes.target.cache.EndTurn();
+    EXPECT_EQ(CheckTree(tree), absl::OkStatus());
+    EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+    nodes.source.ExpectEmpty();
+    if (model.size() > 1000) {
+      EXPECT_GT(pieces, 1u);
+    }
+    // A second walk finds nothing to do.
+    HomeWork again{.bytes_left = 1 << 30};
+    EXPECT_TRUE(tree.BringHome(again));
+    EXPECT_EQ(again.moved_bytes, 0u);
+  }
+  nodes.target.ExpectEmpty();
+}
+
+TEST_P(BringHomeTest, TreeMayChangeBetweenPieces) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  Nodes nodes;
+  Model model;
+  const std::vector<uint64_t> keys = KeyPool(GetParam(), 8'000, random);
+  PrefixTree tree(nodes.source.cache);
+  const auto change = [&] {
+    const uint64_t key = keys[random() % keys.size()];
+    if (random() % 3 == 0) {
+      EXPECT_EQ(tree.Erase(key), model.erase(key) == 1);
+      return;
+    }
+    const uint64_t value = random();
+    EXPECT_NE(tree.Upsert(key, value), UpsertResult::kNoMemory);
+    model[key] = value;
+  };
+  for (size_t i = 0; i < keys.size(); ++i) change();
+  tree.Rehome(nodes.target.cache);
+  // What is put in front of the walk, or behind it, comes from the new cache.
+  HomeWork work;
+  do {
+    for (int i = 0; i < 20; ++i) change();
+    work.bytes_left = kPiece;
+  } while (!tree.BringHome(work));
+  nodes.target.cache.EndTurn();
+  EXPECT_EQ(CheckTree(tree), absl::OkStatus());
+  EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+  nodes.source.ExpectEmpty();
+}
+
+TEST(BringHomeMemoryTest, WhatFindsNoMemoryStaysAndIsWhole) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  constexpr uint64_t kTwoSuperblocks = 4 << 20;
+  Nodes nodes(kTwoSuperblocks);
+  PrefixTree tree(nodes.source.cache);
+  Model model;
+  for (const uint64_t key : KeyPool(Keys::kSparse, 400'000, random)) {
+    ASSERT_NE(tree.Upsert(key, ~key), UpsertResult::kNoMemory);
+    model[key] = ~key;
+  }
+  tree.Rehome(nodes.target.cache);
+  HomeWork work{.bytes_left = int64_t{1} << 40};
+  EXPECT_TRUE(tree.BringHome(work));
+  EXPECT_TRUE(work.refused);
+  EXPECT_GT(work.moved_bytes, kTwoSuperblocks / 2);
+  EXPECT_LT(work.moved_bytes, kTwoSuperblocks);
+  nodes.target.cache.EndTurn();
+  EXPECT_EQ(CheckTree(tree), absl::OkStatus());
+  EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+  EXPECT_GT(nodes.source.manager.Account().used_bytes, 0u);
+  tree.Clear();
+  nodes.target.cache.EndTurn();
+  nodes.source.ExpectEmpty();
+}
+
+TEST(BringHomeMemoryTest, RefusedAllocationEndsTheWalkWithNothingLost) {
+  SCOPED_TRACE(SeedText());
+  for (const uint64_t nth : {1, 2, 3, 10, 100}) {
+    Random random(Seed() + nth);
+    Nodes nodes;
+    PrefixTree tree(nodes.source.cache);
+    Model model;
+    for (const uint64_t key : KeyPool(Keys::kMixed, 6'000, random)) {
+      ASSERT_NE(tree.Upsert(key, ~key), UpsertResult::kNoMemory);
+      model[key] = ~key;
+    }
+    tree.Rehome(nodes.target.cache);
+    nodes.target.cache.FailAllocationsFrom(nth);
+    HomeWork work{.bytes_left = int64_t{1} << 40};
+    EXPECT_TRUE(tree.BringHome(work));
+    EXPECT_TRUE(work.refused);
+    nodes.target.cache.FailAllocationsFrom(0);
+    EXPECT_EQ(CheckTree(tree), absl::OkStatus());
+    EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+    // When there is memory again, a new walk completes it.
+    HomeWork again{.bytes_left = int64_t{1} << 40};
+    EXPECT_TRUE(tree.BringHome(again));
+    EXPECT_FALSE(again.refused);
+    nodes.target.cache.EndTurn();
+    nodes.source.ExpectEmpty();
+  }
+}
+
+TEST(BringHomeValuesTest, RecordsOfByteStringsComeHome) {
+  Nodes nodes;
+  Strings strings;
+  std::vector<std::string> texts;
+  std::vector<uint64_t> keys;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    keys.push_back(i * 0x9e37'79b9'7f4a'7c15);
+    texts.push_back(i % 500 == 0 ? std::string(300'000 + i, 'L') : TextOf(i));
+  }
+  const auto partition = NewOrdered(RowsKind::kBytes, MakeRange(0), nodes.source.cache);
+  for (const KeyState state :
+       RunBatch(*partition, Operation::kUpsert, keys, strings.Words(texts)).states) {
+    ASSERT_EQ(state, KeyState::kAbsent);
+  }
+  ASSERT_EQ(partition->Rehome(nodes.target.cache), absl::OkStatus());
+  HomeWork work;
+  uint32_t pieces = 0;
+  do {
+    work.bytes_left = kPiece;
+    ++pieces;
+  } while (!partition->BringHome(work));
+  EXPECT_GT(pieces, 100u);
+  nodes.target.cache.EndTurn();
+  nodes.source.ExpectEmpty();
+  EXPECT_EQ(nodes.source.manager.Account().extent_bytes, 0u);
+  test::TestBatch found{.operation = Operation::kLookup, .keys = keys, .bytes = &strings};
+  found.Run(*partition);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(found.states[i], KeyState::kPresent);
+    EXPECT_EQ(BytesOf(found.answers[i]), texts[i]);
+  }
+}
+
+TEST(BringHomeValuesTest, GroupsOfTwoPartKeysComeHomeInPiecesToo) {
+  Nodes nodes;
+  PrefixTree firsts(nodes.source.cache, GroupRows);
+  // Blocks, small trees, and one of many pieces between two of them.
+  std::vector<std::pair<uint64_t, uint64_t>> rows_of = {
+      {0, 3}, {1, 40}, {7, 20'000}, {8, 32}, {9, 33}, {1000, 5'000}, {~uint64_t{0}, 1}};
+  for (const auto& [first, rows] : rows_of) {
+    std::vector<uint64_t> seconds, values;
+    for (uint64_t i = 0; i < rows; ++i) {
+      seconds.push_back(i * 1'000'003);
+      values.push_back(first ^ i);
+    }
+    const uint64_t word = NewGroup(nodes.source.cache, seconds.data(), values.data(), rows);
+    ASSERT_NE(word, 0u);
+    ASSERT_EQ(firsts.Upsert(first, word), UpsertResult::kInserted);
+  }
+  firsts.Rehome(nodes.target.cache);
+  const uint32_t pieces =
+      BringAll([&](HomeWork& work) { return firsts.BringHome(work, BringGroup); });
+  EXPECT_GT(pieces, 25'000 * 16 / kPiece);
+  EXPECT_LT(pieces, 3 * 25'000 * 24 / kPiece);
+  nodes.target.cache.EndTurn();
+  nodes.source.ExpectEmpty();
+  for (const auto& [first, rows] : rows_of) {
+    const uint64_t word = *firsts.Lookup(first);
+    ASSERT_EQ(TwoPartGroup(word).Rows(), rows);
+    for (uint64_t i = 0; i < rows; ++i) {
+      uint64_t* const value = FindRow(nodes.target.cache, word, i * 1'000'003);
+      ASSERT_NE(value, nullptr);
+      ASSERT_EQ(*value, first ^ i);
+    }
+    FreeGroup(nodes.target.cache, word);
+  }
+}
+
+}  // namespace
+}  // namespace eris::storage
