@@ -25,6 +25,20 @@ def migrations(run):
              f"words whose increments are not all there, of {sum(one['writes'] for one in runs.values()) / 1e6:.3g} M increments")
 
 
+def leaps(run):
+    """A leap of an index between two (synthetic) NumaNodes beside a copy of it, CPU time of both AEUs together."""
+    report = run.json([f"{run.build}/bench/balancer/transfer_lab", "--rounds", "3", "--chunks", "16384", *(["--keys", "0.05"] if run.tiny else [])])
+    for keys in ("dense", "sparse"):
+        leap, copy = report[keys]["leap"], report[keys]["copy"][0]
+        of_copy = copy["lend_ns_row"] + copy["ingest_ns_row"] + copy["forget_ns_row"]
+        run.goal(f"leap.home_over_copy_{keys}", leap["home_ns_row"] / of_copy,
+                 f"{report['keys'] / 1e6:.3g} M rows, block by block: {leap['home_ns_row']:.2f} vs. {of_copy:.2f} ns a row; the longest piece of 256 KiB "
+                 f"{leap['piece_us_max']:.0f} us")
+    run.goal("leap.owner_changed_us", max(report[keys]["leap"]["hand_over_us"] for keys in ("dense", "sparse")), "of the whole range")
+
+
 LEAP = Part(1, (Step(migrations, {**{f"leap.{name}_over_memcpy": at_most(most) for name, most in OVER_MEMCPY.items()},
                                   "leap.longest_write_over_area_copy": at_most(1.5), "leap.bytes_copied_over_range": at_most(1),
-                                  "leap.writes_lost": at_most(0)}),))
+                                  "leap.writes_lost": at_most(0)}),
+                Step(leaps, {"leap.home_over_copy_dense": at_most(0.7), "leap.home_over_copy_sparse": at_most(0.7),
+                             "leap.owner_changed_us": at_most(1000)})))

@@ -123,6 +123,7 @@ class ObjectSlot {
     WorkPace walk;           // rows that a hash prepares to leave, or takes back
     WorkPace maintain;       // rows to be compacted, or freed
     WorkPace free_versions;  // old rows
+    WorkPace bring;          // memory to be brought home, in HomeWork::kVisitBytes
   };
   Paces& paces() { return paces_; }
 

@@ -9,7 +9,7 @@
 
 namespace eris::aeu {
 
-class LinkMethod final : public TransferMethod {
+class LinkMethod : public TransferMethod {
  public:
   LinkMethod(TransferHost& host, SlotRanges& ranges) : host_(host), ranges_(ranges) {}
 

@@ -151,6 +151,7 @@ absl::Status TransferRunner::MakeRoom(ObjectSlot& slot, std::optional<AeuId> tar
     slot.history().Reserve();
     host_.load_board().Reserve(slot, kRangesAddedMax);
     copy_.Reserve();
+    leap_.Reserve();
     if (target) port_.ReserveTarget(*target);
     return absl::OkStatus();
   } catch (const std::bad_alloc&) {
@@ -206,6 +207,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
 
 void TransferRunner::EndAll(const ObjectSlot* slot) {
   copy_.EndAll(slot);
+  leap_.EndAll(slot);
   if (giving_.step == nullptr || giving_.slot != slot) return;
   if (giving_.out) {
     giving_.slot = nullptr;
@@ -220,8 +222,12 @@ bool TransferRunner::GoOnAfterSteps(bool busy) {
     copy_.Forget(busy ? CopyMethod::kForgottenPerTurn : CopyMethod::kForgottenPerIdleTurn);
     return true;
   }
-  if (!copy_.releases()) return false;
-  copy_.Release();
+  if (copy_.releases()) {
+    copy_.Release();
+    return true;
+  }
+  if (!leap_.brings()) return false;
+  leap_.Bring(busy ? LeapMethod::kBroughtPerTurn : LeapMethod::kBroughtPerIdleTurn);
   return true;
 }
 

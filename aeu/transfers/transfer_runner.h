@@ -18,6 +18,7 @@
 #include "aeu/state/load_counters.h"
 #include "aeu/state/object_slot.h"
 #include "aeu/transfers/copy_method.h"
+#include "aeu/transfers/leap_method.h"
 #include "aeu/transfers/link_method.h"
 #include "aeu/transfers/slot_ranges.h"
 #include "aeu/transfers/transfer_host.h"
@@ -49,7 +50,8 @@ class TransferRunner {
         snapshots_(snapshots),
         ranges_(host, snapshots),
         link_(host, ranges_),
-        copy_(host, ranges_, snapshots, turn_) {}
+        copy_(host, ranges_, snapshots, turn_),
+        leap_(host, ranges_, turn_, counters) {}
 
   // The three commands (transfer_step.h). Their content may be out of date: then it is refused.
   void Give(const routing::CommandHeader* command);
@@ -75,7 +77,8 @@ class TransferRunner {
   void SetWorkClock(WorkClock clock) { turn_.clock = clock; }
   // Whether the next turn would find work. A step in transit needs none.
   bool HasWork() const {
-    return (giving_.step != nullptr && !giving_.out) || copy_.forgets() || copy_.releases();
+    return (giving_.step != nullptr && !giving_.out) || copy_.forgets() || copy_.releases() ||
+           leap_.brings();
   }
 
  private:
@@ -95,6 +98,8 @@ class TransferRunner {
         return link_;
       case TransferKind::kCopy:
         return copy_;
+      case TransferKind::kLeap:
+        return leap_;
     }
     ERIS_CHECK(false);  // the engine sends no other kind
     return copy_;
@@ -118,6 +123,7 @@ class TransferRunner {
   SlotRanges ranges_;
   LinkMethod link_;
   CopyMethod copy_;
+  LeapMethod leap_;
   Giving giving_;
 };
 

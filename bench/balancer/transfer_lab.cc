@@ -9,6 +9,10 @@
 // and a new tree is built of them at once (rebuild), with memory that has been used before. A row
 // has 16 bytes.
 //
+// leap: a partition goes to a cache of another (synthetic) NumaNode: Rehome, then BringHome in
+// pieces of 256 KiB, in which the old owner takes its blocks in. The target's memory has been used
+// before, as for a copy.
+//
 // Prints one JSON object: medians of the rounds; steps in microseconds of the thread's own time,
 // the longest of any round.
 #include <algorithm>
@@ -25,6 +29,7 @@
 #include "bench/memory/our_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
+#include "storage/home_work.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
 #include "storage/ordered_partition.h"
@@ -223,6 +228,44 @@ Json Copy(const std::vector<uint64_t>& keys, uint32_t chunk_rows, uint32_t round
           {"forget_us_max", us(longest_forget)}};
 }
 
+Json Leap(const std::vector<uint64_t>& keys, uint32_t rounds) {
+  constexpr int64_t kPieceBytes = 256 << 10;
+  std::vector<double> hand_over_us, home_ns, bytes;
+  uint64_t longest_ns = 0;
+  std::vector<uint64_t> flat_keys(keys.size());
+  std::vector<uint64_t> flat_values(keys.size());
+  for (uint32_t round = 0; round < rounds; ++round) {
+    OurMemory memory(2, 2);
+    auto partition = NewPartition(Range{}, memory.cache(0));
+    Fill(*partition, keys, memory.cache(0));
+    const auto& rows = static_cast<const storage::VersionedPartition&>(*partition).rows();
+    const auto& tree = static_cast<const storage::IndexPartition&>(rows).tree();
+    Rebuild(tree, memory, flat_keys, flat_values);
+    OurMemory::EndTurn(memory.cache(1));
+
+    Steps hand_over, piece;
+    hand_over.Time([&] { Check(partition->Rehome(memory.cache(1))); });
+    storage::HomeWork work;
+    for (bool complete = false; !complete;) {
+      work.bytes_left = kPieceBytes;
+      piece.Time([&] {
+        complete = partition->BringHome(work);
+        memory.cache(1).EndTurn();
+      });
+      piece.Time([&] { OurMemory::EndTurn(memory.cache(0)); });
+    }
+    if (work.refused || partition->size() != keys.size()) Die("rows were left");
+    hand_over_us.push_back(static_cast<double>(hand_over.ns) * 1e-3);
+    home_ns.push_back(static_cast<double>(piece.ns) / static_cast<double>(keys.size()));
+    bytes.push_back(static_cast<double>(work.moved_bytes) / static_cast<double>(keys.size()));
+    longest_ns = std::max(longest_ns, piece.longest_ns);
+  }
+  return {{"hand_over_us", MedianOf(hand_over_us)},
+          {"home_ns_row", MedianOf(home_ns)},
+          {"bytes_row", MedianOf(bytes)},
+          {"piece_us_max", static_cast<double>(longest_ns) * 1e-3}};
+}
+
 int Main(int argc, char** argv) {
   uint32_t rounds = 5;
   std::vector<uint32_t> chunks = {4096, 16384, 65536, 262144};
@@ -238,6 +281,7 @@ int Main(int argc, char** argv) {
     const char* const name = sparse ? "sparse" : "dense";
     out[name]["link"] = Link(SortedKeys(2 * count, sparse), 20 * rounds);
     const std::vector<uint64_t> keys = SortedKeys(count, sparse);
+    out[name]["leap"] = Leap(keys, rounds);
     for (const uint32_t chunk_rows : chunks) {
       out[name]["copy"].push_back(Copy(keys, chunk_rows, rounds));
     }

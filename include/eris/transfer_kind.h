@@ -16,6 +16,7 @@ namespace eris {
 enum class TransferKind : uint8_t {
   kLink = 1,  // inside a NumaNode: the subtree changes hands, nothing is copied
   kCopy = 2,
+  kLeap = 3,  // to any NumaNode: the subtree changes hands, and its memory follows
 };
 
 struct TransferTraits {
@@ -55,6 +56,15 @@ constexpr TransferTraits TraitsOf(TransferKind kind) {
               .between_numa_nodes = true,
               .in_chunks = true,
               .copies_rows = true};
+    case TransferKind::kLeap:
+      return {.name = "leap",
+              .plural = "leaps",
+              .summary = "hands a part of the index over at once, and its memory follows",
+              .rank = 2,
+              .indexes_only = true,
+              .between_numa_nodes = true,
+              .in_chunks = false,
+              .copies_rows = false};
   }
   return {};
 }

@@ -147,7 +147,7 @@ PROGRAMS = {
         Call("--rows 20000 --columns 4 --string 16 --rounds 1", one_object("transfers/*/longest_pause_us", "transfers/*/rows")),
         Call("--rows 20000 --columns 4 --heap 1 --rounds 1", one_object("transfers/*/longest_pause_us"))],
     "balancer/transfer_lab": [Call("--keys 0.05 --rounds 1 --chunks 4096",
-                                   one_object(*(f"{keys}/{what}" for keys in ("dense", "sparse") for what in ("link/us", "copy/*/ratio"))))],
+                                   one_object(*(f"{keys}/{what}" for keys in ("dense", "sparse") for what in ("link/us", "leap/home_ns_row", "copy/*/ratio"))))],
     "engine/index_join": [Call("20000 2 1", one_object("*"))],
     "engine/routed_lookup": [Call("20000 0.01 1 256", one_object("routed_over_bare", "routed_mkeys_s", "bare_mkeys_s"))],
     "index/index_lab": [
@@ -160,7 +160,13 @@ PROGRAMS = {
              ("build bulk 256", "mixed 256 uniform 2", "erase 256 65536", "scan 100 2", "scan_all", "two 256 2"))],
     "leap/leap_lab": [Call(f"--method {method} --mib 8 --rounds 1 --area-kib 1024 {rest}", one_object("rounds/*/over_memcpy", "lost", "writes"))
                       for method, rest in (("hold", "--flat-out"), ("hold", "--writes-per-s 1000 --no-userfault"), ("owner", "--pages file"),
-                                           ("retry", "--pages small --skewed --writes-per-s 100000"), ("kernel", "--pages small"))],
+                                           ("retry", "--pages small --skewed --writes-per-s 100000"), ("kernel", "--pages small"))]
+    + [Call("--method hold --mib 8 --rounds 1 --reader --alone-ms 10 --seconds 0.02", one_object("rounds/*/alone_read_gb_s", "rounds/*/read_gb_s", "lost")),
+       Call("--method none --mib 8 --rounds 1 --writes-per-s 1000 --seconds 0.02", one_object("rounds/*/writes_s", "lost")),
+       Call("--method kernel --mib 8 --rounds 1 --fresh --deadline-s 10", one_object("rounds/*/fresh_memcpy_ms", "rounds/*/left_bytes"))],
+    "leap/leap_queries": [Call(f"--method {method} --rows 65536 --rounds 1 --area-kib 2048 {rest}",
+                               one_object(*(f"queries/*/*/{name}_ms" for name in ("migration", "before", "during", "after", "five")), "lost"))
+                          for method, rest in (("hold", "--written"), ("owner", ""), ("retry", "--pages small --written"), ("kernel", ""))],
     "memory/tree_trace": [Call(TREE, lines_like(r"of the records$", 11))],
     "memory/allocator_lab": [
         *(Call(f"--tiny --trace {{work}}/trace --way {way}", lines_like(r"\d", 6),

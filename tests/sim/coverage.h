@@ -78,8 +78,9 @@ enum class Event : uint8_t {
   kTransfers,
   kTransfersBack,
   kLinks,         // installed
+  kLeaps,         // installed
   kCopies,        // chunks of them, installed
-  kStepsOfBytes,  // of both, installed
+  kStepsOfBytes,  // of all, installed
   kStepsOfTwoParts,
   kStepsOfHashes,
   kStepsOfTables,
@@ -164,6 +165,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "transfers",
                                               "transfers back",
                                               "links",
+                                              "leaps",
                                               "chunks of copies",
                                               "steps of byte strings",
                                               "steps of two-part keys",

@@ -158,7 +158,7 @@ void Simulation::MoveRange() {
   if (back) to = object->last_moved->from.value;
   Note("a range moves", from, to, range.lo.head);
 
-  aeu::ObjectSlot& target = AeuTestPeer::MakeSlot(world_[to], object->Install());
+  aeu::ObjectSlot& target = AeuTestPeer::MakeSlot(world_[to], object->Install(AeuId{to}));
   object->holders[to] = 1;
   AeuTestPeer::FailAllocationsFrom(*source, 0);
   AeuTestPeer::FailAllocationsFrom(target, 0);
@@ -266,7 +266,7 @@ void Simulation::CreateObject(uint32_t slot) {
   }
   const ObjectId id{next_object_++};
   objects_.push_back(std::make_unique<SimObject>(
-      slot, id, plan_, std::move(universe), std::move(starts), std::move(owners), world_.pool()));
+      slot, id, plan_, std::move(universe), std::move(starts), std::move(owners), world_.memory()));
   SimObject& object = *objects_.back();
   slots_[slot] = &object;
   const auto partitions = static_cast<uint32_t>(object.world.route.Pin()->size());
@@ -343,12 +343,12 @@ bool Simulation::ControlStep(SimObject& object) {
     for (const AeuId aeu : without) refused.push_back(aeu.value);
   } else {
     for (const uint32_t i : object.to_send) {
-      routing::InstallSegment install = object.Install();
+      const AeuId to = creates ? table->owners()[i] : AeuId{i};
+      routing::InstallSegment install = object.Install(to);
       if (creates) install.range = table->RangeOf(i);
       // AEU i's part, by which no row is routed.
       if (creates && object.heap()) install.range.hi = Key::FromU64(uint64_t{i} + 1);
       install.position = i;
-      const AeuId to = creates ? table->owners()[i] : AeuId{i};
       const routing::DropSegment drop{};
       const bool sent = creates ? control_->SendTo(to, header, bytes_of(install))
                                 : control_->SendTo(to, header, bytes_of(drop));
@@ -376,7 +376,7 @@ bool Simulation::ControlStep(SimObject& object) {
     for (uint32_t i = 0; i < world_.aeus(); ++i) {
       if (AeuTestPeer::SlotOf(world_[i], route) != nullptr) Fail("an AEU kept a dropped object");
     }
-    if (!failed()) object.world.manager.reset();
+    if (!failed()) object.world.managers.clear();
     outcome_.coverage.Add(Event::kObjectsDropped);
   }
   Note(creates ? "the object is there" : "the object is gone", route.object().value);

@@ -107,8 +107,8 @@ struct SimObject {
   enum class Phase : uint8_t { kCreating, kLive, kDropping, kGone };
 
   SimObject(uint32_t slot, ObjectId id, const Plan& plan, std::vector<storage::Key> keys,
-            std::vector<uint64_t> starts, std::vector<AeuId> owners, memory::NumaNodePool& pool)
-      : world(slot, id, std::move(starts), std::move(owners), pool),
+            std::vector<uint64_t> starts, std::vector<AeuId> owners, test::LabMemory& memory)
+      : world(slot, id, std::move(starts), std::move(owners), memory),
         form(plan.form),
         two_parts(plan.two_parts()),
         universe(std::move(keys)),
@@ -127,7 +127,7 @@ struct SimObject {
     return LayoutOf(heap() ? 0 : two_parts ? 2 : 1);
   }
   // What every AEU is told that gets a part of it.
-  routing::InstallSegment Install() const;
+  routing::InstallSegment Install(AeuId aeu) const;
   // For messages.
   std::string NameOf(uint32_t key) const;
   // The index of `key`, or of the next above it.

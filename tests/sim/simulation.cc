@@ -23,9 +23,9 @@ constexpr int kDrainRoundsMax = 3000;
 
 }  // namespace
 
-routing::InstallSegment SimObject::Install() const {
+routing::InstallSegment SimObject::Install(AeuId aeu) const {
   routing::InstallSegment install;
-  install.manager = world.manager.get();
+  install.manager = world.managers[NumaNodeOf(aeu)].get();
   install.route = &world.route;
   install.kind = hash()                 ? ObjectKind::kHash
                  : form == Form::kTable ? ObjectKind::kTable

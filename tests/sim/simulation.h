@@ -232,6 +232,8 @@ class Simulation {
   // --- transfers.cc
   void TransferStep();
   void StartTransfer();
+  // As an engine could choose, and leaps inside a NumaNode, too.
+  TransferKind KindOf(AeuId from, AeuId to);
   // True: it has moved.
   bool AdvanceTransfer(SimTransfer& transfer);
   // Forgets transfers that are done, and drops what has waited for that.

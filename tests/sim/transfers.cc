@@ -46,6 +46,12 @@ bool Simulation::Transfers(const SimObject& object) const {
                      [&](const auto& one) { return one->object == &object; });
 }
 
+TransferKind Simulation::KindOf(AeuId from, AeuId to) {
+  if (random_.OneIn(2)) return TransferKind::kCopy;
+  const bool near = NumaNodeOf(from) == NumaNodeOf(to);
+  return near && random_.OneIn(2) ? TransferKind::kLink : TransferKind::kLeap;
+}
+
 void Simulation::StartTransfer() {
   SimObject* object = PickLive();
   if (object == nullptr || world_.aeus() < 2 || object->drop_asked || Transfers(*object)) {
@@ -76,7 +82,7 @@ void Simulation::StartTransfer() {
   transfer->object = object;
   transfer->from = from;
   transfer->to = AeuId{to};
-  transfer->kind = random_.OneIn(2) ? TransferKind::kLink : TransferKind::kCopy;
+  transfer->kind = KindOf(transfer->from, transfer->to);
   transfer->end = random_.OneIn(2) ? Partition::End::kLow : Partition::End::kHigh;
   transfer->rows_max = static_cast<uint32_t>(random_.Between(1, 9));
   if (object->only_copies()) transfer->kind = TransferKind::kCopy;
@@ -137,7 +143,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
   SimStep* const step = transfer.step;
   switch (transfer.phase) {
     case Phase::kReserve: {
-      routing::InstallSegment install = object.Install();
+      routing::InstallSegment install = object.Install(transfer.to);
       install.slot_only = !object.heap();
       if (object.heap())
         install.range = {Key::FromU64(transfer.to.value),
@@ -258,7 +264,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         transfer.phase = Phase::kGive;
         return true;
       }
-      if (transfer.kind == TransferKind::kLink || transfer.end == Partition::End::kLow) {
+      if (!TraitsOf(transfer.kind).in_chunks || transfer.end == Partition::End::kLow) {
         rest.lo = *step->covers.hi;
       } else {
         rest.hi = step->covers.lo;
@@ -310,13 +316,14 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
   }
   if (step.ended > 1) Fail("a step has ended twice");
   Note("a step has ended", static_cast<uint64_t>(step.outcome), step.covers.lo.head, step.rows);
-  const bool link = step.kind == TransferKind::kLink;
   const bool live = transfer.object->phase == SimObject::Phase::kLive;
   const bool source_has_it =
       AeuTestPeer::SlotOf(world_[transfer.from.value], transfer.object->world.route) != nullptr;
   switch (step.outcome) {
     case StepOutcome::kInstalled:
-      outcome_.coverage.Add(link ? Event::kLinks : Event::kCopies);
+      outcome_.coverage.Add(step.kind == TransferKind::kLink   ? Event::kLinks
+                            : step.kind == TransferKind::kLeap ? Event::kLeaps
+                                                               : Event::kCopies);
       if (plan_.form == Form::kBytes) outcome_.coverage.Add(Event::kStepsOfBytes);
       if (plan_.form == Form::kTwoParts) outcome_.coverage.Add(Event::kStepsOfTwoParts);
       if (plan_.form == Form::kHash) outcome_.coverage.Add(Event::kStepsOfHashes);

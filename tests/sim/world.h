@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aeu/aeu.h"
+#include "memory/cache_directory.h"
 #include "memory/memory_manager.h"
 #include "routing/port.h"
 #include "tests/support/aeu_lab.h"
@@ -28,16 +29,26 @@ struct WorldOptions {
   size_t port_pool_bytes = 1 << 20;      // of a Port outside
 };
 
+// AEUs belong to two NumaNodes in turn.
+inline constexpr uint32_t kNumaNodes = 2;
+inline uint32_t NumaNodeOf(AeuId aeu) { return aeu.value % kNumaNodes; }
+
 // A data object: the truth that AEUs and control see. Clients have views of their own.
 struct WorldObject {
   WorldObject(uint32_t slot, ObjectId id, std::vector<uint64_t> starts, std::vector<AeuId> owners,
-              memory::NumaNodePool& pool)
+              test::LabMemory& memory)
       : route(slot, id,
-              std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners))),
-        manager(std::make_unique<memory::MemoryManager>(id, pool)) {}
+              std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners))) {
+    const auto caches = std::make_shared<memory::CacheDirectory>();
+    for (memory::NumaNodePool* const pool : {&memory.pool, &memory.other_pool}) {
+      managers.push_back(std::make_unique<memory::MemoryManager>(
+          id, *pool, std::vector<memory::NumaNodePool*>(), caches));
+    }
+  }
 
   routing::ObjectRoute route;
-  std::unique_ptr<memory::MemoryManager> manager;  // reset once every AEU has dropped the object
+  // By NumaNode; cleared once every AEU has dropped the object.
+  std::vector<std::unique_ptr<memory::MemoryManager>> managers;
 };
 
 // A record on its way to an AEU, as words.
@@ -54,7 +65,7 @@ class World {
   uint32_t aeus() const { return static_cast<uint32_t>(aeus_.size()); }
   aeu::Aeu& operator[](uint32_t aeu) { return *aeus_[aeu]; }
   const aeu::Aeu& operator[](uint32_t aeu) const { return *aeus_[aeu]; }
-  memory::NumaNodePool& pool() { return memory_.pool; }
+  test::LabMemory& memory() { return memory_; }
   routing::SnapshotRegistry& snapshots() { return endpoints_.directory().snapshots(); }
 
   // Puts `next` in force, for everybody who reads `route`.

@@ -11,6 +11,7 @@
 
 #include "aeu/aeu.h"
 #include "base/check.h"
+#include "memory/cache_directory.h"
 #include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
@@ -25,6 +26,8 @@ namespace eris::test {
 struct LabMemory {
   memory::MemoryBudget budget{uint64_t{1} << 30};
   memory::NumaNodePool pool{topology::NumaNode{}, /*bind=*/false, budget};
+  // Of a second NumaNode, for objects that are on both.
+  memory::NumaNodePool other_pool{topology::NumaNode{.id = NumaNodeId{1}}, /*bind=*/false, budget};
 };
 
 class AeuLab {
@@ -74,11 +77,17 @@ class AeuLab {
   }
 
   // An object in `slot` whose partition i is installed at owners[i], an index unless `like` says
-  // otherwise. Lives as long as the lab.
+  // otherwise. Lives as long as the lab. numa_nodes: 1, or 2 to which its AEUs belong in turn.
   routing::ObjectRoute& Create(uint32_t slot, ObjectId id, std::vector<uint64_t> starts,
-                               std::vector<AeuId> owners,
-                               const routing::InstallSegment& like = {}) {
-    managers_.push_back(std::make_unique<memory::MemoryManager>(id, memory_.pool));
+                               std::vector<AeuId> owners, const routing::InstallSegment& like = {},
+                               uint32_t numa_nodes = 1) {
+    const auto directory = std::make_shared<memory::CacheDirectory>();
+    numa_nodes_ = numa_nodes;
+    for (uint32_t i = 0; i < numa_nodes; ++i) {
+      memory::NumaNodePool& pool = i == 0 ? memory_.pool : memory_.other_pool;
+      managers_.push_back(std::make_unique<memory::MemoryManager>(
+          id, pool, std::vector<memory::NumaNodePool*>(), directory));
+    }
     routes_.push_back(std::make_unique<routing::ObjectRoute>(
         slot, id, std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners))));
     routing::ObjectRoute& route = *routes_.back();
@@ -98,13 +107,17 @@ class AeuLab {
                                const routing::InstallSegment& like = {}) {
     routing::InstallSegment segment = like;
     segment.range = range;
-    segment.manager = managers_.back().get();
+    segment.manager = &ManagerOf(owner);
     segment.route = &route;
     TestReply reply(1);
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kInstall, &reply, &TestReply::Answered,
                        segment));
     while (reply.answered == 0) Step(owner.value);
     return reply.state_column[0];
+  }
+  // Of the object that was made last.
+  memory::MemoryManager& ManagerOf(AeuId aeu) {
+    return *managers_[managers_.size() - numa_nodes_ + aeu.value % numa_nodes_];
   }
   // Buffers and copies over; the AEU sees it in its next turn.
   void SendDrop(const routing::ObjectRoute& route, AeuId owner, TestReply& reply) {
@@ -155,6 +168,7 @@ class AeuLab {
  private:
   LabMemory& memory_;
   std::vector<std::unique_ptr<memory::MemoryManager>> managers_;
+  uint32_t numa_nodes_ = 1;  // of the object that was made last
   std::vector<std::unique_ptr<routing::ObjectRoute>> routes_;
 
   TestEndpoints endpoints_;

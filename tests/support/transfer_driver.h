@@ -92,7 +92,7 @@ class TransferDriver {
       if (!step->installed()) return steps;
       rows_ += step->rows;
       if (++steps == steps_max || step->covers == transfer.leaving) return steps;
-      if (transfer.end == End::kLow || transfer.kind == TransferKind::kLink) {
+      if (transfer.end == End::kLow || !TraitsOf(transfer.kind).in_chunks) {
         transfer.leaving.lo = *step->covers.hi;
       } else {
         transfer.leaving.hi = step->covers.lo;

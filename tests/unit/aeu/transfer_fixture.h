@@ -65,7 +65,8 @@ inline std::vector<Kind> Kinds() {
 class TransferTest : public testing::Test {
  protected:
   // `aeus` AEUs, of which the first owns all and the last one nothing, not even a slot.
-  void Build(const Kind& kind, uint32_t aeus = 3, size_t half_bytes = 64 << 10) {
+  void Build(const Kind& kind, uint32_t aeus = 3, size_t half_bytes = 64 << 10,
+             uint32_t numa_nodes = 1) {
     kind_ = kind;
     model_.clear();
     port_.reset();  // of the lab before
@@ -73,7 +74,7 @@ class TransferTest : public testing::Test {
     port_ = std::make_unique<routing::Port>(
         lab_->directory(),
         routing::PortOptions{.outgoing_bytes = 1 << 10, .pool_bytes_max = 4 << 20});
-    route_ = &lab_->Create(0, {1}, {0}, {{0}}, kind.like);
+    route_ = &lab_->Create(0, {1}, {0}, {{0}}, kind.like, numa_nodes);
     routing::InstallSegment slot = kind.like;
     slot.slot_only = true;
     for (uint32_t i = 1; i + 1 < aeus; ++i) lab_->Install(*route_, {i}, {}, slot);

@@ -1,0 +1,166 @@
+// Ranges that leap between AEUs of two NumaNodes, stepped by hand: the owner changes at once, the
+// memory comes home over turns, while keys are read and written and ranges move on.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "aeu/transfers/leap_method.h"
+#include "tests/support/seed.h"
+#include "tests/unit/aeu/transfer_fixture.h"
+
+namespace eris::aeu {
+namespace {
+
+class LeapTest : public TransferTest, public testing::WithParamInterface<Kind> {
+ protected:
+  // AEUs 0 and 2 on one NumaNode, 1 on the other; the fourth has no slot.
+  void BuildOnTwo() { Build(GetParam(), 4, 64 << 10, 2); }
+  void ExpectMemory(uint32_t aeu, bool used) {
+    for (uint32_t i = 0; i < 3; ++i) Slot(i).cache().EndTurn();
+    for (uint32_t i = 0; i < 3; ++i) {
+      while (Slot(i).cache().Collect()) {
+      }
+    }
+    EXPECT_EQ(lab().ManagerOf({aeu}).Account().used_bytes > 0, used) << "AEU " << aeu;
+  }
+  // Until nobody has anything to do; how many turns brought memory home.
+  uint32_t Rest() {
+    uint32_t turns = 0;
+    for (bool works = true; works;) {
+      works = false;
+      for (uint32_t i = 0; i < lab().size(); ++i) {
+        const uint64_t before = lab()[i].counters().bytes_brought_home.Read();
+        lab().Step(i);
+        turns += lab()[i].counters().bytes_brought_home.Read() > before;
+        works |= lab()[i].HasWork();
+      }
+    }
+    return turns;
+  }
+};
+std::vector<Kind> LinkedKinds() {
+  std::vector<Kind> kinds = Kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return !kind.links; });
+  return kinds;
+}
+INSTANTIATE_TEST_SUITE_P(AllKinds, LeapTest, testing::ValuesIn(LinkedKinds()),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+const Range kAll = Of(0, std::nullopt);
+
+TEST_P(LeapTest, AWholeRangeGoesAndItsMemoryFollows) {
+  BuildOnTwo();
+  Put(ManyRows());
+  const uint32_t steps = driver().Run({.kind = TransferKind::kLeap, .leaving = kAll});
+  EXPECT_EQ(steps, 1u);
+  EXPECT_EQ(driver().last().bytes, 0u);
+  EXPECT_EQ(RangesOf(1), std::vector<Range>{kAll});
+  Rest();
+  EXPECT_GT(lab()[1].counters().bytes_brought_home.Read(), 0u);
+  EXPECT_EQ(lab()[1].counters().homes_refused.Read(), 0u);
+  ExpectRows();
+  ExpectMemory(0, false);
+  ExpectMemory(1, true);
+}
+
+TEST_F(TransferTest, AHashDoesNotLeap) {
+  Build(Kinds().back(), 3, 64 << 10, 2);
+  Put(ManyRows());
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 0u);
+  EXPECT_EQ(driver().last().outcome, StepOutcome::kRefused);
+  EXPECT_EQ(driver().last().status.code(), absl::StatusCode::kInvalidArgument);
+  ExpectRows();
+}
+
+TEST_P(LeapTest, APartGoesAndComesBackWithItsMemory) {
+  for (const Range& piece : {Of(0, 50), Of(0x7000'0000'0000'0000, 0x7000'0000'0000'0100),
+                             Of(kKeyMax, std::nullopt), Of(1000, 1001)}) {
+    BuildOnTwo();
+    Put(ManyRows());
+    EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = piece}), 1u);
+    Rest();
+    ExpectRows();
+    EXPECT_EQ(driver().Run({.from = 1, .to = 0, .kind = TransferKind::kLeap, .leaving = piece}),
+              1u);
+    Rest();
+    EXPECT_EQ(RangesOf(0), std::vector<Range>{kAll});
+    ExpectRows();
+    ExpectMemory(0, true);
+    ExpectMemory(1, false);
+  }
+}
+
+TEST_P(LeapTest, MemoryComesHomeOverTurnsWhileKeysAreWritten) {
+  BuildOnTwo();
+  Rows rows;
+  for (uint64_t i = 0; i < 20'000; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
+  Put(rows);
+  const auto step = driver().Give({.kind = TransferKind::kLeap, .leaving = kAll});
+  lab().Step(0);
+  lab().Step(1);
+  ASSERT_TRUE(step->installed());
+  driver().PublishAndConclude(*step);
+  // The first turns are for commands, too.
+  Rows more;
+  for (uint64_t i = 0; i < 40; ++i) more[{i * 0x9e37'79b9'7f4a'7c15 + 1, 0}] = i;
+  const auto sent = Send(CommandType::kUpsert, more);
+  for (const auto& [key, value] : more) model_[key] = value;
+  EXPECT_TRUE(lab()[1].HasWork());
+  EXPECT_GT(Rest(), 3u);
+  EXPECT_EQ(sent->reply.answered, more.size());
+  ExpectRows();
+  ExpectMemory(0, false);
+}
+
+TEST_P(LeapTest, ARangeMayLeapOnBeforeItsMemoryIsHome) {
+  SCOPED_TRACE(test::SeedText(test::Seed()));
+  std::mt19937_64 random(test::Seed());
+  BuildOnTwo();
+  Put(ManyRows());
+  uint32_t owner = 0;
+  for (int round = 0; round < 60; ++round) {
+    const uint32_t to = (owner + 1 + static_cast<uint32_t>(random() % 2)) % 3;
+    const auto kind =
+        random() % 4 == 0 && owner % 2 == to % 2 ? TransferKind::kLink : TransferKind::kLeap;
+    const auto step = driver().Give({.from = owner, .to = to, .kind = kind, .leaving = kAll});
+    for (int turns = 0; turns < 1'000 && step->ended == 0; ++turns) {
+      for (uint32_t i = 0; i < 3; ++i) lab().Step(i);
+    }
+    ASSERT_TRUE(step->installed());
+    driver().PublishAndConclude(*step);
+    for (uint64_t turns = random() % 4; turns > 0; --turns) lab().Step(to);
+    owner = to;
+  }
+  Rest();
+  ExpectRows();
+  // What was linked away between two leaps may have left some behind: one more leap brings all.
+  for (int leaps = 0; leaps < 2 || owner == 1; ++leaps) {
+    const uint32_t to = owner == 1 ? 0 : 1;
+    EXPECT_EQ(driver().Run({.from = owner, .to = to, .kind = TransferKind::kLeap, .leaving = kAll}),
+              1u);
+    owner = to;
+    Rest();
+  }
+  ExpectRows();
+  ExpectMemory(1, false);
+}
+
+TEST_P(LeapTest, WithoutMemoryOnTheNumaNodeAllStaysAndIsServed) {
+  BuildOnTwo();
+  Put(ManyRows());
+  lab().ManagerOf({1}).run_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 1u);
+  Rest();
+  EXPECT_EQ(lab()[1].counters().homes_refused.Read(), 1u);
+  EXPECT_EQ(lab()[1].counters().bytes_brought_home.Read(), 0u);
+  ExpectRows();
+  lab().ManagerOf({1}).run_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+  ExpectMemory(0, true);
+}
+
+}  // namespace
+}  // namespace eris::aeu
