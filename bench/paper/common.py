@@ -1,4 +1,4 @@
-"""Shared by the paper's figures: the lab that runs programs, the machine, the scale of time, the report.
+"""Shared by the papers' figures: the lab that runs programs, the machine, the scale of time, the report.
 
 A figure is a module with
   NAME, TITLE            of its files, of its section
@@ -10,7 +10,8 @@ A figure is a module with
   here(report)           -> what was done here, in words
   compare(report)        -> [Row]: ours beside the paper's
   gap(report)            -> what this machine cannot show
-The last four read only the report, so text and picture can be made again from any saved one.
+  details(report)        -> lines of Markdown behind that table; a figure may do without
+The last five read only the report, so text and picture can be made again from any saved one.
 """
 import argparse
 import dataclasses
@@ -36,7 +37,8 @@ PROGRAM_SECONDS_MAX = 900  # no program here takes that long
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """How much of the paper's minutes and gigabytes; all of `full` must end within 14 minutes on two cores."""
+    """How much of a paper's minutes and gigabytes; on two cores all of `full` must end within 14 minutes for ERIS, and
+        within 8 for page_leap."""
     rounds: int
     index_rounds: int  # of whole indexes, filled anew each time
     index_s: float  # for each phase of Figure 1, instead of the paper's minute
@@ -51,6 +53,11 @@ class Scale:
     dynamic_phase_s: float
     dynamic_asked: int  # keys a cycle of the 64 stepped AEUs; 0: without them
     dynamic_cycles_max: int
+    leap_mib: int  # what migrates
+    leap_rounds: int
+    leap_areas_kib: tuple
+    leap_s: float  # for each run of page_leap's Figure 6, instead of the paper's 10 s
+    leap_rows: int  # of lineitem
     guest: bool  # counts in the emulated machine
 
 
@@ -58,16 +65,19 @@ SCALES = {
     "full": Scale(rounds=7, index_rounds=3, index_s=3, index_size_s=2, index_keys=1 << 24,
                   index_sizes=(1 << 20, 1 << 22, 1 << 24, 1 << 26), column_rows=1 << 27, node_mib=1024, buffer_ms=40,
                   buffer_keys=(1_000_000, 16_000_000), dynamic_keys=1 << 24, dynamic_phase_s=4,
-                  dynamic_asked=1 << 18, dynamic_cycles_max=1000, guest=True),
+                  dynamic_asked=1 << 18, dynamic_cycles_max=1000, leap_mib=512, leap_rounds=3,
+                  leap_areas_kib=(4, 64, 512, 2048, 16384, 65536, 262144), leap_s=1, leap_rows=1 << 24, guest=True),
     "quick": Scale(rounds=3, index_rounds=1, index_s=1, index_size_s=1, index_keys=1 << 22,
                    index_sizes=(1 << 20, 1 << 22), column_rows=1 << 25, node_mib=512, buffer_ms=20,
                    buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2, dynamic_asked=0,
-                   dynamic_cycles_max=0, guest=False),
+                   dynamic_cycles_max=0, leap_mib=256, leap_rounds=1, leap_areas_kib=(64, 512, 2048, 16384), leap_s=0.3,
+                   leap_rows=1 << 22, guest=False),
     # For tests: only checks that it runs. Its figures mean nothing. The emulated machine has its own tests
     # (tests/numa).
     "tiny": Scale(rounds=1, index_rounds=1, index_s=0.1, index_size_s=0.1, index_keys=1 << 14,
                   index_sizes=(1 << 12, 1 << 14), column_rows=1 << 18, node_mib=4, buffer_ms=5, buffer_keys=(10_000,),
-                  dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_asked=1 << 12, dynamic_cycles_max=3, guest=False),
+                  dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_asked=1 << 12, dynamic_cycles_max=3, leap_mib=16,
+                  leap_rounds=1, leap_areas_kib=(512, 2048), leap_s=0.05, leap_rows=1 << 16, guest=False),
 }
 PAPER_PHASE_S = 60
 PAPER_EVEN = "in the paper 1 of 8, of 8 NumaNodes (4.2.4, AMD)"
@@ -127,6 +137,14 @@ class Lab:
     def lines(self, program, *arguments):
         """Its output, a JSON object per line."""
         return [parsed(program, line) for line in self.run(program, *arguments).splitlines() if line.startswith("{")]
+
+
+LEAP = "leap"  # the paper page_leap, on the command line and in front of its figures' names
+
+
+def short_name(figure):
+    """As ./dev paper takes it, behind the paper's name if that is not ERIS."""
+    return figure.NAME.removeprefix(f"{LEAP}_")
 
 
 def parsed(program, text):

@@ -40,16 +40,18 @@ def wrapped(text):
     return textwrap.fill(" ".join(text.split()), 140, break_long_words=False, break_on_hyphens=False)
 
 
-def section(figure, report):
-    out = [f"## {figure.TITLE}", "", wrapped(f"**The paper.** {figure.PAPER}"), ""]
+def section(figure, report, level=2, command="./dev paper"):
+    out = [f"{'#' * level} {figure.TITLE}", "", wrapped(f"**The paper.** {figure.PAPER}"), ""]
     if report["outcome"] != DONE:
         words = "Failed" if report["outcome"] == FAILED else "Not possible"
         return out + [wrapped(f"**Here.** {words}: {report['reason']}."), ""]
-    out += [wrapped(f"**Here.** {figure.here(report)} `./dev paper {figure.NAME}`, {report['seconds']:.0f} s, seed {report['seed']}; "
+    out += [wrapped(f"**Here.** {figure.here(report)} `{command} {common.short_name(figure)}`, {report['seconds']:.0f} s, seed {report['seed']}; "
                     f"other programs took {report['cpus_taken_by_others']:.2f} cpus meanwhile."), "",
             f"![{figure.TITLE}](figures/paper_{figure.NAME}.svg)", "", *table(figure.compare(report)), ""]
+    if hasattr(figure, "details"):
+        out += [*figure.details(report), ""]
     told = "; ".join(f"{one['what']} ({one['why']})" for one in report["missing"])
-    return out + [wrapped(f"**The gap.** {figure.gap(report)}" + (f" Not measured: {told}." if told else "")), ""]
+    return out + [wrapped(f"**The gap.** {figure.gap(report)}" + (f" Not possible here: {told}." if told else "")), ""]
 
 
 def overview(figures, reports):
@@ -62,7 +64,7 @@ def overview(figures, reports):
 
 def anchor(title):
     """As GitHub makes anchors of headings."""
-    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
 def text(figures, reports):

@@ -1,4 +1,4 @@
-"""The paper's figures without measuring: recorded answers of their programs become report, picture and text; what a machine
+"""The papers' figures without measuring: recorded answers of their programs become report, picture and text; what a machine
 cannot measure is said; bench/paper/run.py names the program that fails."""
 import contextlib
 import dataclasses
@@ -30,6 +30,7 @@ import guest  # noqa: E402
 import run  # noqa: E402
 import shared_index  # noqa: E402
 import table2_nodes  # noqa: E402
+from leap import fig1_remote, fig2_copies, fig4_quiet, fig5_small_pages, fig6_throughput, fig8_queries, leap_runs, page_leap, table2_overhead  # noqa: E402
 
 # What programs print: on one NumaNode, on two, on any machine; shortened, with round numbers.
 RECORDED = json.loads((ROOT / "tests" / "house" / "paper_answers.json").read_text(encoding="utf-8"))
@@ -79,11 +80,32 @@ def stepped(*arguments):
     return json.dumps({"phases": [phase, phase]})
 
 
+def leap_lab(*arguments):
+    """A migration of 100 ms, with memcpy's time of 50 ms and memcpy's into fresh memory of 75; retry copies half of the range twice."""
+    given = dict(zip(arguments, arguments[1:]))
+    rate = int(given.get("--writes-per-s", 0)) or (30_000_000 if "--flat-out" in arguments else 0)
+    one = {"ms": 100.0, "memcpy_ms": 50.0, "fresh_memcpy_ms": 75.0, "over_memcpy": 2.0, "area_copy_us": 10.0, "ended": "OK", "how": "userfaultfd",
+           "home_bytes": 1 << 29, "left_bytes": 0, "copied_over_bytes": 1.5 if given["--method"] == "retry" else 1.0, "splits": 3,
+           "longest_hold_us": 20.0, "alone_writes_s": 40_000_000 if rate else 0, "writes_s": rate, "longest_write_us": 1500.0,
+           "alone_read_gb_s": 20.0, "read_gb_s": 10.0 if "--reader" in arguments else 0.0, "longest_read_us": 2000.0}
+    return json.dumps({"method": given["--method"], "pages": given["--pages"], "mib": 512, "area_kib": int(given.get("--area-kib", 16384)),
+                       "rounds": [one, {**one, "ms": 110.0}, {**one, "ms": 90.0}], "writes": rate, "longest_write_us": 1500.0, "lost": 0})
+
+
+def leap_queries(*arguments):
+    """Queries of 60 ms, and of 90 ms while the columns migrate."""
+    given = dict(zip(arguments, arguments[1:]))
+    one = {"migration_ms": 40.0, "ended": "OK", "before_ms": 60.0, "during_ms": 90.0, "after_ms": 61.0, "five_ms": 330.0, "writes_s": 0}
+    return json.dumps({"method": given["--method"], "pages": given["--pages"], "rows": 1 << 24, "mib": 480, "area_kib": 16384,
+                       "queries": {"q1": [one] * 3, "q6": [one] * 3}, "writes": 0, "lost": 0})
+
+
 def answers(numa_nodes):
     """By program."""
     found = {program: "\n".join(map(json.dumps, lines)) for program, lines in RECORDED["any"].items()}
     found.update({program: "\n".join(map(json.dumps, lines)) for program, lines in RECORDED[f"{numa_nodes} NumaNodes"].items()})
     return {**found, "bench/balancer/shifting_load": shifting, "bench/balancer/stepped_load": stepped,
+            leap_runs.PROGRAM: leap_lab, fig8_queries.PROGRAM: leap_queries,
             **dict.fromkeys((*guest.SCAN_PROGRAMS[:1], *guest.POINT_PROGRAMS, *guest.SHARED_PROGRAMS), "{}")}
 
 
@@ -302,6 +324,99 @@ class FigureTest(unittest.TestCase):
         self.assertEqual(row(fig13_dynamic, self.made(fig13_dynamic, given=given), "one-shot: back").instead, "")
 
 
+class PageLeapTest(unittest.TestCase):
+    """The figures of the other paper, and the page that has them."""
+
+    def reports(self, numa_nodes=1, given=None):
+        lab = RecordedLab(answers(numa_nodes) if given is None else given)
+        return {figure.NAME: report_of(figure, lab, numa_nodes) for figure in page_leap.FIGURES}
+
+    def test_every_figure_from_recorded_answers(self):
+        for numa_nodes in (1, 2):
+            for figure in page_leap.FIGURES:
+                with self.subTest(figure=figure.NAME, numa_nodes=numa_nodes):
+                    report = report_of(figure, RecordedLab(answers(numa_nodes)), numa_nodes)
+                    remote = figure is fig1_remote and numa_nodes == 1
+                    self.assertEqual(report["outcome"], common.NOT_POSSIBLE if remote else common.DONE, report["reason"])
+                    if remote:
+                        continue
+                    json.dumps(report)
+                    xml.etree.ElementTree.fromstring(figure.draw(report))
+                    self.assertTrue(figure.compare(report))
+
+    def test_the_page_says_what_one_numa_node_cannot_show(self):
+        page = page_leap.text("", self.reports())
+        self.assertIn("**Here.** Not possible: one NumaNode, so there is no remote memory.", page)
+        for what in leap_runs.NO_MOVE_PAGES, leap_runs.NO_BALANCING:
+            self.assertIn(what["why"], " ".join(page.split()))
+        self.assertNotIn(leap_runs.NO_BALANCING["why"], " ".join(page_leap.text("", self.reports(2)).split()))
+
+    def test_the_text_around_the_generated_part_stays(self):
+        reports = self.reports()
+        first = page_leap.text("# Mine\n\nBy hand.\n", reports)
+        self.assertTrue(first.startswith("# Mine\n\nBy hand.\n\n" + page_leap.BEGIN))
+        again = page_leap.text(first + "\nBehind it.\n", reports)
+        self.assertEqual(again, first + "\nBehind it.\n")
+        self.assertEqual(again.count(page_leap.BEGIN), 1)
+
+    def test_figures_divide_as_the_paper_does(self):
+        reports = self.reports()
+        self.assertAlmostEqual(row(fig2_copies, reports[fig2_copies.NAME], "small pages", "fresh").ours, 1.5)
+        at_optimum = row(fig4_quiet, reports[fig4_quiet.NAME], "huge pages", "16 MiB: hold")
+        self.assertEqual((at_optimum.ours, at_optimum.paper), (2, 1))
+        table = reports[table2_overhead.NAME]
+        memory = row(table2_overhead, table, "small pages, 16 MiB: retry, memory")
+        self.assertAlmostEqual(memory.ours, 50)
+        self.assertEqual(memory.paper, 52.5)
+        self.assertAlmostEqual(row(table2_overhead, table, "small pages, 16 MiB: retry, time").ours, 100 * (2 / 1.5 - 1))
+        self.assertAlmostEqual(row(fig6_throughput, reports[fig6_throughput.NAME], "6 M writes/s", "retry").ours, 1)
+        self.assertAlmostEqual(row(fig8_queries, reports[fig8_queries.NAME], "query 6, written", "hold").ours, 330 / 300)
+
+    def test_a_flat_out_writer_is_compared_with_itself_alone(self):
+        report = report_of(fig5_small_pages, RecordedLab(answers(1)))
+        line = next(line for line in fig5_small_pages.details(report) if line.startswith("| as fast as it can | 16 MiB | hold |"))
+        self.assertIn("| 75 |", line)
+
+    def test_pages_left_behind_are_told(self):
+        def late(*arguments):
+            found = json.loads(leap_lab(*arguments))
+            if "retry" in arguments and "--flat-out" in arguments:
+                found["rounds"][1].update(left_bytes=8192, ended="DEADLINE_EXCEEDED: the deadline has passed with 8192 bytes left")
+            return json.dumps(found)
+
+        report = report_of(fig5_small_pages, RecordedLab({leap_runs.PROGRAM: late}))
+        self.assertIn("left behind by retry with areas of 4 KiB, writes as fast as it can (DEADLINE_EXCEEDED, OK)", fig5_small_pages.gap(report))
+        self.assertIn("No page was left behind", fig5_small_pages.gap(report_of(fig5_small_pages, RecordedLab(answers(1)))))
+
+    def test_a_lost_write_fails_the_figure(self):
+        for program, figure in (leap_runs.PROGRAM, fig5_small_pages), (fig8_queries.PROGRAM, fig8_queries):
+            given = answers(1)
+            whole = given[program]
+            report = report_of(figure, RecordedLab({program: lambda *words: whole(*words).replace('"lost": 0', '"lost": 2')}))  # noqa: B023
+            self.assertEqual(report["outcome"], common.FAILED)
+            self.assertIn("lost increments of 2 words", report["reason"])
+
+    def test_the_paper_and_its_figures_are_chosen_by_words(self):
+        self.assertEqual(run.chosen([])[1], list(run.FIGURES))
+        paper, figures = run.chosen(["leap"])
+        self.assertEqual((paper.document, figures), ("page_leap.md", list(page_leap.FIGURES)))
+        self.assertEqual(run.chosen(["leap", "fig4", "table2"])[1], [fig4_quiet, table2_overhead])
+        self.assertEqual(run.chosen(["fig1"])[1], [fig1_scaling])
+        for wrong in (["leap", "fig13"], ["fig2"], ["fig1", "leap"]):
+            with self.assertRaises(ValueError):
+                run.chosen(wrong)
+
+    def test_the_document_has_every_figure(self):
+        page = (ROOT / "docs" / "lab" / "page_leap.md").read_text(encoding="utf-8")
+        generated = page.split(page_leap.BEGIN)[1].split(page_leap.END)[0]
+        for figure in page_leap.FIGURES:
+            self.assertIn(f"](#{experiments.anchor(figure.TITLE)})", generated)
+            section = generated.split(f"### {figure.TITLE}\n")[1].split("\n### ")[0]
+            picture = ROOT / "docs" / "lab" / "figures" / f"paper_{figure.NAME}.svg"
+            self.assertTrue(("**Here.** Not possible" in section) != (f"(figures/{picture.name})" in section), section)
+            self.assertTrue("svg" not in section or picture.is_file())
+
+
 class RunTest(unittest.TestCase):
     """The command itself, with stand-ins for programs."""
 
@@ -352,6 +467,14 @@ class RunTest(unittest.TestCase):
         for figure in run.FIGURES:
             self.assertIn(f"## {figure.TITLE}", text)
         self.assertIn("Scale: tiny.", text)
+
+    def test_the_other_paper_has_a_page_of_its_own(self):
+        done = self.call("leap")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.folder / "docs" / "page_leap.md").read_text(encoding="utf-8")
+        for figure in page_leap.FIGURES:
+            self.assertIn(f"### {figure.TITLE}\n", text)
+        self.assertFalse((self.folder / "docs" / "experiments.md").exists())
 
     def test_assembling_takes_saved_reports_and_measures_nothing(self):
         self.assertEqual(self.call("--assemble").returncode, 1)  # nothing there
