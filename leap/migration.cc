@@ -292,9 +292,18 @@ absl::Status Migration::AskKernel(const Area& area) {
                                                result_.progress.left_bytes, " bytes left"));
   }
   result_.progress.copied_bytes += area.bytes;
-  const auto stayed = static_cast<size_t>(std::count_if(found.begin(), found.end(), [&](int node) {
-    return node != wanted.front() && node != -ENOENT;
-  }));
+  const auto stays = [&](int node) { return node != wanted.front() && node != -ENOENT; };
+  if (std::any_of(found.begin(), found.end(), stays)) {
+    // A huge page moves with the first of its pages, and the kernel may call others of it busy. So
+    // where they are now is what counts. If it does not say, its first answer stands.
+    std::vector<int32_t> now(pages);
+    if (topology::LocatePages(at, now).ok()) {
+      std::transform(now.begin(), now.end(), found.begin(), [](int32_t node) {
+        return node == topology::kPageNotPresent ? -ENOENT : node;
+      });
+    }
+  }
+  const auto stayed = static_cast<size_t>(std::count_if(found.begin(), found.end(), stays));
   Count(area);
   result_.progress.home_bytes -= stayed * kind_.page_bytes;
   result_.progress.left_bytes += stayed * kind_.page_bytes;
