@@ -67,7 +67,7 @@ class MemoryManager {
   Span* TakeRun(LocalCache& cache, size_t size_class);
   void ReturnRun(LocalCache& cache, Span* run);
   [[nodiscard]] void* TakeExtent(size_t bytes);
-  // Of this manager, or of another one of the object.
+  // The extent may be another manager's of the object.
   void ReturnExtent(void* extent);
   bool HasExtent(const void* extent) const;
   // False: the extent is not this manager's.

@@ -26,7 +26,7 @@ namespace eris::test {
 struct LabMemory {
   memory::MemoryBudget budget{uint64_t{1} << 30};
   memory::NumaNodePool pool{topology::NumaNode{}, /*bind=*/false, budget};
-  // Of a second NumaNode, for objects that are on both.
+  // A second NumaNode's, for objects that are on both.
   memory::NumaNodePool other_pool{topology::NumaNode{.id = NumaNodeId{1}}, /*bind=*/false, budget};
 };
 
@@ -115,7 +115,7 @@ class AeuLab {
     while (reply.answered == 0) Step(owner.value);
     return reply.state_column[0];
   }
-  // Of the object that was made last.
+  // The manager of the object that was made last.
   memory::MemoryManager& ManagerOf(AeuId aeu) {
     return *managers_[managers_.size() - numa_nodes_ + aeu.value % numa_nodes_];
   }
