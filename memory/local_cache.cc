@@ -109,7 +109,10 @@ uint32_t LocalCache::TakeBlocksOf(Span* run, size_t size_class, uint32_t most, v
 
 Span* LocalCache::TakeRun(size_t size_class) {
   Span* run = manager_.TakeRun(*this, size_class);
-  if (run == nullptr) return nullptr;
+  return run == nullptr ? nullptr : AddRun(run, size_class);
+}
+
+Span* LocalCache::AddRun(Span* run, size_t size_class) {
   const size_t bytes = SizeClassBytes(size_class);
   void* base = layout_.Base(run);
   const size_t header_bytes = layout_.HeaderBytesIn(run->run_first);
@@ -128,6 +131,36 @@ Span* LocalCache::TakeRun(size_t size_class) {
   figures_[size_class].capacity.Add(run->capacity);
   figures_[size_class].spare.Add(run_bytes - run->capacity * bytes);
   return run;
+}
+
+void* LocalCache::AllocateAtHome(size_t bytes) {
+  void* const block = Allocate(bytes);
+  if (block == nullptr || !IsRemote(block, bytes)) return block;
+  Free(block, bytes);
+  return TakeAtHome(SizeClassOf(bytes));
+}
+
+void* LocalCache::TakeAtHome(size_t size_class) {
+  Span* home = nullptr;
+  for (uint32_t bucket = kBuckets; bucket-- > 0 && home == nullptr;) {
+    uint32_t left = kSpansLookedAt;
+    for (Span* run = classes_[size_class].spans[bucket]; run != nullptr && left-- > 0;
+         run = run->next) {
+      if (!owners_.Covers(run)) continue;
+      home = run;
+      break;
+    }
+  }
+  if (home == nullptr) {
+    home = manager_.TakeRunAtHome(*this, size_class);
+    if (home == nullptr) return nullptr;
+    AddRun(home, size_class);
+  }
+  void* block = nullptr;
+  TakeBlocksOf(home, size_class, 1, &block);
+  figures_[size_class].out.Add(1);
+  Unpoison(block, SizeClassBytes(size_class));
+  return block;
 }
 
 void LocalCache::ReturnRun(Span* run) {
@@ -372,6 +405,11 @@ bool LocalCache::Collect() {
 }
 
 // --- extents -------------------------------------------------------------------------------------
+
+bool LocalCache::IsOthers(const void* block) const {
+  const OwnerId owner = layout_.HeaderOf(block)->pool->owners().Of(block);
+  return &manager_.CacheOf(owner).manager_ != &manager_;
+}
 
 bool LocalCache::HasExtent(const void* extent) const { return manager_.HasExtent(extent); }
 

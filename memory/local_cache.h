@@ -57,6 +57,10 @@ class LocalCache {
     return block;
   }
 
+  // As Allocate, but only memory of the cache's own NumaNode, none that is spilled. nullptr also if
+  // there is only such.
+  [[nodiscard]] void* AllocateAtHome(size_t bytes);
+
   // `bytes` as given to Allocate; 0 ends the program, because no block has that size. REQUIRES:
   // `block` comes from this cache or another one of the same object. A block of another cache is
   // sent back to it at the next EndTurn of this one, at the latest.
@@ -113,14 +117,19 @@ class LocalCache {
     return Classed(bytes) ? !owners_.Covers(block) : !HasExtent(block);
   }
 
+  // Whether it is remote, and not just spilled: a block of another NumaNode's cache.
+  bool IsElsewhere(const void* block, size_t bytes) const {
+    return IsRemote(block, bytes) && (!Classed(bytes) || IsOthers(block));
+  }
+
   // Call it before other caches of the object free this one's blocks. `listener` must outlive
   // that.
   void SetListener(RecollectionListener* listener) { listener_ = listener; }
   MemoryManager& manager() const { return manager_; }
 
   // Sum of ClassBytes of live blocks: those allocated here minus those freed here. A block that a
-  // cache of another manager frees counts here until this cache has taken it in. Any thread; O(size
-  // classes).
+  // cache of another manager frees counts here until this cache has taken it in; one above the
+  // largest class as long as the cache exists. Any thread; O(size classes).
   uint64_t used_bytes() const;
   // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.
@@ -171,6 +180,8 @@ class LocalCache {
   // Per call of Collect: more than other threads free in a turn, but not enough to delay a turn.
   static constexpr uint64_t kCollectedAtOnce = 16384;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
+  // Spans of each list that are looked at for one on the own NumaNode.
+  static constexpr uint32_t kSpansLookedAt = 64;
   // If a class's spans have this many free bytes, and this share of the spans, it is worth moving
   // blocks.
   static constexpr uint64_t kScatteredBytes = 1u << 18;
@@ -202,6 +213,10 @@ class LocalCache {
   uint32_t TakeBlocksOf(Span* run, size_t size_class, uint32_t most, void** blocks);
   // A new run for the class, added to the lists; nullptr: refused.
   Span* TakeRun(size_t size_class);
+  // Prepares a run that the manager has given, and adds it to the lists.
+  Span* AddRun(Span* run, size_t size_class);
+  // A block of a span on the own NumaNode, past the magazine; nullptr: refused.
+  void* TakeAtHome(size_t size_class);
   void ReturnRun(Span* run);
   // Marks the `count` oldest blocks of the magazine free in their spans.
   void Spill(size_t size_class, size_t count);
@@ -228,6 +243,7 @@ class LocalCache {
   void PushTo(LocalCache& owner, ReturnBatch* batch);
 
   bool HasExtent(const void* extent) const;
+  bool IsOthers(const void* block) const;
   void* AllocateExtent(size_t bytes);
   void FreeExtent(void* block, size_t bytes);
 

@@ -65,22 +65,25 @@ MemoryManager::~MemoryManager() {
 }
 
 LocalCache* MemoryManager::NewCache() {
-  base::MutexLock lock(&mu_);
-  try {
-    caches_.reserve(caches_.size() + 1);
-    // Before the number: numbers are given once.
-    void* const memory = ::operator new (sizeof(LocalCache), std::align_val_t{alignof(LocalCache)});
-    const OwnerId id = directory_->NewId();
-    if (id == 0) {
-      ::operator delete (memory, std::align_val_t{alignof(LocalCache)});
-      return nullptr;
-    }
-    caches_.emplace_back(new (memory) LocalCache(*this, id));
-    directory_->Set(id, caches_.back().get());
-    return caches_.back().get();
-  } catch (const std::bad_alloc&) {  // the general heap reports "no memory"
+  const std::align_val_t alignment{alignof(LocalCache)};
+  void* const memory = ::operator new(sizeof(LocalCache), alignment, std::nothrow);
+  if (memory == nullptr) return nullptr;
+  // Not under mu_: the directory's mutex comes first (ReturnExtent).
+  const OwnerId id = directory_->NewId();
+  if (id == 0) {
+    ::operator delete(memory, alignment);
     return nullptr;
   }
+  std::unique_ptr<LocalCache> cache(new (memory) LocalCache(*this, id));
+  LocalCache* const made = cache.get();
+  try {
+    base::MutexLock lock(&mu_);
+    caches_.push_back(std::move(cache));
+  } catch (const std::bad_alloc&) {  // the general heap reports "no memory"; the number is lost
+    return nullptr;
+  }
+  directory_->Set(id, made);
+  return made;
 }
 
 Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
@@ -105,6 +108,26 @@ Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
       taking_shared_ = false;
       shared_taken_.SignalAll();
     }
+  }
+  if (run != nullptr) cache.spans_ += run->spans;
+  return run;
+}
+
+Span* MemoryManager::TakeRunAtHome(LocalCache& cache, size_t size_class) {
+  if (run_failures_.Fires()) return nullptr;
+  base::MutexLock lock(&mu_);
+  Span* run = nullptr;
+  for (uint32_t bucket = SuperblockList::kBuckets; bucket-- > 0 && run == nullptr;) {
+    if (bucket == SuperblockList::kBesideHeader && !FitsBesideHeader(size_class)) continue;
+    uint64_t left = kTriesPerBucket;
+    for (Superblock* superblock = cache.superblocks_.buckets[bucket];
+         superblock != nullptr && run == nullptr && left-- > 0; superblock = superblock->next) {
+      if (superblock->pool == &pool_) run = TakeFrom(superblock, cache, size_class);
+    }
+  }
+  if (run == nullptr) {
+    Superblock* const superblock = TakeSuperblock(cache.superblocks_, /*may_spill=*/false);
+    if (superblock != nullptr) run = TakeFrom(superblock, cache, size_class);
   }
   if (run != nullptr) cache.spans_ += run->spans;
   return run;
@@ -150,11 +173,11 @@ Span* MemoryManager::TakeFromAny(LocalCache& cache, size_t size_class) {
   return nullptr;
 }
 
-Superblock* MemoryManager::TakeSuperblock(SuperblockList& list) {
+Superblock* MemoryManager::TakeSuperblock(SuperblockList& list, bool may_spill) {
   mu_.Unlock();
   NumaNodePool* from = &pool_;
   void* base = pool_.TakeSuperblock();
-  for (size_t i = 0; base == nullptr && i < spill_.size(); ++i) {
+  for (size_t i = 0; may_spill && base == nullptr && i < spill_.size(); ++i) {
     from = spill_[i];
     base = from->TakeSuperblock();
   }

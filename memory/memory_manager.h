@@ -65,6 +65,8 @@ class MemoryManager {
   // The first span of a run for blocks of that class; the caller fills in its entry. nullptr at the
   // limit.
   Span* TakeRun(LocalCache& cache, size_t size_class);
+  // The same, of the own NumaNode's pool alone.
+  Span* TakeRunAtHome(LocalCache& cache, size_t size_class);
   void ReturnRun(LocalCache& cache, Span* run);
   [[nodiscard]] void* TakeExtent(size_t bytes);
   // The extent may be another manager's of the object.
@@ -81,8 +83,10 @@ class MemoryManager {
   Span* TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFromAny(LocalCache& cache, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Takes a superblock from the pools for `list`. Releases the lock meanwhile.
-  Superblock* TakeSuperblock(SuperblockList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes a superblock from the pools for `list`, or from the own one alone. Releases the lock
+  // meanwhile.
+  Superblock* TakeSuperblock(SuperblockList& list, bool may_spill = true)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   const std::byte* SpanAt(const Superblock* superblock, size_t span) const;
   void Link(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Unlink(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

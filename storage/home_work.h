@@ -28,19 +28,20 @@ struct HomeWork {
   static constexpr int64_t kVisitBytes = 64;
 
   bool Spent() const { return bytes_left <= 0 || refused; }
-  void StopAt(uint64_t key) {
+  void StopAt(uint64_t key, uint64_t second = 0) {
     stopped = true;
     next_key = key;
+    next_second = second;
   }
 
-  // Where the content of a block of `cache`'s object is now: its own place, if that is at home or
-  // there is no memory; otherwise a copy of `bytes`, and the block is freed.
+  // Where the content of a block of `cache`'s object is now: its own place, if that is at home, is
+  // of the cache's own manager (spilled memory), or there is no memory; otherwise a copy of
+  // `bytes`, and the block is freed.
   void* Move(memory::LocalCache& cache, void* block, size_t bytes) {
     bytes_left -= kVisitBytes;
-    if (refused || !cache.IsRemote(block, bytes)) return block;
-    void* const home = cache.Allocate(bytes);
-    if (home == nullptr || cache.IsRemote(home, bytes)) {
-      if (home != nullptr) cache.Free(home, bytes);
+    if (refused || !cache.IsElsewhere(block, bytes)) return block;
+    void* const home = cache.AllocateAtHome(bytes);
+    if (home == nullptr) {
       refused = true;
       return block;
     }

@@ -42,8 +42,8 @@ class OrderedPartition : public Partition {
   virtual absl::Status Rehome(memory::LocalCache& cache) = 0;
 
   // Moves the memory of rows from work.next_key on to the NumaNode of its AEU, until the work is
-  // spent. True: the walk has come to the end, or memory was refused. Old rows of snapshots, and
-  // rows that are lent or forgotten, stay where they are until they are freed.
+  // spent. True: the walk has come to the end, or memory was refused. Old rows of snapshots stay
+  // where they are until they are freed, and so may rows that are lent or forgotten.
   virtual bool BringHome(HomeWork& work) = 0;
 
   OrderedPartition* ordered() final { return this; }

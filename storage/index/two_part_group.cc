@@ -151,6 +151,7 @@ bool BringGroup(memory::LocalCache& cache, uint64_t& word, HomeWork& work) {
   if (group.IsBlock()) {
     const void* const block = work.Move(cache, group.seconds(), group.Bytes());
     word = TwoPartGroup::OfBlock(block, group.rows(), group.capacity()).word();
+    work.next_second = 0;
     return true;
   }
   HomeWork inside = work;

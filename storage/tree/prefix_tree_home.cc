@@ -64,18 +64,21 @@ void PrefixTree::BringRun(TreeRun* run, uint64_t from, HomeWork& work, MoveValue
     Pair& pair = run->pairs()[i];
     if (i > first && work.Spent()) return work.StopAt(pair.key);
     if (pair.key != from) work.next_second = 0;
-    if (!move_value(*cache_, pair.value, work)) return work.StopAt(pair.key);
+    if (!move_value(*cache_, pair.value, work)) return work.StopAt(pair.key, work.next_second);
   }
 }
 
 void PrefixTree::BringPage(TreeRef ref, uint64_t from, HomeWork& work, MoveValue move_value) {
   const bool resumes = ref.PrefixMatches(from);
+  if (!resumes && from > ref.header()->prefix) return;  // the keys that it was after are gone
   const unsigned first = internal::NextBit(ref.page()->bitmap, resumes ? ref.Byte(from) : 0);
   for (unsigned byte = first; byte < 256; byte = internal::NextBit(ref.page()->bitmap, byte + 1)) {
     const uint64_t key = ref.header()->prefix | byte;
     if (byte > first && work.Spent()) return work.StopAt(key);
     if (key != from) work.next_second = 0;
-    if (!move_value(*cache_, ref.page()->slots[byte], work)) return work.StopAt(key);
+    if (!move_value(*cache_, ref.page()->slots[byte], work)) {
+      return work.StopAt(key, work.next_second);
+    }
   }
 }
 

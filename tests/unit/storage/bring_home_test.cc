@@ -250,5 +250,93 @@ TEST(BringHomeValuesTest, GroupsOfTwoPartKeysComeHomeInPiecesToo) {
   }
 }
 
+TEST(BringHomeValuesTest, AGroupThatShrinksWhereTheWalkStandsHidesNoRowsOfTheNext) {
+  Nodes nodes;
+  PrefixTree firsts(nodes.source.cache, GroupRows);
+  for (const uint64_t first : {7, 8}) {
+    std::vector<uint64_t> seconds, values;
+    for (uint64_t i = 0; i < 5'000; ++i) {
+      seconds.push_back(i);
+      values.push_back(first ^ i);
+    }
+    const uint64_t word = NewGroup(nodes.source.cache, seconds.data(), values.data(), 5'000);
+    ASSERT_EQ(firsts.Upsert(first, word), UpsertResult::kInserted);
+  }
+  firsts.Rehome(nodes.target.cache);
+  HomeWork work{.bytes_left = kPiece};
+  ASSERT_FALSE(firsts.BringHome(work, BringGroup));
+  ASSERT_EQ(work.next_key, 7u);
+  ASSERT_GT(work.next_second, 0u);
+  uint64_t word = *firsts.Lookup(7);
+  for (uint64_t i = 10; i < 5'000; ++i) ASSERT_TRUE(EraseRow(nodes.target.cache, word, i));
+  ASSERT_TRUE(TwoPartGroup(word).IsBlock());
+  firsts.Reweigh(7, 10 - 5'000);
+  *firsts.Find(7) = word;
+  do {
+    work.bytes_left = 1;  // so that it stops at every key
+  } while (!firsts.BringHome(work, BringGroup));
+  nodes.target.cache.EndTurn();
+  nodes.source.ExpectEmpty();
+  for (const uint64_t first : {7, 8}) FreeGroup(nodes.target.cache, *firsts.Lookup(first));
+}
+
+// A NumaNode was full: its cache has memory of another one, which is not in the way later.
+TEST(BringHomeMemoryTest, SpilledMemoryOfTheNewOwnerStopsNothing) {
+  memory::MemoryBudget budget(uint64_t{1} << 30);
+  memory::NumaNodePool here(topology::NumaNode{}, /*bind=*/false, budget);
+  memory::NumaNodePool there(topology::NumaNode{.id = NumaNodeId{1}}, /*bind=*/false, budget);
+  const auto directory = std::make_shared<memory::CacheDirectory>();
+  memory::MemoryManager near(ObjectId{1}, here, {&there}, directory);
+  memory::MemoryManager far(ObjectId{1}, there, {}, directory);
+  memory::LocalCache& own = *near.NewCache();
+  memory::LocalCache& other = *far.NewCache();
+  here.take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+  Model model;
+  {
+    PrefixTree spilled(own);
+    for (uint64_t i = 0; i < 2'000; ++i) {
+      ASSERT_NE(spilled.Upsert(i * 0x9e37'79b9'7f4a'7c15, i), UpsertResult::kNoMemory);
+    }
+    EXPECT_GT(near.spilled_bytes(), 0u);
+    here.take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+    PrefixTree tree(other);
+    for (uint64_t i = 0; i < 100'000; ++i) {
+      const uint64_t key = i * 0x9e37'79b9'7f4a'7c15 + 1;
+      ASSERT_NE(tree.Upsert(key, i), UpsertResult::kNoMemory);
+      model[key] = i;
+    }
+    tree.Rehome(own);
+    HomeWork work{.bytes_left = int64_t{1} << 40};
+    EXPECT_TRUE(tree.BringHome(work));
+    own.EndTurn();
+    EXPECT_FALSE(work.refused);
+    EXPECT_GT(work.moved_bytes, 16 * model.size());
+    EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+    // Its own spilled blocks are left alone.
+    HomeWork again{.bytes_left = int64_t{1} << 40};
+    EXPECT_TRUE(spilled.BringHome(again));
+    EXPECT_EQ(again.moved_bytes, 0u);
+    // Nor does a NumaNode that is full again take what it cannot have at home.
+    tree.Rehome(other);
+    HomeWork back{.bytes_left = int64_t{1} << 40};
+    EXPECT_TRUE(tree.BringHome(back));
+    other.EndTurn();
+    EXPECT_EQ(back.moved_bytes, work.moved_bytes);
+    while (own.Collect()) {
+    }
+    own.Trim();
+    here.take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+    const uint64_t spilled_bytes = near.spilled_bytes();
+    tree.Rehome(own);
+    HomeWork refused{.bytes_left = int64_t{1} << 40};
+    EXPECT_TRUE(tree.BringHome(refused));
+    EXPECT_TRUE(refused.refused);
+    EXPECT_EQ(refused.moved_bytes, 0u);
+    EXPECT_LE(near.spilled_bytes(), spilled_bytes + 2 * (2 << 20));
+    EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
+    here.take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+  }
+}
+
 }  // namespace
 }  // namespace eris::storage

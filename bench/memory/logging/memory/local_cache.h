@@ -19,7 +19,8 @@ class LocalCache {
   virtual void Free(void* block, size_t bytes) = 0;
 
   // Nothing is moved: a trace records only what the tree itself allocates and frees.
-  bool IsRemote(const void*, size_t) const { return false; }
+  void* AllocateAtHome(size_t bytes) { return Allocate(bytes); }
+  bool IsElsewhere(const void*, size_t) const { return false; }
   bool Scattered(size_t) const { return false; }
   void* AllocateToMove(const void*, size_t) { return nullptr; }
   void FreeMoved(void*, size_t) {}
