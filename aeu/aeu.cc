@@ -93,8 +93,13 @@ bool Aeu::Step(const StepBudget& budget) {
   // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.
   if (!transfers_.stepped()) {
     if (free_versions_.slots_left > 0) FreeVersions(worked ? kFreedPerTurn : kFreedPerIdleTurn);
-    if (!transfers_.GoOnAfterSteps(worked) && maintain_.slots_left > 0) {
-      Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
+    if (!transfers_.GoOnAfterSteps(worked)) {
+      // In turn, if there are both: none of them waits for the end of the other.
+      maintains_ = maintain_.slots_left > 0 && !maintains_;
+      if (maintains_ || !transfers_.BringHome(worked)) {
+        if (maintain_.slots_left > 0)
+          Maintain(worked ? kMaintainedPerTurn : kMaintainedPerIdleTurn);
+      }
     }
   }
   if (!worked && trim_worthwhile_) TrimMemory();

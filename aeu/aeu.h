@@ -218,6 +218,7 @@ class Aeu final : private TransferHost {
   uint64_t version_bytes_ = 0;  // of all ranges, as last reported
   Round free_versions_;
   Round maintain_;
+  bool maintains_ = false;   // this turn, or the last one that could
   size_t collect_slot_ = 0;  // slot of the last CollectMemory
   bool trim_worthwhile_ = false;
   bool collect_again_ = false;

@@ -365,7 +365,10 @@ EngineStats EngineImpl::Stats() {
                  .commands = counters.commands.Read(),
                  .keys = counters.keys.Read(),
                  .rows_scanned = counters.rows_scanned.Read(),
-                 .routing = aeu.Routing()};
+                 .routing = aeu.Routing(),
+                 .bytes_brought_home = counters.bytes_brought_home.Read(),
+                 .homecomings = counters.homecomings.Read(),
+                 .homecomings_refused = counters.homecomings_refused.Read()};
     for (const aeu::ObjectLoad& load : aeu.loads().All()) {
       one.memory_bytes += load.memory_bytes;
       for (const auto& partition : load.partitions) one.rows += partition->rows();

@@ -37,8 +37,8 @@ class TransferStep : public Reply {
   AeuId source;
   AeuId target;
   TransferKind kind = TransferKind::kCopy;
-  // kLink: the leaving range, inside one range of the source. kCopy: the part still to leave, an
-  // end of one range of the source or all of it.
+  // kLink, kLeap: the leaving range, inside one range of the source. kCopy: the part still to
+  // leave, an end of one range of the source or all of it.
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
   // kCopy: the limit of this chunk (storage::ChunkLimit).
@@ -47,7 +47,7 @@ class TransferStep : public Reply {
   // The object's next table version: by it the target will own the leaving range, or the source the
   // returned one. 0 for heap tables.
   uint64_t version = 0;
-  uint64_t turn_cpu_ns_max = 0;  // kCopy: the time that a turn may spend on work after it
+  uint64_t turn_cpu_ns_max = 0;  // the time that a turn may spend on work after it
   // Nothing leaves: the rows that the source prepared for earlier steps stay. Ends at once, as
   // refused with OK; the rows are taken back piece by piece.
   bool release = false;
@@ -66,6 +66,8 @@ class TransferStep : public Reply {
   storage::Range covers;
   uint64_t rows = 0;
   uint64_t bytes = 0;  // copied
+  // Some memory of the partition may lie on another NumaNode than the target.
+  bool memory_follows = false;
   // kCopy, with keys: more was to leave, so the limit has ended the chunk.
   bool filled = false;
   // The cost of the step in its turn: CPU time of the thread, and wall-clock time.

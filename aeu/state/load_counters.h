@@ -21,8 +21,10 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter table_blocks;
   Counter table_block_runs;
   Counter writer_waits;  // turns that found an AEU in the middle of a copy into this one's buffer
-  Counter bytes_brought_home;  // after leaps
-  Counter homes_refused;       // walks that ended for want of memory on the NumaNode
+  // After leaps: bytes; objects whose memory is on its way; how often it was refused.
+  Counter bytes_brought_home;
+  Counter homecomings;
+  Counter homecomings_refused;
   // In keys, as routing::PortFigures.
   Counter delivered;   // taken from the incoming buffers and the ingress
   Counter answered;    // executed, redirected or refused here

@@ -1,5 +1,5 @@
-// Link: inside a NumaNode the subtree moves to another AEU, and no row is touched. For indexes.
-// Owned by the AEU. Paper: ERIS 3.3.2.
+// Link: the subtree moves to another AEU, and no row is touched. A leap is one to another NumaNode,
+// after which the memory follows (homecoming.h). For indexes. Owned by the AEU. Paper: ERIS 3.3.2.
 #ifndef ERIS_AEU_LINK_METHOD_H_
 #define ERIS_AEU_LINK_METHOD_H_
 
@@ -9,7 +9,7 @@
 
 namespace eris::aeu {
 
-class LinkMethod : public TransferMethod {
+class LinkMethod final : public TransferMethod {
  public:
   LinkMethod(TransferHost& host, SlotRanges& ranges) : host_(host), ranges_(ranges) {}
 

@@ -134,15 +134,22 @@ bool TransferRunner::Advance() {
                           .count = 1};
   new (record + 1) TransferSegment{.step = &step};
   counters_.forwarded.Add(1);
-  // If rows have keys, commands for these go to the target from now on, after the record.
-  if (slot.has_keys()) slot.SetStub(Stub{step.covers, step.target, step.version});
-  giving_.out = true;
-  step.left.store(true, std::memory_order_relaxed);  // see the step
-  host_.RangesChanged(slot);
-  turn_.stepped = true;
+  HasLeft(slot, step);
   // Sent at the turn's end: until then the target does not see the step.
   watch.Stop(step.source_cpu_ns, step.source_wall_ns);
   return true;
+}
+
+void TransferRunner::HasLeft(ObjectSlot& slot, TransferStep& step) {
+  // If rows have keys, commands for these go to the target from now on, after the record.
+  if (slot.has_keys()) slot.SetStub(Stub{step.covers, step.target, step.version});
+  giving_.out = true;
+  // A link takes over what a leap has left to be done.
+  step.memory_follows =
+      step.kind == TransferKind::kLeap || homecoming_.IsUnderWay(slot, step.covers);
+  step.left.store(true, std::memory_order_relaxed);  // see the step
+  host_.RangesChanged(slot);
+  turn_.stepped = true;
 }
 
 absl::Status TransferRunner::MakeRoom(ObjectSlot& slot, std::optional<AeuId> target) {
@@ -151,7 +158,7 @@ absl::Status TransferRunner::MakeRoom(ObjectSlot& slot, std::optional<AeuId> tar
     slot.history().Reserve();
     host_.load_board().Reserve(slot, kRangesAddedMax);
     copy_.Reserve();
-    leap_.Reserve();
+    homecoming_.Reserve();
     if (target) port_.ReserveTarget(*target);
     return absl::OkStatus();
   } catch (const std::bad_alloc&) {
@@ -197,6 +204,8 @@ void TransferRunner::Conclude(const CommandHeader* command) {
   // Commands forwarded meanwhile have been refused, so older commands are refused here.
   if (!installed && slot.has_keys()) slot.history().TookIn(step->covers, step->version);
   MethodOf(*step).Conclude(slot, *step, given.lender, installed);
+  // The walk may have passed while it was away.
+  if (!installed && step->memory_follows) homecoming_.Begin(slot, step->covers);
   host_.RangesChanged(slot);
   turn_.stepped = true;
   if (step->turn_cpu_ns_max > 0) turn_.cpu_ns_max = step->turn_cpu_ns_max;
@@ -207,7 +216,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
 
 void TransferRunner::EndAll(const ObjectSlot* slot) {
   copy_.EndAll(slot);
-  leap_.EndAll(slot);
+  homecoming_.EndAll(slot);
   if (giving_.step == nullptr || giving_.slot != slot) return;
   if (giving_.out) {
     giving_.slot = nullptr;
@@ -222,12 +231,14 @@ bool TransferRunner::GoOnAfterSteps(bool busy) {
     copy_.Forget(busy ? CopyMethod::kForgottenPerTurn : CopyMethod::kForgottenPerIdleTurn);
     return true;
   }
-  if (copy_.releases()) {
-    copy_.Release();
-    return true;
-  }
-  if (!leap_.brings()) return false;
-  leap_.Bring(busy ? LeapMethod::kBroughtPerTurn : LeapMethod::kBroughtPerIdleTurn);
+  if (!copy_.releases()) return false;
+  copy_.Release();
+  return true;
+}
+
+bool TransferRunner::BringHome(bool busy) {
+  if (!homecoming_.HasWork()) return false;
+  homecoming_.GoOn(busy ? Homecoming::kBroughtPerTurn : Homecoming::kBroughtPerIdleTurn);
   return true;
 }
 
@@ -250,6 +261,10 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
   if (status.ok()) {
     step.born = snapshots_.epoch;
     if (slot->has_keys()) slot->history().TookIn(step.covers, step.version);
+    if (step.memory_follows && !TraitsOf(step.kind).copies_rows) {
+      homecoming_.Begin(*slot, step.covers);
+      if (step.turn_cpu_ns_max > 0) turn_.cpu_ns_max = step.turn_cpu_ns_max;
+    }
     host_.RangesChanged(*slot);
   }
   turn_.stepped = true;

@@ -18,7 +18,7 @@
 #include "aeu/state/load_counters.h"
 #include "aeu/state/object_slot.h"
 #include "aeu/transfers/copy_method.h"
-#include "aeu/transfers/leap_method.h"
+#include "aeu/transfers/homecoming.h"
 #include "aeu/transfers/link_method.h"
 #include "aeu/transfers/slot_ranges.h"
 #include "aeu/transfers/transfer_host.h"
@@ -51,7 +51,7 @@ class TransferRunner {
         ranges_(host, snapshots),
         link_(host, ranges_),
         copy_(host, ranges_, snapshots, turn_),
-        leap_(host, ranges_, turn_, counters) {}
+        homecoming_(host, turn_, counters) {}
 
   // The three commands (transfer_step.h). Their content may be out of date: then it is refused.
   void Give(const routing::CommandHeader* command);
@@ -65,6 +65,8 @@ class TransferRunner {
   // A bounded piece of the work after earlier steps; the last of a turn. `busy`: there is other
   // work. False: there is none.
   bool GoOnAfterSteps(bool busy);
+  // The same for memory that follows leaps. True: there is some.
+  bool BringHome(bool busy);
   // Removes ranges that kept only old rows, and no longer have any.
   void RemoveEmpty(ObjectSlot& slot) { ranges_.RemoveEmpty(slot); }
   // Whether this turn has done a piece of a step: other background work waits for another turn.
@@ -78,7 +80,7 @@ class TransferRunner {
   // Whether the next turn would find work. A step in transit needs none.
   bool HasWork() const {
     return (giving_.step != nullptr && !giving_.out) || copy_.forgets() || copy_.releases() ||
-           leap_.brings();
+           homecoming_.HasWork();
   }
 
  private:
@@ -95,11 +97,10 @@ class TransferRunner {
   TransferMethod& MethodOf(const routing::TransferStep& step) {
     switch (step.kind) {
       case TransferKind::kLink:
+      case TransferKind::kLeap:
         return link_;
       case TransferKind::kCopy:
         return copy_;
-      case TransferKind::kLeap:
-        return leap_;
     }
     ERIS_CHECK(false);  // the engine sends no other kind
     return copy_;
@@ -112,6 +113,8 @@ class TransferRunner {
   OwnedRange* FindGiven(storage::Range& given);
   // True: the step may be given in this turn. False: later, or it has been refused.
   bool Prepare(OwnedRange& owned, const storage::Range& given);
+  // The range is in the message to its target.
+  void HasLeft(ObjectSlot& slot, routing::TransferStep& step);
   void Refuse(const absl::Status& status);
 
   TransferHost& host_;
@@ -123,7 +126,7 @@ class TransferRunner {
   SlotRanges ranges_;
   LinkMethod link_;
   CopyMethod copy_;
-  LeapMethod leap_;
+  Homecoming homecoming_;
   Giving giving_;
 };
 

@@ -37,6 +37,9 @@ Json ToJson(const EngineStats& stats) {
                     {"keys", std::to_string(aeu.keys)},
                     {"rows_scanned", std::to_string(aeu.rows_scanned)},
                     {"routing", ToJson(aeu.routing)},
+                    {"bytes_brought_home", std::to_string(aeu.bytes_brought_home)},
+                    {"homecomings", std::to_string(aeu.homecomings)},
+                    {"homecomings_refused", std::to_string(aeu.homecomings_refused)},
                     {"memory_bytes", std::to_string(aeu.memory_bytes)},
                     {"rows", std::to_string(aeu.rows)}});
   }
@@ -61,6 +64,19 @@ Json ToJson(const EngineStats& stats) {
           {"scan_chunks_in_use", std::to_string(stats.scan_chunks_in_use)},
           {"requests_in_flight", std::to_string(stats.requests_in_flight)},
           {"sessions_routing", ToJson(stats.sessions_routing)}};
+}
+
+// Empty without any leap.
+std::string LeapsToText(const EngineStats& stats) {
+  TextTable leaps({{"LEAPS TO"}, {"MEMORY THAT FOLLOWED"}, {"UNDER WAY"}, {"REFUSED"}});
+  bool any = false;
+  for (const AeuStats& aeu : stats.aeus) {
+    if (aeu.bytes_brought_home + aeu.homecomings + aeu.homecomings_refused == 0) continue;
+    any = true;
+    leaps.Add({absl::StrCat("AEU ", aeu.id.value), FormatBytes(aeu.bytes_brought_home),
+               absl::StrCat(aeu.homecomings), absl::StrCat(aeu.homecomings_refused)});
+  }
+  return any ? absl::StrCat(leaps.ToString(), "\n") : "";
 }
 
 std::string ToText(const EngineStats& stats) {
@@ -111,8 +127,8 @@ std::string ToText(const EngineStats& stats) {
     numa_nodes.Add({absl::StrCat(numa_node.id.value), FormatBytes(numa_node.reserved_bytes),
                     FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
   }
-  return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", numa_nodes.ToString(), "\n",
-                      cli::ToText(stats.objects), "\nmemory limit ",
+  return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", LeapsToText(stats),
+                      numa_nodes.ToString(), "\n", cli::ToText(stats.objects), "\nmemory limit ",
                       FormatBytes(stats.memory_limit_bytes), "; requests in flight ",
                       stats.requests_in_flight, "; scans open ", stats.scans_open,
                       "; scan chunks in use ", stats.scan_chunks_in_use, "\n");

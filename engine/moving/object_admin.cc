@@ -128,8 +128,9 @@ absl::Status ObjectAdmin::Installed(KeyState state, AeuId aeu, absl::string_view
 
 absl::Status ObjectAdmin::ChargeHeap(ObjectEntry& entry, size_t members, size_t managers,
                                      size_t ranges) {
-  const uint64_t bytes =
-      members * kHeapBytesOfMember + managers * kHeapBytesOfManager + ranges * kHeapBytesOfRange;
+  const bool created = ranges > 0;  // else it gets another member
+  const uint64_t bytes = (created ? kHeapBytesOfObject : 0) + members * kHeapBytesOfMember +
+                         managers * kHeapBytesOfManager + ranges * kHeapBytesOfRange;
   if (entry.TryChargeHeap(memory_.budget(), bytes)) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       core_.limits.MemoryLimitText(), ": object \"", entry.name, "\" needs ", bytes >> 10,

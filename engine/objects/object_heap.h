@@ -1,8 +1,8 @@
-// The memory of an object on the general heap, whatever its rows: figures and samples of each AEU,
-// a manager for each NumaNode, tables of ranges. It counts towards the limit for data; otherwise
-// clients could fill the machine with empty objects. Measured as resident memory of a server with
-// 40 empty objects of 4 AEUs on one NumaNode, and with one object of 4,000 ranges: 167 KiB per
-// object, 1 KiB per range.
+// The memory of an object on the general heap, whatever its rows: the directory of its caches,
+// figures and samples of each AEU, a manager for each NumaNode, tables of ranges. It counts towards
+// the limit for data; otherwise clients could fill the machine with empty objects. Measured as
+// resident memory of a server with 40 empty objects of 4 AEUs on one NumaNode, and with one object
+// of 4,000 ranges: 167 KiB per object, 1 KiB per range.
 #ifndef ERIS_ENGINE_OBJECTS_OBJECT_HEAP_H_
 #define ERIS_ENGINE_OBJECTS_OBJECT_HEAP_H_
 
@@ -11,7 +11,8 @@
 namespace eris::engine {
 
 inline constexpr uint64_t kHeapBytesOfMember = 34 << 10;
-inline constexpr uint64_t kHeapBytesOfManager = 33 << 10;
+inline constexpr uint64_t kHeapBytesOfObject = 32 << 10;  // the directory of its caches
+inline constexpr uint64_t kHeapBytesOfManager = 1 << 10;
 inline constexpr uint64_t kHeapBytesOfRange = 1 << 10;
 
 }  // namespace eris::engine

@@ -309,7 +309,7 @@ def test_wrong_moves_are_refused_and_change_nothing(programs):
                 (["move", "o", "--from", "5", "--to", "5", "--aeu", "1"], INVALID, "empty"),
                 (["move", "o", "--from", "x", "--aeu", "1"], INVALID, "--from: 'x' is no number"),
                 (["move", "o", "--to", "1.5", "--aeu", "1"], INVALID, "--to: '1.5' is no number"),
-                (["move", "o", "--aeu", "1", "--kind", "leap"], INVALID, "leap"),
+                (["move", "o", "--aeu", "1", "--kind", "swap"], INVALID, "swap"),
                 (["move", "pairs", "--from", "7/2024-01-01", "--aeu", "1"], INVALID, "is no number"),
                 (["move", "nosuch", "--aeu", "1"], NOT_FOUND, "nosuch"),
                 (["move", "heap", "--aeu", "1"], REFUSED, "heap"),
@@ -340,6 +340,36 @@ def test_links_stay_inside_a_numa_node(programs):
         server.eris("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far))
         harness.check_equal(newest(server)["kind"], "copy", "kind between NumaNodes")
         check_rows(server, "o", rows)
+
+
+def test_a_leap_crosses_numa_nodes_and_its_memory_follows(programs):
+    rows = sparse_rows()
+    with harness.Server(programs, "--topology", "numa:2 core:2 pu:1", "--balancer-enabled",
+                        "false") as server:
+        load(server, "o", rows, "--expect", "0:400000000")
+        nodes = [aeu["numa_node"] for aeu in server.stats()["aeus"]]
+        far = next(aeu for aeu in range(AEUS) if nodes[aeu] != nodes[0])
+        harness.check("LEAPS TO" not in server.eris("stats").stdout, "leaps of a server in which nothing leapt")
+        used = server.stats()["aeus"][far]["memory_bytes"]
+        server.eris("balancer", "move", "o", "--from", "10", "--to", "150000000", "--aeu", str(far), "--kind", "leap")
+        record = newest(server)
+        harness.check_equal((record["kind"], record["outcome"], record["bytes"]), ("leap", "done", "0"), "history")
+        harness.check_equal([owner_of(server, "o", key) for key in (10, 149999999)], [far, far], "owner")
+        check_rows(server, "o", rows)
+
+        def at_home():
+            aeu = server.stats()["aeus"][far]
+            return aeu["homecomings"] == "0" and int(aeu["bytes_brought_home"]) > 4 * sum(10 <= key < 150000000 for key, _ in rows)
+        harness.wait_until(at_home, "memory at home")
+        aeu = server.stats()["aeus"][far]
+        harness.check_equal(aeu["homecomings_refused"], "0", "refused")
+        harness.check(int(aeu["memory_bytes"]) > int(used), f"memory of the new owner: {aeu}, before {used}")
+        check_rows(server, "o", rows)
+        harness.check("LEAPS TO" in server.eris("stats").stdout, "leaps as text")
+        # A hash cannot.
+        server.eris("create", "h", "--kind", "hash")
+        server.refused("balancer", "move", "h", "--aeu", str(far), "--kind", "leap", said="leap", code=REFUSED)
+        server.wait_until_quiet()
 
 
 def test_keys_of_every_type(programs):

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "aeu/transfers/leap_method.h"
+#include "aeu/transfers/homecoming.h"
 #include "tests/support/seed.h"
 #include "tests/unit/aeu/transfer_fixture.h"
 
@@ -61,7 +61,7 @@ TEST_P(LeapTest, AWholeRangeGoesAndItsMemoryFollows) {
   EXPECT_EQ(RangesOf(1), std::vector<Range>{kAll});
   Rest();
   EXPECT_GT(lab()[1].counters().bytes_brought_home.Read(), 0u);
-  EXPECT_EQ(lab()[1].counters().homes_refused.Read(), 0u);
+  EXPECT_EQ(lab()[1].counters().homecomings_refused.Read(), 0u);
   ExpectRows();
   ExpectMemory(0, false);
   ExpectMemory(1, true);
@@ -110,7 +110,9 @@ TEST_P(LeapTest, MemoryComesHomeOverTurnsWhileKeysAreWritten) {
   const auto sent = Send(CommandType::kUpsert, more);
   for (const auto& [key, value] : more) model_[key] = value;
   EXPECT_TRUE(lab()[1].HasWork());
+  EXPECT_EQ(lab()[1].counters().homecomings.Read(), 1u);
   EXPECT_GT(Rest(), 3u);
+  EXPECT_EQ(lab()[1].counters().homecomings.Read(), 0u);
   EXPECT_EQ(sent->reply.answered, more.size());
   ExpectRows();
   ExpectMemory(0, false);
@@ -137,16 +139,59 @@ TEST_P(LeapTest, ARangeMayLeapOnBeforeItsMemoryIsHome) {
   }
   Rest();
   ExpectRows();
-  // What was linked away between two leaps may have left some behind: one more leap brings all.
-  for (int leaps = 0; leaps < 2 || owner == 1; ++leaps) {
-    const uint32_t to = owner == 1 ? 0 : 1;
-    EXPECT_EQ(driver().Run({.from = owner, .to = to, .kind = TransferKind::kLeap, .leaving = kAll}),
-              1u);
-    owner = to;
-    Rest();
+  // A link takes over what a leap has left: whoever has it in the end has its memory, too.
+  if (owner != 1) {
+    ExpectMemory(1, false);
+    return;
   }
+  ExpectMemory(0, false);
+}
+
+TEST_P(LeapTest, WhatALinkTakesAwayFromAWalkComesHomeThere) {
+  // AEUs 1 and 3 are on the other NumaNode.
+  Build(GetParam(), 5, 64 << 10, 2);
+  Put(ManyRows());
+  const auto hand_over = [&](uint32_t from, uint32_t to, TransferKind kind, const Range& range) {
+    const auto step = driver().Give({.from = from, .to = to, .kind = kind, .leaving = range});
+    lab().Step(from);
+    lab().Step(to);
+    ASSERT_TRUE(step->installed());
+    EXPECT_TRUE(step->memory_follows);
+    driver().PublishAndConclude(*step);
+  };
+  hand_over(0, 1, TransferKind::kLeap, kAll);
+  hand_over(1, 3, TransferKind::kLink, Of(0x7000'0000'0000'0000, std::nullopt));
+  EXPECT_EQ(lab()[3].counters().homecomings.Read(), 1u);
+  Rest();
+  EXPECT_GT(lab()[3].counters().bytes_brought_home.Read(), 0u);
   ExpectRows();
-  ExpectMemory(1, false);
+  for (uint32_t aeu = 0; aeu < 4; ++aeu) Slot(aeu).cache().EndTurn();
+  while (Slot(0).cache().Collect()) {
+  }
+  EXPECT_EQ(lab().ManagerOf({0}).Account().used_bytes, 0u);
+}
+
+TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
+  BuildOnTwo();
+  Rows rows;
+  for (uint64_t i = 0; i < 5'000; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
+  Put(rows);
+  const auto turns_with = [&](uint32_t from, uint32_t to, uint64_t cpu_ns) {
+    const auto step =
+        driver().Give({.from = from, .to = to, .kind = TransferKind::kLeap, .leaving = kAll});
+    step->turn_cpu_ns_max = cpu_ns;
+    lab().Step(from);
+    lab().Step(to);
+    EXPECT_TRUE(step->installed());
+    driver().PublishAndConclude(*step);
+    return Rest();
+  };
+  // The first pieces are small whatever the budget: by then each AEU knows what one costs.
+  turns_with(0, 1, 1'000'000);
+  turns_with(1, 0, 1'000'000);
+  const uint32_t few = turns_with(0, 1, 1'000'000'000);
+  turns_with(1, 0, 1'000'000);
+  EXPECT_GT(turns_with(0, 1, 1'000), 2 * few);
 }
 
 TEST_P(LeapTest, WithoutMemoryOnTheNumaNodeAllStaysAndIsServed) {
@@ -155,7 +200,7 @@ TEST_P(LeapTest, WithoutMemoryOnTheNumaNodeAllStaysAndIsServed) {
   lab().ManagerOf({1}).run_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
   EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 1u);
   Rest();
-  EXPECT_EQ(lab()[1].counters().homes_refused.Read(), 1u);
+  EXPECT_EQ(lab()[1].counters().homecomings_refused.Read(), 1u);
   EXPECT_EQ(lab()[1].counters().bytes_brought_home.Read(), 0u);
   ExpectRows();
   lab().ManagerOf({1}).run_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
