@@ -10,24 +10,30 @@ namespace eris::aeu {
 using storage::HomeWork;
 using storage::Range;
 
-void Homecoming::Reserve() { ReserveMore(walks_, 1); }
+void Homecoming::Reserve() { ReserveMore(walks_, 2); }
 
 void Homecoming::Begin(ObjectSlot& slot, const Range& range) {
   const uint64_t begin = range.lo.head;
+  const std::optional<uint64_t> end = range.hi ? std::optional(range.hi->head) : std::nullopt;
   const auto found = std::find_if(walks_.begin(), walks_.end(),
                                   [&](const Walk& walk) { return walk.slot == &slot; });
   if (found == walks_.end()) {
-    walks_.push_back({&slot, begin, 0});
+    walks_.push_back({&slot, begin, 0, end});
     counters_.homecomings.Set(walks_.size());
-  } else if (begin <= found->next_key) {
-    found->next_key = begin;  // what is between is at home, and only visited
+    return;
+  }
+  // What is between the two is at home, and only visited.
+  if (begin <= found->next_key) {
+    found->next_key = begin;
     found->next_second = 0;
   }
+  found->end = end && found->end ? std::optional(std::max(*end, *found->end)) : std::nullopt;
 }
 
 bool Homecoming::IsUnderWay(const ObjectSlot& slot, const Range& range) const {
   return std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
-    return walk.slot == &slot && (!range.hi || range.hi->head > walk.next_key);
+    return walk.slot == &slot && (!range.hi || range.hi->head > walk.next_key) &&
+           (!walk.end || range.lo.head < *walk.end);
   });
 }
 
@@ -59,6 +65,7 @@ bool Homecoming::GoOn(Walk& walk, HomeWork& work) {
   for (OwnedRange& owned : walk.slot->ranges()) {
     const Range& range = owned.partition->range();
     if (range.Empty() || (range.hi && range.hi->head <= walk.next_key)) continue;
+    if (walk.end && range.lo.head >= *walk.end) break;
     work.next_key = std::max(walk.next_key, range.lo.head);
     work.next_second = work.next_key == walk.next_key ? walk.next_second : 0;
     const bool complete = owned.partition->ordered()->BringHome(work);
@@ -66,6 +73,7 @@ bool Homecoming::GoOn(Walk& walk, HomeWork& work) {
     walk.next_key = complete ? range.hi.value_or(storage::Key{}).head : work.next_key;
     walk.next_second = complete ? 0 : work.next_second;
     if (complete && !range.hi) return true;
+    if (walk.end && walk.next_key >= *walk.end) return true;
     if (!complete || work.Spent()) return false;
   }
   return true;

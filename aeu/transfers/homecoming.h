@@ -6,6 +6,7 @@
 #define ERIS_AEU_HOMECOMING_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "aeu/state/load_counters.h"
@@ -27,9 +28,10 @@ class Homecoming {
   Homecoming(TransferHost& host, const TransferTurn& turn, LoadCounters& counters)
       : host_(host), turn_(turn), counters_(counters) {}
 
-  // So that the next Begin needs no memory. Throws std::bad_alloc.
+  // So that Begin needs no memory for a step that is out, nor for one that is taken in meanwhile.
+  // Throws std::bad_alloc.
   void Reserve();
-  // Memory of the slot's rows from `range` on may lie elsewhere.
+  // Memory of the slot's rows in `range` may lie elsewhere.
   void Begin(ObjectSlot& slot, const storage::Range& range);
   // Whether some of the range's memory may still be elsewhere.
   bool IsUnderWay(const ObjectSlot& slot, const storage::Range& range) const;
@@ -41,11 +43,12 @@ class Homecoming {
   void GoOn(uint32_t bytes_max);
 
  private:
-  // Over the ranges of a slot, in key order.
+  // Over the ranges of a slot, in key order, from one key to another.
   struct Walk {
     ObjectSlot* slot;
     uint64_t next_key;
     uint64_t next_second;
+    std::optional<uint64_t> end;  // nullopt: that of the key space
   };
 
   // Whether the walk has come to its end.

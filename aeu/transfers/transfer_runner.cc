@@ -145,8 +145,8 @@ void TransferRunner::HasLeft(ObjectSlot& slot, TransferStep& step) {
   if (slot.has_keys()) slot.SetStub(Stub{step.covers, step.target, step.version});
   giving_.out = true;
   // A link takes over what a leap has left to be done.
-  step.memory_follows =
-      step.kind == TransferKind::kLeap || homecoming_.IsUnderWay(slot, step.covers);
+  giving_.coming_home = homecoming_.IsUnderWay(slot, step.covers);
+  step.memory_follows = step.kind == TransferKind::kLeap || giving_.coming_home;
   step.left.store(true, std::memory_order_relaxed);  // see the step
   host_.RangesChanged(slot);
   turn_.stepped = true;
@@ -205,7 +205,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
   if (!installed && slot.has_keys()) slot.history().TookIn(step->covers, step->version);
   MethodOf(*step).Conclude(slot, *step, given.lender, installed);
   // The walk may have passed while it was away.
-  if (!installed && step->memory_follows) homecoming_.Begin(slot, step->covers);
+  if (!installed && given.coming_home) homecoming_.Begin(slot, step->covers);
   host_.RangesChanged(slot);
   turn_.stepped = true;
   if (step->turn_cpu_ns_max > 0) turn_.cpu_ns_max = step->turn_cpu_ns_max;

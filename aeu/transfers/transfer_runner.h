@@ -91,6 +91,7 @@ class TransferRunner {
     routing::CompletionFunction complete = nullptr;
     routing::Reply* context = nullptr;
     bool out = false;                      // given away, and not concluded
+    bool coming_home = false;              // ... with memory that was on its way here
     storage::Partition* lender = nullptr;  // for a copy in transit
   };
 

@@ -171,6 +171,25 @@ TEST_P(LeapTest, WhatALinkTakesAwayFromAWalkComesHomeThere) {
   EXPECT_EQ(lab().ManagerOf({0}).Account().used_bytes, 0u);
 }
 
+TEST_P(LeapTest, AWalkEndsWhereTheRangeEnds) {
+  BuildOnTwo();
+  Rows rows;
+  for (uint64_t i = 0; i < 20'000; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
+  rows[{5, 0}] = 1;
+  Put(rows);
+  // All but a few rows are on the other NumaNode, at home.
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = Of(10, std::nullopt)}), 1u);
+  EXPECT_GT(Rest(), 3u);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = Of(0, 10)}), 1u);
+  // One turn for the few: the others are not walked over.
+  uint32_t turns = 0;
+  for (; lab()[1].counters().homecomings.Read() > 0; ++turns) lab().Step(1);
+  EXPECT_LE(turns, 4u);
+  Rest();
+  ExpectRows();
+  ExpectMemory(0, false);
+}
+
 TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
   BuildOnTwo();
   Rows rows;
