@@ -36,6 +36,7 @@ constexpr uint32_t kSessions = 3;
 constexpr uint32_t kInFlight = 40;  // more than are sent again at a time
 constexpr uint64_t kHotKeys = 12;   // of each session, all over the key space
 const uint64_t kCalls = test::Fewer(20'000, 2'000);
+constexpr uint64_t kMovesMin = 20;  // of ranges, while the calls are made
 
 AnyKey KeyOf(AnyKind kind, uint32_t session, uint64_t i) {
   return {(i << 60) + session, kind == AnyKind::kTwoParts ? 5 : 0};
@@ -79,7 +80,7 @@ class OrderTest : public testing::TestWithParam<Case> {
     std::vector<uint64_t> last(kHotKeys, 0);  // 0: not there
     Window window(kInFlight);
     uint64_t next = 1;
-    for (uint64_t call = 0; call < kCalls; ++call) {
+    for (uint64_t call = 0; call < kCalls || (MovesAreDue() && call < 100 * kCalls); ++call) {
       const std::optional<WriteMode> mode = AnyMode(random);
       const auto batches = std::make_shared<std::pair<AnyBatch, AnyBatch>>(kind_, kind_);
       auto& [rows, before] = *batches;
@@ -113,6 +114,8 @@ class OrderTest : public testing::TestWithParam<Case> {
       return Fault(sent.ToString());
     }
   }
+  // On a busy machine the mover comes to little while the calls are made: there are more then.
+  bool MovesAreDue() const { return !GetParam().balancer && moves_.load() <= kMovesMin; }
   std::optional<WriteMode> AnyMode(std::mt19937_64& random) const {
     const uint64_t what = random() % 16;
     if (what < 8 && Takes(kind_, WriteMode::kCompareAndSet)) return WriteMode::kCompareAndSet;
@@ -137,6 +140,7 @@ class OrderTest : public testing::TestWithParam<Case> {
 
   const AnyKind kind_ = GetParam().kind;
   std::unique_ptr<Engine> engine_;
+  std::atomic<uint64_t> moves_{0};
   base::Mutex mu_;
   uint64_t faults_ ABSL_GUARDED_BY(mu_) = 0;
 };
@@ -160,7 +164,6 @@ TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
   AnyObject object(*engine_, kind_, "o");
   ASSERT_TRUE(object.Create({uint64_t{1} << 62, uint64_t{2} << 62, uint64_t{3} << 62}).ok());
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> moves{0};
   std::thread mover([&] {
     std::mt19937_64 random(test::Seed() + 99);
     while (!GetParam().balancer && !stop.load()) {
@@ -170,7 +173,7 @@ TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
       const AeuId to{static_cast<uint32_t>(random() % kAeus)};
       const absl::Status moved =
           engine_->MoveRange("o", range, to, link ? TransferKind::kLink : TransferKind::kCopy);
-      moves.fetch_add(moved.ok());
+      moves_.fetch_add(moved.ok());
     }
   });
   std::vector<std::thread> sessions;
@@ -182,8 +185,8 @@ TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
   mover.join();
   base::MutexLock lock(&mu_);
   EXPECT_EQ(faults_, 0u);
-  EXPECT_TRUE(GetParam().balancer || moves.load() > 20u) << moves.load();
-  RecordProperty("moves", static_cast<int>(moves.load()));
+  EXPECT_FALSE(MovesAreDue()) << moves_.load();
+  RecordProperty("moves", static_cast<int>(moves_.load()));
 }
 
 }  // namespace
