@@ -21,6 +21,7 @@
 #include "bench/key_order.h"
 #include "bench/routing/machine.h"
 #include "engine/engine_impl.h"
+#include "tests/numa/counted_rows.h"
 #include "tests/numa/phase_marks.h"
 #include "tests/numa/plugin/node_memory.h"
 
@@ -42,18 +43,6 @@ struct Job {
   uint8_t phase;
 };
 constexpr Job kJobs[] = {{1024, false, 1}, {4096, false, 2}, {1024, true, 3}, {4096, true, 4}};
-
-uint64_t KeyOf(uint64_t i) { return bench::KeyAt(i, /*sparse=*/true); }
-uint64_t ValueOf(uint64_t key) { return key ^ 0x5555; }
-
-template <class T>
-T Must(absl::StatusOr<T> result) {
-  if (!result.ok()) Die(std::string(result.status().message()));
-  return *std::move(result);
-}
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die(std::string(status.message()));
-}
 
 class ManyAeus {
  public:

@@ -26,6 +26,7 @@
 #include "bench/shared/shared_memory.h"
 #include "bench/shared/shared_tree.h"
 #include "engine/engine_impl.h"
+#include "tests/numa/counted_rows.h"
 #include "tests/numa/crew.h"
 #include "tests/numa/phase_marks.h"
 #include "tests/numa/plugin/node_memory.h"
@@ -71,9 +72,6 @@ constexpr Job kSharedJobs[] = {
     {.batch_keys = 1024, .does = Does::kUpserts, .phase = 11, .one_by_one = true}};
 constexpr uint8_t kScan = 12, kJoin = 13, kTransfer = 14;
 
-uint64_t KeyOf(uint64_t i) { return bench::KeyAt(i, /*sparse=*/true); }
-uint64_t ValueOf(uint64_t key) { return key ^ 0x5555; }
-
 // How many keys or rows a phase had.
 void TellCount(uint8_t phase, uint64_t count) { std::printf("did %u %lu\n", phase, count); }
 
@@ -114,15 +112,6 @@ class Batches {
   std::vector<uint64_t> keys_;
   std::vector<uint64_t> values_;
 };
-
-template <class T>
-T Must(absl::StatusOr<T> result) {
-  if (!result.ok()) Die(std::string(result.status().message()));
-  return *std::move(result);
-}
-void Must(const absl::Status& status) {
-  if (!status.ok()) Die(std::string(status.message()));
-}
 
 // One cpu's session and AEU, which share its thread: so nobody is counted who waits for another
 // thread. Completions run on the engine's own threads, which share the cpus of their NumaNode.
