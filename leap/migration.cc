@@ -295,7 +295,7 @@ absl::Status Migration::AskKernel(const Area& area) {
   const auto stays = [&](int node) { return node != wanted.front() && node != -ENOENT; };
   if (std::any_of(found.begin(), found.end(), stays)) {
     // A huge page moves with the first of its pages, and the kernel may call others of it busy. So
-    // where they are now is what counts. If it does not say, its first answer stands.
+    // where they are now is what counts. If it does not say, its first answer is used.
     std::vector<int32_t> now(pages);
     if (topology::LocatePages(at, now).ok()) {
       std::transform(now.begin(), now.end(), found.begin(), [](int32_t node) {

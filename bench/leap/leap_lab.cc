@@ -58,7 +58,7 @@ struct Work {
   uint64_t read_bytes;
 };
 
-// The threads beside the migrating one, for a round.
+// The other threads of a round: a writer and a reader.
 class OtherThreads {
  public:
   OtherThreads(RangeWriter& writer, RangeReader& reader, const LabOptions& options)

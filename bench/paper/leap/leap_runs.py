@@ -10,7 +10,7 @@ HUGE_KIB = 2048
 RECOMMENDED_KIB = {"small": (512, 16384), "huge": (HUGE_KIB, 16384)}
 ONE_ROUND_KIB = 4  # areas of that size take seconds, and figures of seconds vary little
 DEADLINE_S = 10  # the paper's
-ALONE_MS = 50  # of the threads beside a migration, before it begins
+ALONE_MS = 50  # of the other threads, before a migration begins
 MEMCPY = "memcpy"
 COLOURS = {"hold": OURS, "retry": OURS_SECOND, "owner": SECOND, MEMCPY: PEER}
 

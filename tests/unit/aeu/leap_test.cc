@@ -139,7 +139,7 @@ TEST_P(LeapTest, ARangeMayLeapOnBeforeItsMemoryIsHome) {
   }
   Rest();
   ExpectRows();
-  // A link takes over what a leap has left: whoever has it in the end has its memory, too.
+  // A link takes over what a leap has left to do: the last owner has the memory, too.
   if (owner != 1) {
     ExpectMemory(1, false);
     return;
@@ -205,7 +205,8 @@ TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
     driver().PublishAndConclude(*step);
     return Rest();
   };
-  // The first pieces are small whatever the budget: by then each AEU knows what one costs.
+  // The first pieces are small with any budget. After these leaps each AEU knows what a piece
+  // costs.
   turns_with(0, 1, 1'000'000);
   turns_with(1, 0, 1'000'000);
   const uint32_t few = turns_with(0, 1, 1'000'000'000);

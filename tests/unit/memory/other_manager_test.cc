@@ -58,15 +58,15 @@ class OtherManagerTest : public testing::Test {
 };
 
 TEST_F(OtherManagerTest, BlockIsRemoteToTheOtherNumaNodesCachesOnly) {
-  LocalCache& beside = *here_.manager.NewCache();
+  LocalCache& neighbour = *here_.manager.NewCache();
   void* const block = here_.cache.Allocate(64);
   EXPECT_FALSE(here_.cache.IsRemote(block, 64));
-  EXPECT_FALSE(beside.IsRemote(block, 64));
+  EXPECT_FALSE(neighbour.IsRemote(block, 64));
   EXPECT_TRUE(there_.cache.IsRemote(block, 64));
   here_.cache.Free(block, 64);
   constexpr size_t kExtent = 5 << 20;
   void* const extent = here_.cache.Allocate(kExtent);
-  EXPECT_FALSE(beside.IsRemote(extent, kExtent));
+  EXPECT_FALSE(neighbour.IsRemote(extent, kExtent));
   EXPECT_TRUE(there_.cache.IsRemote(extent, kExtent));
   here_.cache.Free(extent, kExtent);
 }
