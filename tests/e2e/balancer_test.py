@@ -328,13 +328,21 @@ def test_wrong_moves_are_refused_and_change_nothing(programs):
     server.eris("balancer", "status", "--timeout", "0.2", code=UNAVAILABLE)
 
 
+def on_two_numa_nodes(programs):
+    return harness.Server(programs, "--topology", "numa:2 core:2 pu:1", "--balancer-enabled", "false")
+
+
+def far_aeu(server):
+    """An AEU of another NumaNode than the first AEU's."""
+    nodes = [aeu["numa_node"] for aeu in server.stats()["aeus"]]
+    return next(aeu for aeu in range(AEUS) if nodes[aeu] != nodes[0])
+
+
 def test_links_stay_inside_a_numa_node(programs):
     rows = sparse_rows()
-    with harness.Server(programs, "--topology", "numa:2 core:2 pu:1", "--balancer-enabled",
-                        "false") as server:
+    with on_two_numa_nodes(programs) as server:
         load(server, "o", rows, "--expect", "0:400000000")
-        nodes = [aeu["numa_node"] for aeu in server.stats()["aeus"]]
-        far = next(aeu for aeu in range(AEUS) if nodes[aeu] != nodes[0])
+        far = far_aeu(server)
         server.refused("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far), "--kind", "link",
                        said="NumaNode", code=REFUSED)
         server.eris("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far))
@@ -344,11 +352,9 @@ def test_links_stay_inside_a_numa_node(programs):
 
 def test_a_leap_crosses_numa_nodes_and_its_memory_follows(programs):
     rows = sparse_rows()
-    with harness.Server(programs, "--topology", "numa:2 core:2 pu:1", "--balancer-enabled",
-                        "false") as server:
+    with on_two_numa_nodes(programs) as server:
         load(server, "o", rows, "--expect", "0:400000000")
-        nodes = [aeu["numa_node"] for aeu in server.stats()["aeus"]]
-        far = next(aeu for aeu in range(AEUS) if nodes[aeu] != nodes[0])
+        far = far_aeu(server)
         harness.check("LEAPS TO" not in server.eris("stats").stdout, "leaps of a server in which nothing leapt")
         used = server.stats()["aeus"][far]["memory_bytes"]
         server.eris("balancer", "move", "o", "--from", "10", "--to", "150000000", "--aeu", str(far), "--kind", "leap")
