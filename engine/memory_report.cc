@@ -10,7 +10,7 @@
 #include "memory/huge_pages.h"
 #include "memory/placement_check.h"
 #include "memory/size_class.h"
-#include "memory/system_memory.h"
+#include "memory/system/system_memory.h"
 
 namespace eris::engine {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 
 namespace eris::leap {
 

@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "eris/leap.h"
-#include "memory/system_memory.h"
+#include "memory/system/system_memory.h"
 #include "topology/topology.h"
 
 namespace eris::leap {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/check.h"
-#include "leap/copy_area.h"
+#include "base/copy_area.h"
 #include "leap/faults.h"
 #include "leap/held_area.h"
 #include "topology/page_location.h"
@@ -153,7 +153,7 @@ absl::Status Migration::Move(const Area& area) {
   result_.progress.copied_bytes += area.bytes;
   switch (options_.method) {
     case Method::kOwner:
-      CopyArea(target, area.begin, area.bytes);
+      base::CopyArea(target, area.begin, area.bytes);
       if (Remap(area, target)) return absl::OkStatus();
       return Refused(area, target);
     case Method::kHold:
@@ -192,7 +192,7 @@ absl::Status Migration::Hold(const Area& area, std::byte* target) {
     pool_.Give(target, area.bytes);
     return status;
   }
-  CopyArea(target, area.begin, area.bytes);
+  base::CopyArea(target, area.begin, area.bytes);
   const bool remapped = Remap(area, target);
   if (remapped) {
     userfault_->Wake(area.begin, area.bytes);
@@ -211,7 +211,7 @@ absl::Status Migration::HoldByProtection(const Area& area, std::byte* target) {
     pool_.Give(target, area.bytes);
     return held.status();
   }
-  CopyArea(target, area.begin, area.bytes);
+  base::CopyArea(target, area.begin, area.bytes);
   const bool remapped = held->Finish([&] { return Remap(area, target); });
   NoteHold(Clock::now() - begin);
   return remapped ? absl::OkStatus() : Refused(area, target);
@@ -224,7 +224,7 @@ absl::Status Migration::Retry(const Area& area, std::byte* target) {
     pool_.Give(target, area.bytes);
     return held.status();
   }
-  CopyArea(target, area.begin, area.bytes);
+  base::CopyArea(target, area.begin, area.bytes);
   bool refused = false;
   const bool remapped = held->Finish([&] {
     refused = !Remap(area, target);

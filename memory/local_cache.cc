@@ -11,7 +11,11 @@
 namespace eris::memory {
 
 LocalCache::LocalCache(MemoryManager& manager, OwnerId id)
-    : manager_(manager), layout_(manager.layout_), owners_(manager.pool_.owners()), id_(id) {}
+    : manager_(manager),
+      pool_(manager.pool_),
+      layout_(manager.layout_),
+      owners_(manager.pool_.owners()),
+      id_(id) {}
 
 LocalCache::~LocalCache() {
   while (carriers_ != nullptr) {
@@ -103,6 +107,7 @@ uint32_t LocalCache::TakeBlocksOf(Span* run, size_t size_class, uint32_t most, v
     *word = bits;
   }
   run->used += got;
+  run->taken.store(run->taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   Link(run);
   return got;
 }
@@ -146,7 +151,7 @@ void* LocalCache::TakeAtHome(size_t size_class) {
     uint32_t left = kSpansLookedAt;
     for (Span* run = classes_[size_class].spans[bucket]; run != nullptr && left-- > 0;
          run = run->next) {
-      if (!owners_.Covers(run)) continue;
+      if (layout_.HeaderOf(run)->home != &pool_) continue;
       home = run;
       break;
     }
@@ -166,10 +171,14 @@ void* LocalCache::TakeAtHome(size_t size_class) {
 void LocalCache::ReturnRun(Span* run) {
   ERIS_DCHECK(run->used == 0);
   ClassFigures& figures = figures_[run->size_class];
-  const size_t run_bytes = run->spans * kSpanBytes - layout_.HeaderBytesIn(run->run_first);
   figures.capacity.Add(-uint64_t{run->capacity});
-  figures.spare.Add(-(run_bytes - run->capacity * SizeClassBytes(run->size_class)));
+  figures.spare.Add(-SpareBytes(*run));
   manager_.ReturnRun(*this, run);
+}
+
+uint64_t LocalCache::SpareBytes(const Span& run) const {
+  const size_t run_bytes = run.spans * kSpanBytes - layout_.HeaderBytesIn(run.run_first);
+  return run_bytes - run.capacity * SizeClassBytes(run.size_class);
 }
 
 // --- freeing -------------------------------------------------------------------------------------
@@ -257,7 +266,7 @@ void LocalCache::JudgeScatter(size_t size_class) {
 }
 
 void* LocalCache::AllocateToMove(const void* block, size_t bytes) {
-  if (owners_.Of(block) != id_) return nullptr;
+  if (EntryOf(block) != id_) return nullptr;
   const Span* run = layout_.RunOf(block);
   ClassState& state = classes_[run->size_class];
   ERIS_DCHECK(run->size_class == SizeClassOf(bytes));
@@ -299,115 +308,10 @@ void LocalCache::Trim() {
   freed_to_spans_bytes_ = 0;
 }
 
-// --- blocks of other caches ----------------------------------------------------------------------
-
-void LocalCache::FreeElsewhere(void* block, size_t size_class) {
-  const OwnerId owner = layout_.HeaderOf(block)->pool->owners().Of(block);
-  if (owner == id_) {
-    FreeOwn(block, size_class);
-  } else {
-    FreeForeign(block, owner, size_class);
-  }
-}
-
-void LocalCache::FreeForeign(void* block, OwnerId owner, size_t size_class) {
-  ERIS_CHECK(owner != 0);  // the span is free: freed twice
-  LocalCache& to = manager_.CacheOf(owner);
-  const bool counts = &to.manager_ == &manager_;
-  if (counts) figures_[size_class].balance.Add(-uint64_t{1});
-  Outgoing& outgoing = outgoing_[owner % kOutgoing];
-  if (outgoing.owner != owner) {
-    if (outgoing.carrier != nullptr) Send(outgoing);
-    outgoing.owner = owner;
-  }
-  if (outgoing.carrier == nullptr) outgoing.carrier = TakeCarrier();
-  if (outgoing.carrier == nullptr) {
-    auto* alone = static_cast<ReturnBatch*>(block);
-    alone->count = counts ? ReturnBatch::kAlone : ReturnBatch::kAloneFromElsewhere;
-    PushTo(to, alone);
-    return;
-  }
-  Poison(block, SizeClassBytes(size_class));
-  outgoing.carrier->blocks[outgoing.carrier->count++] = block;
-  ++outgoing_used_;
-  if (outgoing.carrier->count == ReturnCarrier::kBlocksMax) Send(outgoing);
-}
-
-ReturnCarrier* LocalCache::TakeCarrier() {
-  if (free_carriers_ == nullptr) free_carriers_ = returned_carriers_.TakeAll();
-  auto* carrier = static_cast<ReturnCarrier*>(free_carriers_);
-  if (carrier != nullptr) {
-    free_carriers_ = carrier->next;
-  } else if (carriers_made_ < kCarriersMax) {
-    carrier = new (std::nothrow) ReturnCarrier;
-    if (carrier == nullptr) return nullptr;
-    carrier->home = this;
-    carrier->all_next = carriers_;
-    carriers_ = carrier;
-    ++carriers_made_;
-  } else {
-    return nullptr;
-  }
-  carrier->count = 0;
-  return carrier;
-}
-
-void LocalCache::Send(Outgoing& outgoing) {
-  outgoing_used_ -= static_cast<uint32_t>(outgoing.carrier->count);
-  ReturnCarrier* const carrier = outgoing.carrier;
-  outgoing.carrier = nullptr;
-  PushTo(manager_.CacheOf(outgoing.owner), carrier);
-}
-
-void LocalCache::SendHome() {
-  for (Outgoing& outgoing : outgoing_) {
-    if (outgoing.carrier != nullptr) Send(outgoing);
-  }
-}
-
-void LocalCache::PushTo(LocalCache& owner, ReturnBatch* batch) {
-  if (owner.bin_.Push(batch) && owner.listener_ != nullptr) owner.listener_->BinFilled();
-}
-
-bool LocalCache::Collect() {
-  const auto come_home = [this](void* block, bool counts) {
-    const size_t size_class = layout_.RunOf(block)->size_class;
-    Poison(block, SizeClassBytes(size_class));
-    if (counts) figures_[size_class].balance.Add(1);
-    ReturnToSpan(block, size_class);
-    freed_to_spans_bytes_ += SizeClassBytes(size_class);
-  };
-  uint64_t taken = 0;
-  while (taken < kCollectedAtOnce) {
-    // Until the bin is empty: a push into an empty bin notifies the owner again.
-    if (collecting_ == nullptr) collecting_ = bin_.TakeAll();
-    if (collecting_ == nullptr) break;
-    ReturnBatch* const batch = collecting_;
-    collecting_ = batch->next;
-    __builtin_prefetch(collecting_);
-    if (batch->IsAlone()) {
-      ++taken;
-      come_home(batch, batch->count == ReturnBatch::kAlone);
-    } else {
-      taken += batch->count;
-      auto* carrier = static_cast<ReturnCarrier*>(batch);
-      const std::span<void*> blocks(carrier->blocks.data(), carrier->count);
-      for (void* block : blocks) __builtin_prefetch(layout_.HeaderOf(block));
-      for (size_t i = 0; i < blocks.size(); ++i) {
-        if (i + 8 < blocks.size()) __builtin_prefetch(layout_.RunOf(blocks[i + 8]));
-        come_home(blocks[i], &carrier->home->manager_ == &manager_);
-      }
-      carrier->home->returned_carriers_.Push(carrier);
-    }
-  }
-  collects_more_ = taken >= kCollectedAtOnce;
-  return taken > 0;
-}
-
 // --- extents -------------------------------------------------------------------------------------
 
-bool LocalCache::IsOthers(const void* block) const {
-  const OwnerId owner = layout_.HeaderOf(block)->pool->owners().Of(block);
+bool LocalCache::IsOtherManagers(const void* block) const {
+  const auto owner = static_cast<OwnerId>(EntryOf(block) & ~kOnItsWay);
   return &manager_.CacheOf(owner).manager_ != &manager_;
 }
 

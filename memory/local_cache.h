@@ -17,16 +17,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/check.h"
 #include "base/counter.h"
-#include "memory/failure_point.h"
 #include "memory/memory_account.h"
 #include "memory/owner_table.h"
-#include "memory/poison.h"
 #include "memory/recollection_bin.h"
 #include "memory/size_class.h"
 #include "memory/superblock.h"
+#include "memory/superblock_claim.h"
+#include "memory/system/failure_point.h"
+#include "memory/system/poison.h"
 
 namespace eris::memory {
 
@@ -112,20 +114,52 @@ class LocalCache {
   }
 
   // Whether a block of `bytes` lies on another NumaNode than this cache's: it came from a cache
-  // there, or was spilled. Takes the manager's mutex for blocks above the largest class.
+  // there, or was spilled. REQUIRES: this cache's AEU has the block. Takes the manager's mutex for
+  // blocks above the largest class.
   bool IsRemote(const void* block, size_t bytes) const {
-    return Classed(bytes) ? !owners_.Covers(block) : !HasExtent(block);
+    return Classed(bytes) ? layout_.HeaderOf(block)->home != &pool_ : !HasExtent(block);
   }
 
-  // Whether it is remote, and not just spilled: a block of another NumaNode's cache.
-  bool IsElsewhere(const void* block, size_t bytes) const {
-    return IsRemote(block, bytes) && (!Classed(bytes) || IsOthers(block));
+  // Whether it belongs to another manager's cache. REQUIRES as IsRemote.
+  bool IsOthers(const void* block, size_t bytes) const {
+    return Classed(bytes) ? owners_.Of(block) != id_ && IsOtherManagers(block) : !HasExtent(block);
   }
+  // Whether it is to come to this cache's manager: remote, or another manager's although its pages
+  // are here.
+  bool IsElsewhere(const void* block, size_t bytes) const {
+    return IsRemote(block, bytes) || (Classed(bytes) && IsOthers(block, bytes));
+  }
+
+  // Superblocks that change hands whole, and whose pages then move (superblock_claim.h). Claims
+  // those that hold nothing but what `census` has noted; the answers come through Collect. False:
+  // none is claimed, because there is no memory, or none comes into question.
+  bool Claim(SuperblockCensus census);
+  bool ClaimsAreOut() const { return claims_out_ > 0; }
+  // Whether BringSuperblock would find one.
+  bool HasToBring() const { return !to_bring_.empty(); }
+  // Brings the pages of one of these superblocks home: copies them, which takes as long as a copy
+  // of a superblock takes, and lets the kernel change the mapping. kLater: it is not possible now,
+  // and nothing has changed. kNone: what was left is gone. kEnded: the NumaNode has no memory, or
+  // the kernel refuses: the others stay where they are. `bytes`: of the blocks that came home. With
+  // `wait` it takes only memory that is ready, and asks for more.
+  enum class Brought : uint8_t { kYes, kLater, kNone, kEnded };
+  Brought BringSuperblock(bool wait, uint64_t& bytes);
+  // Call it whenever the AEU gives blocks of the object to another one: that one will write to
+  // them, so no superblock is known to hold this AEU's blocks alone.
+  void GaveBlocksAway() {
+    ++given_away_;
+    left_remote_ += to_bring_.size();
+    to_bring_.clear();
+  }
+  uint64_t given_away() const { return given_away_; }
+  // Superblocks that a census has met, and that were not given or not brought. Only grows.
+  uint64_t left_remote() const { return left_remote_; }
 
   // Call it before other caches of the object free this one's blocks. `listener` must outlive
   // that.
   void SetListener(RecollectionListener* listener) { listener_ = listener; }
   MemoryManager& manager() const { return manager_; }
+  const SuperblockLayout& layout() const { return layout_; }
 
   // Sum of ClassBytes of live blocks: those allocated here minus those freed here. A block that a
   // cache of another manager frees counts here until this cache has taken it in; one above the
@@ -218,6 +252,7 @@ class LocalCache {
   // A block of a span on the own NumaNode, past the magazine; nullptr: refused.
   void* TakeAtHome(size_t size_class);
   void ReturnRun(Span* run);
+  uint64_t SpareBytes(const Span& run) const;  // at its end
   // Marks the `count` oldest blocks of the magazine free in their spans.
   void Spill(size_t size_class, size_t count);
   void ReturnToSpan(void* block, size_t size_class);
@@ -241,14 +276,44 @@ class LocalCache {
   void Send(Outgoing& outgoing);
   void SendHome();
   void PushTo(LocalCache& owner, ReturnBatch* batch);
+  // The entry of the owner table for a block, wherever it lies.
+  OwnerId EntryOf(const void* block) const;
+  // What has come to the bin, answers to claims taken in: the blocks of what has been given may be
+  // in any batch.
+  ReturnBatch* TakeBatches();
+  void TakeIn(ReturnCarrier* carrier);
+  void TakeInAlone(ReturnBatch* block);
+  // A block of this cache is back.
+  void ComesHome(void* block, bool counted);
+  // To the owner that the entry names. If that is this cache, the batch waits until it has taken in
+  // what it has claimed.
+  void Uncount(ReturnBatch* batch);
+  void SendOn(ReturnBatch* batch, OwnerId entry);
+
+  // For an owner that has been asked: gives what is whole, and answers.
+  void Answer(SuperblockClaim* claim);
+  // Whether all blocks in use are noted, and none has been given out since then.
+  bool IsWhole(Superblock* superblock, const NotedSuperblock& noted) const;
+  void GiveRuns(Superblock* superblock, OwnerId to);
+  // For the claimant.
+  void Adopt(SuperblockClaim* claim);
+  // The same for a superblock that this cache has already: its memory was spilled.
+  void KeepWhole(const NotedSuperblock& noted);
+  void AdoptRuns(Superblock* superblock);
+  // Its header and what is in use.
+  void CopyInto(std::byte* fresh, Superblock* superblock) const;
+  // Calls f(run) for the first spans of its runs.
+  template <class F>
+  void ForEachRun(Superblock* superblock, const F& f) const;
 
   bool HasExtent(const void* extent) const;
-  bool IsOthers(const void* block) const;
+  bool IsOtherManagers(const void* block) const;
   void* AllocateExtent(size_t bytes);
   void FreeExtent(void* block, size_t bytes);
 
   // Immutable after construction.
   MemoryManager& manager_;
+  NumaNodePool& pool_;  // the manager's own
   const SuperblockLayout layout_;
   const OwnerTable owners_;  // the manager's own pool's
   const OwnerId id_;
@@ -269,7 +334,13 @@ class LocalCache {
   uint32_t carriers_made_ = 0;
   ReturnBatch* free_carriers_ = nullptr;
   ReturnBatch* collecting_ = nullptr;  // taken from the bin, not processed so far
+  ReturnBatch* postponed_ = nullptr;   // until an answer is taken in
   bool collects_more_ = false;
+  std::vector<std::unique_ptr<SuperblockClaim>> claims_;  // this cache's own
+  uint32_t claims_out_ = 0;
+  uint64_t given_away_ = 0;
+  uint64_t left_remote_ = 0;
+  std::vector<SuperblockPlace> to_bring_;  // this cache's, with blocks of its AEU alone
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;
@@ -278,6 +349,10 @@ class LocalCache {
   // Shared: written by other caches' threads, read by this one's.
   RecollectionBin bin_;
   RecollectionBin returned_carriers_;
+  // Blocks that this cache has sent home without a carrier, and that are not there. Their lists run
+  // through their own bytes, which other threads therefore write. acq_rel: who takes one in has
+  // ended that before.
+  std::atomic<uint64_t> alone_on_the_way_{0};
 
   // Guarded by the manager's mutex.
   SuperblockList superblocks_;  // that only this cache uses

@@ -1,6 +1,7 @@
 #include "memory/memory_manager.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <new>
 #include <utility>
@@ -34,6 +35,14 @@ size_t FindRun(const Superblock& superblock, const SuperblockLayout& layout, siz
   return kSpansMax;
 }
 
+// For each superblock that is taken, also at the same address, a count that no other one has had: a
+// block noted in an earlier one must not look like one of this (SuperblockCensus).
+void BeginTaken(Span* spans, size_t count) {
+  static std::atomic<uint64_t> superblocks{0};  // relaxed: numbers alone
+  const uint64_t first = superblocks.fetch_add(1, std::memory_order_relaxed) << 32;
+  for (size_t i = 0; i < count; ++i) spans[i].taken.store(first, std::memory_order_relaxed);
+}
+
 // Superblocks tried before a new one is taken; those of one bucket are about equally full.
 constexpr uint64_t kTriesPerBucket = 8;
 constexpr uint64_t kAll = ~uint64_t{0};
@@ -57,10 +66,13 @@ MemoryManager::~MemoryManager() {
   directory_->Remove(*this);
   base::MutexLock lock(&mu_);
   for (const auto& [extent, bytes] : extents_) pool_.ReturnExtent(extent, bytes);
-  for (Superblock* superblock = all_; superblock != nullptr;) {
-    Superblock* const next = superblock->all_next;
-    superblock->pool->ReturnSuperblock(layout_.Base(superblock));
-    superblock = next;
+  for (Superblock* superblock : {all_, arriving_}) {
+    while (superblock != nullptr) {
+      Superblock* const next = superblock->all_next;
+      superblock->pool->SetHolder(layout_.Base(superblock), nullptr);
+      Return(superblock);
+      superblock = next;
+    }
   }
 }
 
@@ -122,7 +134,7 @@ Span* MemoryManager::TakeRunAtHome(LocalCache& cache, size_t size_class) {
     uint64_t left = kTriesPerBucket;
     for (Superblock* superblock = cache.superblocks_.buckets[bucket];
          superblock != nullptr && run == nullptr && left-- > 0; superblock = superblock->next) {
-      if (superblock->pool == &pool_) run = TakeFrom(superblock, cache, size_class);
+      if (superblock->home == &pool_) run = TakeFrom(superblock, cache, size_class);
     }
   }
   if (run == nullptr) {
@@ -184,7 +196,9 @@ Superblock* MemoryManager::TakeSuperblock(SuperblockList& list, bool may_spill) 
   mu_.Lock();
   if (base == nullptr) return nullptr;
   auto* superblock = new (layout_.HeaderOf(base)) Superblock{};
+  BeginTaken(layout_.Spans(superblock), layout_.spans());
   superblock->pool = from;
+  superblock->home = from;
   superblock->list = &list;
   for (size_t i = 0; i < layout_.spans(); ++i) {
     const size_t header_bytes = layout_.HeaderBytesIn(i);
@@ -193,19 +207,16 @@ Superblock* MemoryManager::TakeSuperblock(SuperblockList& list, bool may_spill) 
     ++superblock->free_spans;
     free_span_bytes_ += kSpanBytes - header_bytes;
   }
-  superblock->all_next = all_;
-  if (all_ != nullptr) all_->all_prev = superblock;
-  all_ = superblock;
+  from->SetHolder(base, this);
   ++superblocks_;
   if (from != &pool_) ++spilled_;
+  LinkTo(all_, superblock);
   Link(superblock);
   return superblock;
 }
 
 void MemoryManager::ReturnRun(LocalCache& cache, Span* run) {
   Superblock* const superblock = layout_.HeaderOf(run);
-  void* whole = nullptr;
-  NumaNodePool* pool = nullptr;
   {
     base::MutexLock lock(&mu_);
     cache.spans_ -= run->spans;
@@ -223,19 +234,18 @@ void MemoryManager::ReturnRun(LocalCache& cache, Span* run) {
       Link(superblock);
       return;
     }
-    if (superblock->all_prev != nullptr) {
-      superblock->all_prev->all_next = superblock->all_next;
-    } else {
-      all_ = superblock->all_next;
-    }
-    if (superblock->all_next != nullptr) superblock->all_next->all_prev = superblock->all_prev;
+    UnlinkFrom(all_, superblock);
     --superblocks_;
     free_span_bytes_ -= usable_bytes;
-    pool = superblock->pool;
-    if (pool != &pool_) --spilled_;
-    whole = layout_.Base(superblock);
+    if (superblock->home != &pool_) --spilled_;
+    // Here, or a cache that is asked for it would find it held, and whole.
+    superblock->pool->SetHolder(layout_.Base(superblock), nullptr);
   }
-  pool->ReturnSuperblock(whole);
+  Return(superblock);
+}
+
+void MemoryManager::Return(Superblock* superblock) const {
+  superblock->home->ReturnSuperblock(layout_.Base(superblock), *superblock->pool);
 }
 
 const std::byte* MemoryManager::SpanAt(const Superblock* superblock, size_t span) const {
@@ -267,6 +277,22 @@ void MemoryManager::Unlink(Superblock* superblock) {
     superblock->list->buckets[superblock->bucket] = superblock->next;
   }
   if (superblock->next != nullptr) superblock->next->prev = superblock->prev;
+}
+
+void MemoryManager::LinkTo(Superblock*& all, Superblock* superblock) {
+  superblock->all_prev = nullptr;
+  superblock->all_next = all;
+  if (all != nullptr) all->all_prev = superblock;
+  all = superblock;
+}
+
+void MemoryManager::UnlinkFrom(Superblock*& all, Superblock* superblock) {
+  if (superblock->all_prev != nullptr) {
+    superblock->all_prev->all_next = superblock->all_next;
+  } else {
+    all = superblock->all_next;
+  }
+  if (superblock->all_next != nullptr) superblock->all_next->all_prev = superblock->all_prev;
 }
 
 void* MemoryManager::TakeExtent(size_t bytes) {

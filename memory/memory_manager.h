@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "base/mutex.h"
 #include "eris/types.h"
 #include "memory/cache_directory.h"
@@ -83,6 +84,29 @@ class MemoryManager {
   Span* TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFromAny(LocalCache& cache, size_t size_class) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Superblocks that change hands with their blocks; see superblock_claim.cc.
+  //
+  // Whether `is_whole` is true of a superblock from which `cache` has spans. False: it has been
+  // returned.
+  bool Check(LocalCache& cache, const SuperblockPlace& place,
+             absl::FunctionRef<bool(Superblock*)> is_whole);
+  // If so, calls `give` and takes the superblock off all lists.
+  bool GiveUp(LocalCache& cache, const SuperblockPlace& place,
+              absl::FunctionRef<bool(Superblock*)> is_whole,
+              absl::FunctionRef<void(Superblock*)> give);
+  // For a superblock that another manager has given up. It is in no figure until `cache` adopts it;
+  // true: its pages are at home.
+  void Receive(const SuperblockPlace& place);
+  bool Adopt(LocalCache& cache, const SuperblockPlace& place);
+  // Takes a superblock of `cache` off the lists, so that no other thread writes to its header while
+  // its pages move. nullptr: it is at home, has been returned, or other caches have spans of it.
+  Superblock* BeginMove(LocalCache& cache, const SuperblockPlace& place);
+  void EndMove(LocalCache& cache, Superblock* superblock, bool moved);
+  // nullptr: it is not this manager's.
+  Superblock* Held(const SuperblockPlace& place) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  size_t UsedSpans(const Superblock& superblock) const;
+  uint64_t FreeSpanBytes(const Superblock& superblock) const;
+
   // Takes a superblock from the pools for `list`, or from the own one alone. Releases the lock
   // meanwhile.
   Superblock* TakeSuperblock(SuperblockList& list, bool may_spill = true)
@@ -90,6 +114,11 @@ class MemoryManager {
   const std::byte* SpanAt(const Superblock* superblock, size_t span) const;
   void Link(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Unlink(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The same for `all`, which is all_ or arriving_.
+  static void LinkTo(Superblock*& all, Superblock* superblock);
+  static void UnlinkFrom(Superblock*& all, Superblock* superblock);
+  // Returns one that is in no list to its pool.
+  void Return(Superblock* superblock) const;
 
   // Immutable after construction.
   const ObjectId object_;
@@ -105,6 +134,7 @@ class MemoryManager {
   bool taking_shared_ ABSL_GUARDED_BY(mu_) = false;  // a thread is taking a superblock for it
   base::CondVar shared_taken_ ABSL_GUARDED_BY(mu_);
   Superblock* all_ ABSL_GUARDED_BY(mu_) = nullptr;
+  Superblock* arriving_ ABSL_GUARDED_BY(mu_) = nullptr;  // received, not adopted so far
   uint64_t superblocks_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t spilled_ ABSL_GUARDED_BY(mu_) = 0;  // of those
   uint64_t free_span_bytes_ ABSL_GUARDED_BY(mu_) = 0;

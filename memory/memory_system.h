@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "eris/types.h"
-#include "memory/memory_budget.h"
 #include "memory/memory_keeper.h"
 #include "memory/numa_node_pool.h"
+#include "memory/system/memory_budget.h"
 #include "topology/topology.h"
 
 namespace eris::memory {

@@ -8,7 +8,7 @@
 
 #include "base/cache_line.h"
 #include "base/check.h"
-#include "memory/poison.h"
+#include "memory/system/poison.h"
 #include "topology/binding.h"
 #include "topology/free_memory.h"
 
@@ -73,8 +73,17 @@ void NumaNodePool::MakeWindow() {
       ReturnAddressSpace(window_, bytes);
       continue;
     }
+    const size_t holders_bytes = bytes / layout_.bytes() * sizeof *holders_;
+    void* holders = mmap(nullptr, holders_bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (holders == MAP_FAILED) {
+      munmap(entries, entries_bytes);
+      ReturnAddressSpace(window_, bytes);
+      continue;
+    }
     // A refusal is told with the superblocks' own.
     if (bind_) (void)topology::BindMemory(entries, entries_bytes, node_);
+    holders_ = static_cast<std::atomic<MemoryManager*>*>(holders);
     window_bytes_ = bytes;
     owner_entries_ = static_cast<OwnerId*>(entries);
     owners_ = OwnerTable(window_, window_bytes_, owner_entries_);
@@ -92,6 +101,7 @@ NumaNodePool::~NumaNodePool() {
   if (window_bytes_ > 0) {
     ReturnAddressSpace(window_, window_bytes_);
     munmap(owner_entries_, window_bytes_ / kSpanBytes * sizeof(OwnerId));
+    munmap(holders_, window_bytes_ / layout_.bytes() * sizeof *holders_);
   }
   budget_.AddReclaimable(-static_cast<int64_t>(reserved_bytes_));
   budget_.Return(reserved_bytes_);
@@ -278,8 +288,7 @@ size_t NumaNodePool::ReturnToSystem(std::span<void* const> superblocks) {
       base::MutexLock lock(&mu_);
       source = SourceOf(superblock);
     }
-    const bool gone =
-        sources_[source].system->Discard(static_cast<std::byte*>(superblock), layout_.bytes());
+    const bool gone = Discard(static_cast<std::byte*>(superblock), source);
     base::MutexLock lock(&mu_);
     if (!gone) {  // memory that is locked, say: ours still
       kept_.push_back({superblock, tick_});
@@ -402,9 +411,11 @@ std::vector<PoolRange> NumaNodePool::Ranges() const {
   for (const auto& [memory, region] : regions_) {
     for (size_t offset = 0; offset < region.bytes; offset += layout_.bytes()) {
       if (std::binary_search(bare.begin(), bare.end(), memory + offset)) continue;
+      if (away_.contains(memory + offset)) continue;
       ranges.push_back({memory + offset, layout_.bytes(), /*populated=*/true});
     }
   }
+  for (const auto& [memory, source] : abroad_) ranges.push_back({memory, layout_.bytes()});
   for (const auto& [memory, extent] : extents_) {
     ranges.push_back({memory, extent.bytes, extent.pages == Pages::kNow, /*extent=*/true});
   }

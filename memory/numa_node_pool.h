@@ -11,10 +11,12 @@
 #ifndef ERIS_MEMORY_NUMA_NODE_POOL_H_
 #define ERIS_MEMORY_NUMA_NODE_POOL_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,15 +24,17 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
-#include "memory/failure_point.h"
-#include "memory/memory_budget.h"
 #include "memory/owner_table.h"
 #include "memory/superblock.h"
 #include "memory/superblock_queue.h"
-#include "memory/system_memory.h"
+#include "memory/system/failure_point.h"
+#include "memory/system/memory_budget.h"
+#include "memory/system/system_memory.h"
 #include "topology/topology.h"
 
 namespace eris::memory {
+
+class MemoryManager;
 
 // The default: one huge page. An object takes one on each NumaNode, so larger ones make small
 // objects more expensive.
@@ -97,7 +101,34 @@ class NumaNodePool final : public Reclaimable {
   // untaken. It also leaves 1/32 free, whatever else runs on the machine, in addition to what the
   // kernel keeps for itself.
   [[nodiscard]] void* TakeSuperblock();
+  // The same, of those that have their pages already. nullptr: there is none, and the keeper makes
+  // some. Without a keeper as TakeSuperblock.
+  [[nodiscard]] void* TakeReady();
   void ReturnSuperblock(void* superblock);
+  // For a superblock that has this pool's pages, in the address space of `window`.
+  void ReturnSuperblock(void* superblock, NumaNodePool& window);
+
+  // Moves the pages of `fresh`, which has been taken from this pool and has a copy of what is at
+  // `at`, to that address: a superblock in the address space of `window`, whose pages are `home`'s.
+  // These are returned to the system, and `fresh` is address space again. Readers of `at` see the
+  // old memory or the new. False: the kernel refuses, or the pools have other kinds of pages, or
+  // the process has too many mappings already; nothing has changed. Blocks in the kernel.
+  [[nodiscard]] bool MovePages(void* fresh, void* at, NumaNodePool& window, NumaNodePool& home);
+  // Whether MovePages could succeed for that address, as far as is known beforehand.
+  bool CanMovePages(const void* at, const NumaNodePool& window) const;
+  // How often it has begun, and ended, for superblocks with pages of this pool or at its addresses.
+  // Any thread.
+  struct Moves {
+    uint64_t begun = 0;
+    uint64_t ended = 0;
+  };
+  Moves moves() const;
+
+  // Which manager has a superblock of this pool's address space; nullptr: none. A manager sets it,
+  // and may rely on it if it is itself; for others it is out of date at once.
+  MemoryManager* HolderOf(const void* superblock) const;
+  void SetHolder(const void* superblock, MemoryManager* manager);
+
   // A separate piece, `bytes` rounded up to superblocks, for allocations larger than one. All its
   // pages are present; with kOnTouch they are allocated on first touch, but count from now on.
   enum class Pages : uint8_t { kNow, kOnTouch };
@@ -173,6 +204,18 @@ class NumaNodePool final : public Reclaimable {
   bool NumaNodeHasRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool TakeFromNumaNode(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   size_t SourceOf(const void* superblock) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The pages of a superblock are this pool's no longer: they have gone back to the system.
+  void Lose(std::byte* at) ABSL_LOCKS_EXCLUDED(mu_);
+  // Notes beforehand that pages of this pool are to be at an address of another one's, and that an
+  // address of this one is to have others. False: no memory.
+  bool NoteAbroad(std::byte* at, size_t source) ABSL_LOCKS_EXCLUDED(mu_);
+  bool NoteAway(std::byte* at) ABSL_LOCKS_EXCLUDED(mu_);
+  void ForgetAbroad(std::byte* at) ABSL_LOCKS_EXCLUDED(mu_);
+  void ForgetAway(std::byte* at) ABSL_LOCKS_EXCLUDED(mu_);
+  void CountMove(uint64_t Moves::*figure) ABSL_LOCKS_EXCLUDED(mu_);
+  // The pages of a superblock of this address space go, and its mapping becomes that of its
+  // neighbours again. False: the system keeps them.
+  bool Discard(std::byte* superblock, size_t source) ABSL_LOCKS_EXCLUDED(mu_);
   bool bound() const { return bind_ && binding_status().ok(); }
   // Prepares superblocks for the last tick's demand, some at a time. True: more are needed.
   bool MakeReady() ABSL_LOCKS_EXCLUDED(mu_);
@@ -190,12 +233,20 @@ class NumaNodePool final : public Reclaimable {
   size_t window_bytes_ = 0;
   OwnerTable owners_;
   OwnerId* owner_entries_ = nullptr;
+  // By superblock of the window. relaxed: see HolderOf.
+  std::atomic<MemoryManager*>* holders_ = nullptr;
 
   // Guarded by mu_.
   mutable base::Mutex mu_;
   std::vector<Source> sources_;  // its size and the systems are immutable
   std::map<std::byte*, Region> regions_ ABSL_GUARDED_BY(mu_);
   size_t window_used_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  // Superblocks of this address space that have been given pages by MovePages, and part of these:
+  // the pages are another pool's. And others' with pages of this one, by the source of these.
+  std::set<const std::byte*> moved_ ABSL_GUARDED_BY(mu_);
+  std::set<const std::byte*> away_ ABSL_GUARDED_BY(mu_);
+  std::map<const std::byte*, size_t> abroad_ ABSL_GUARDED_BY(mu_);
+  Moves moves_ ABSL_GUARDED_BY(mu_);
   Extents extents_ ABSL_GUARDED_BY(mu_);
   uint64_t on_touch_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of extents
   // Ordered by since_tick: taken from the end, returned to the system from the beginning.

@@ -4,6 +4,7 @@
 #ifndef ERIS_MEMORY_OWNER_TABLE_H_
 #define ERIS_MEMORY_OWNER_TABLE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,10 +15,13 @@ namespace eris::memory {
 
 // A LocalCache's number within its data object; 0: the span is free.
 using OwnerId = uint16_t;
+// In an entry: the span is on its way to that owner, which has not taken it in so far.
+inline constexpr OwnerId kOnItsWay = 0x8000;
 
 // A value: the beginning of a window of address space, and the entries of its spans. An entry is
-// written only when a span without blocks changes hands, so a thread that holds a block can safely
-// read its owner.
+// written when a span without blocks changes hands, which nobody reads meanwhile; and when a
+// superblock changes hands with its blocks (superblock_claim.h). A thread that holds one of those
+// may read the owner before or after it, and either knows where the block belongs. relaxed, hence.
 class OwnerTable {
  public:
   OwnerTable() = default;
@@ -30,16 +34,20 @@ class OwnerTable {
   // 0 also for addresses outside.
   OwnerId Of(const void* block) const {
     const uintptr_t span = (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes;
-    return span < spans_ ? entries_[span] : OwnerId{0};
+    return span < spans_ ? Entry(span).load(std::memory_order_relaxed) : OwnerId{0};
   }
   // REQUIRES: inside.
   void Set(const void* span, OwnerId owner) const {
     const uintptr_t at = (reinterpret_cast<uintptr_t>(span) - begin_) / kSpanBytes;
     ERIS_DCHECK(at < spans_);
-    entries_[at] = owner;
+    Entry(at).store(owner, std::memory_order_relaxed);
   }
 
  private:
+  std::atomic_ref<OwnerId> Entry(uintptr_t span) const {
+    return std::atomic_ref<OwnerId>(entries_[span]);
+  }
+
   uintptr_t begin_ = 0;
   size_t spans_ = 0;
   OwnerId* entries_ = nullptr;

@@ -128,12 +128,13 @@ absl::StatusOr<PlacementCheck> CheckPlacement(std::span<const PoolRange> ranges,
 absl::StatusOr<PlacementCheck> CheckPlacement(const NumaNodePool& pool, uint64_t pages_max,
                                               absl::FunctionRef<absl::Status()> interrupted) {
   for (int tries = 1;; ++tries) {
+    const uint64_t moved = pool.moves().ended;
     const std::vector<PoolRange> ranges = pool.Ranges();
     ERIS_ASSIGN_OR_RETURN(PlacementCheck check,
                           CheckPlacement(ranges, pool.allowed_os_nodes(), pages_max, interrupted));
-    // Superblocks keep their address space, extents do not.
+    // Superblocks keep their address space, extents do not; and the pages of some may have moved.
     if (check.other_pages() == 0 || tries == kTries ||
-        ExtentsOf(ranges) == ExtentsOf(pool.Ranges())) {
+        (moved == pool.moves().begun && ExtentsOf(ranges) == ExtentsOf(pool.Ranges()))) {
       return check;
     }
   }

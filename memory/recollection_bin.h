@@ -15,23 +15,24 @@ namespace eris::memory {
 
 class LocalCache;
 
-// Freed blocks on their way to their owner: a carrier of the freeing cache. If all carriers are in
-// transit it is a single freed block.
+// What is on its way to an owner: a carrier of the freeing cache, with blocks; if all of its
+// carriers are in transit, a single freed block; or a claim of superblocks (superblock_claim.h).
 struct ReturnBatch {
-  // Instead of a count: this is a freed block, and the fields below do not exist. The second one:
-  // freed by a cache of another manager.
-  static constexpr uint64_t kAlone = 0;
-  static constexpr uint64_t kAloneFromElsewhere = ~uint64_t{0};
+  static constexpr uint64_t kBlocksMax = 59;
+  static constexpr uint64_t kClaim = kBlocksMax + 1;
 
-  bool IsAlone() const { return count == kAlone || count == kAloneFromElsewhere; }
+  bool IsCarrier() const { return count <= kBlocksMax; }
+  bool IsClaim() const { return count == kClaim; }
 
   ReturnBatch* next;
+  // A carrier has the number of its blocks here. A single block has the address of the cache that
+  // has freed it, plus 1 if that one counts the block (LocalCache::ClassFigures).
   uint64_t count;
 };
 struct ReturnCarrier : ReturnBatch {
-  static constexpr uint64_t kBlocksMax = 60;
   LocalCache* home;         // the cache that owns this carrier
   ReturnCarrier* all_next;  // of that cache
+  bool counted;             // its blocks are in the balance of `home`
   std::array<void*, kBlocksMax> blocks;
 };
 static_assert(sizeof(ReturnBatch) == 16);  // the smallest block

@@ -9,14 +9,16 @@
 // modulo their size, so headers at their beginning would compete for one set of each cache. A
 // colour of 0 .. 63 lines spreads them.
 //
-// Access: the head and the lists are guarded by the manager's mutex; a Span in use and its bitmap
-// belong to the thread of the LocalCache that owns it; a Span's place in its run is written only
-// when spans without blocks change hands.
+// Access: the head and the lists are guarded by the manager's mutex, but for `pool` and `home`: who
+// has a block of it may read them. A Span in use and its bitmap belong to the thread of the
+// LocalCache that owns it; a Span's place in its run is written only when spans without blocks
+// change hands.
 #ifndef ERIS_MEMORY_SUPERBLOCK_H_
 #define ERIS_MEMORY_SUPERBLOCK_H_
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -47,12 +49,16 @@ struct alignas(base::kCacheLineBytes) Span {
   uint16_t spans;      // length of the run
   uint16_t run_first;  // for every span of a run: the index of its first
   uint8_t bucket;      // the index of its list
+  // How often blocks have been taken out of it. Shared: written by the owner, read by who has a
+  // block of it. relaxed: an old value is as good (LocalCache::IsWhole).
+  std::atomic<uint64_t> taken;
 };
 static_assert(sizeof(Span) == base::kCacheLineBytes);
 
 struct alignas(base::kCacheLineBytes) Superblock {
   // Guarded by the manager's mutex.
-  NumaNodePool* pool;    // where the superblock comes from
+  NumaNodePool* pool;    // in whose address space it is
+  NumaNodePool* home;    // whose pages it has
   SuperblockList* list;  // the cache's (only that one uses it) or the manager's (shared)
   Superblock* next;      // in the bucket of `list`
   Superblock* prev;
@@ -96,8 +102,11 @@ class SuperblockLayout {
   }
   uint64_t* FreeBits(Superblock* superblock, size_t span) const {
     return reinterpret_cast<uint64_t*>(reinterpret_cast<std::byte*>(superblock) + BitsOffset()) +
-           span * kWordsPerSpan;
+           FreeBitsWord(span);
   }
+  // The first word of a span among those of all spans.
+  static constexpr size_t FreeBitsWord(size_t span) { return span * kWordsPerSpan; }
+  constexpr size_t FreeBitsWords() const { return spans() * kWordsPerSpan; }
   // Everything before this offset from the base is header, for every colour.
   constexpr size_t HeaderBytes() const {
     return base::RoundUp(

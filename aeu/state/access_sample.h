@@ -19,7 +19,7 @@
 
 #include "aeu/state/key_sketch.h"
 #include "base/counter.h"
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 #include "storage/batch.h"
 
 namespace eris::aeu {

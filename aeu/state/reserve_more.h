@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 
 namespace eris::aeu {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 
 namespace eris::fuzz {
 

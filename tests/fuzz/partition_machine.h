@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 #include "storage/partition.h"
 #include "tests/fuzz/index_command.h"
 #include "tests/unit/storage/storage_fixture.h"

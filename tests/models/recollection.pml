@@ -1,5 +1,5 @@
 /* How blocks come home that other AEUs have freed: memory/recollection_bin.h, the freeing side and
- * Collect in memory/local_cache.cc, aeu/recollection.h, the owner's turn in aeu/aeu.cc (Step,
+ * Collect in memory/local_cache_returns.cc, aeu/recollection.h, the owner's turn in aeu/aeu.cc (Step,
  * HasWork) and its sleep in aeu/aeu_thread.cc.
  *
  * FREERS AEUs free BLOCKS blocks each, all of one owner's cache. A freer fills one carrier at a

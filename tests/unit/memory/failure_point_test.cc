@@ -1,4 +1,4 @@
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 
 #include <gtest/gtest.h>
 

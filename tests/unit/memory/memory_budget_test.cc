@@ -1,4 +1,4 @@
-#include "memory/memory_budget.h"
+#include "memory/system/memory_budget.h"
 
 #include <gtest/gtest.h>
 

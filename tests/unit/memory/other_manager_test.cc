@@ -14,9 +14,9 @@
 #include "base/mutex.h"
 #include "memory/cache_directory.h"
 #include "memory/local_cache.h"
-#include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
+#include "memory/system/memory_budget.h"
 
 namespace eris::memory {
 namespace {

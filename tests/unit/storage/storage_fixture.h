@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "memory/local_cache.h"
-#include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
+#include "memory/system/memory_budget.h"
 #include "storage/tree/prefix_tree.h"
 #include "storage/tree/tree_scanner.h"
 #include "tests/support/seed.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 #include "storage/index/two_part_partition.h"
 #include "storage/tree/tree_check.h"
 #include "tests/fuzz/tree_inventory.h"

@@ -13,7 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
-#include "memory/failure_point.h"
+#include "memory/system/failure_point.h"
 #include "topology/topology.h"
 
 namespace eris::memory {
@@ -61,6 +61,10 @@ class SystemMemory {
   [[nodiscard]] bool Populate(std::byte* memory, size_t bytes);
   // Returns the pages to the system; they read as zero afterwards. False: the system keeps them.
   bool Discard(std::byte* memory, size_t bytes);
+  // Moves the pages of anonymous memory, and their policy, to another address, whose own pages go
+  // back to the system. `from` stays address space without pages. False: the system refuses, and
+  // nothing has changed.
+  [[nodiscard]] bool MovePages(std::byte* from, std::byte* to, size_t bytes);
 
   PageKind kind() const { return kind_; }
   // OK until the kernel refuses to bind once; then the reason, and binding is not tried again.
@@ -68,6 +72,7 @@ class SystemMemory {
 
   FailurePoint& map_failures() { return map_failures_; }
   FailurePoint& populate_failures() { return populate_failures_; }
+  FailurePoint& move_failures() { return move_failures_; }
 
  private:
   void Bind(std::byte* memory, size_t bytes);
@@ -78,6 +83,7 @@ class SystemMemory {
 
   FailurePoint map_failures_;
   FailurePoint populate_failures_;
+  FailurePoint move_failures_;
   mutable base::Mutex mu_;
   absl::Status binding_status_ ABSL_GUARDED_BY(mu_);
 };

@@ -1,4 +1,4 @@
-#include "memory/system_memory.h"
+#include "memory/system/system_memory.h"
 
 #include <linux/memfd.h>
 #include <sys/mman.h>
@@ -11,11 +11,15 @@
 #include <utility>
 
 #include "base/cache_line.h"
+#include "base/check.h"
 #include "topology/binding.h"
 
 // Newer than the C library's headers.
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
 #endif
 
 namespace eris::memory {
@@ -165,6 +169,17 @@ bool SystemMemory::Populate(std::byte* memory, size_t bytes) {
 
 bool SystemMemory::Discard(std::byte* memory, size_t bytes) {
   return madvise(memory, bytes, IsFileBacked(kind_) ? MADV_REMOVE : MADV_DONTNEED) == 0;
+}
+
+bool SystemMemory::MovePages(std::byte* from, std::byte* to, size_t bytes) {
+  if (move_failures_.Fires()) return false;
+  void* const there =
+      mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
+  if (there == to) return true;
+  // The kernel counts mappings before it unmaps the old memory, and refuses for little else. If the
+  // old memory is gone, data are lost: nothing can go on.
+  ERIS_CHECK(msync(to, bytes, MS_ASYNC) == 0);
+  return false;
 }
 
 absl::Status SystemMemory::binding_status() const {
