@@ -367,6 +367,7 @@ EngineStats EngineImpl::Stats() {
                  .rows_scanned = counters.rows_scanned.Read(),
                  .routing = aeu.Routing(),
                  .bytes_brought_home = counters.bytes_brought_home.Read(),
+                 .bytes_remapped = counters.bytes_remapped.Read(),
                  .homecomings = counters.homecomings.Read(),
                  .homecomings_refused = counters.homecomings_refused.Read()};
     for (const aeu::ObjectLoad& load : aeu.loads().All()) {

@@ -1,6 +1,7 @@
 // A piece of a walk through a range, in key order, that brings memory to the NumaNode of the
-// range's AEU. After a leap a range's blocks are still where its old owner allocated them; its new
-// owner copies them one by one, and links the copies. Plain data; the walk is
+// range's AEU. After a leap a range's blocks are still where its old owner allocated them. A first
+// walk notes which blocks those are, so that whole superblocks can change hands; a second one
+// copies what is left, block by block, and links the copies. Plain data; the walk is
 // PrefixTree::BringHome. Single-threaded. Paper: page leap, 3; ERIS 3.3.2.
 #ifndef ERIS_STORAGE_HOME_WORK_H_
 #define ERIS_STORAGE_HOME_WORK_H_
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "memory/local_cache.h"
+#include "memory/superblock_census.h"
 
 namespace eris::storage {
 
@@ -24,25 +26,34 @@ struct HomeWork {
   uint64_t moved_bytes = 0;
   // The NumaNode has no memory: the walk has ended, and what has not been moved stays remote.
   bool refused = false;
+  // The same for memory of the cache's own manager, spilled: it stays, and the walk goes on.
+  bool spilled_stays = false;
+  // If not nullptr: blocks are noted there, and nothing is moved.
+  memory::SuperblockCensus* census = nullptr;
 
   static constexpr int64_t kVisitBytes = 64;
 
-  bool Spent() const { return bytes_left <= 0 || refused; }
+  bool Spent() const { return bytes_left <= 0 || refused || (census != nullptr && census->Full()); }
   void StopAt(uint64_t key, uint64_t second = 0) {
     stopped = true;
     next_key = key;
     next_second = second;
   }
 
-  // Where the content of a block of `cache`'s object is now: its own place, if that is at home, is
-  // of the cache's own manager (spilled memory), or there is no memory; otherwise a copy of
-  // `bytes`, and the block is freed.
+  // Where the content of a block of `cache`'s object is now: its own place, if that is at home or
+  // there is no memory; otherwise a copy of `bytes`, and the block is freed.
   void* Move(memory::LocalCache& cache, void* block, size_t bytes) {
     bytes_left -= kVisitBytes;
+    if (census != nullptr) {
+      census->Note(block, bytes);
+      return block;
+    }
     if (refused || !cache.IsElsewhere(block, bytes)) return block;
+    const bool spilled = !cache.IsOthers(block, bytes);
+    if (spilled && spilled_stays) return block;
     void* const home = cache.AllocateAtHome(bytes);
     if (home == nullptr) {
-      refused = true;
+      (spilled ? spilled_stays : refused) = true;
       return block;
     }
     std::memcpy(home, block, bytes);

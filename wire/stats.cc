@@ -9,7 +9,7 @@
   F(sent) F(delivered) F(answered) F(forwarded) F(redirected) F(refused) F(wakes) F(writer_waits)
 #define ERIS_AEU_FIELDS(F) \
   F(cpu) F(turns) F(parks) F(busy_ns) F(commands) F(keys) F(rows_scanned) F(bytes_brought_home) \
-  F(homecomings) F(homecomings_refused) F(memory_bytes) F(rows)
+  F(bytes_remapped) F(homecomings) F(homecomings_refused) F(memory_bytes) F(rows)
 #define ERIS_NUMA_NODE_FIELDS(F) F(reserved_bytes) F(used_bytes) F(bound)
 #define ERIS_ENGINE_FIELDS(F) \
   F(memory_limit_bytes) F(scans_open) F(scan_chunks_in_use) F(requests_in_flight)

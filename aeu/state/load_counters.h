@@ -21,8 +21,10 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter table_blocks;
   Counter table_block_runs;
   Counter writer_waits;  // turns that found an AEU in the middle of a copy into this one's buffer
-  // After leaps: bytes; objects whose memory is on its way; how often it was refused.
+  // After leaps: bytes, and those of them whose pages moved; objects whose memory is on its way;
+  // how often it was refused.
   Counter bytes_brought_home;
+  Counter bytes_remapped;
   Counter homecomings;
   Counter homecomings_refused;
   // In keys, as routing::PortFigures.

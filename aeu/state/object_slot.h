@@ -124,6 +124,7 @@ class ObjectSlot {
     WorkPace maintain;       // rows to be compacted, or freed
     WorkPace free_versions;  // old rows
     WorkPace bring;          // memory to be brought home, in HomeWork::kVisitBytes
+    WorkPace census;         // the same, which is only noted
   };
   Paces& paces() { return paces_; }
 

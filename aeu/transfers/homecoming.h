@@ -1,11 +1,18 @@
 // What follows a leap: the memory of a range comes to the NumaNode of its new owner. That one alone
-// writes the range from the leap on, so it moves the memory itself: block by block in key order, a
-// bounded piece a turn. What finds no memory on the NumaNode stays where it is. Owned by the AEU.
+// writes the range from the leap on, so it moves the memory itself, a bounded piece a turn:
+//
+//   census   a walk notes which blocks lie elsewhere; the owners of superblocks that hold nothing
+//            else are asked for them (memory/superblock_claim.h)
+//   pages    those that it gets it copies, and the kernel gives their addresses the new pages
+//   blocks   another walk copies what is left, block by block
+//
+// What finds no memory on the NumaNode stays where it is. Owned by the AEU.
 // Paper: page leap, 3; ERIS 3.3.2.
 #ifndef ERIS_AEU_HOMECOMING_H_
 #define ERIS_AEU_HOMECOMING_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,6 +20,7 @@
 #include "aeu/state/object_slot.h"
 #include "aeu/transfers/transfer_host.h"
 #include "aeu/transfers/transfer_method.h"
+#include "memory/superblock_census.h"
 #include "storage/home_work.h"
 #include "storage/key.h"
 
@@ -20,7 +28,7 @@ namespace eris::aeu {
 
 class Homecoming {
  public:
-  // Bytes that a turn copies at most, with and without other work.
+  // Bytes that a turn copies at most, with and without other work; but one superblock in any case.
   static constexpr uint32_t kBroughtPerTurn = 256 << 10;
   static constexpr uint32_t kBroughtPerIdleTurn = 2 << 20;
 
@@ -38,21 +46,43 @@ class Homecoming {
   // The object is being dropped: its memory need not come home.
   void EndAll(const ObjectSlot* slot);
 
-  bool HasWork() const { return !walks_.empty(); }
-  // Moves a piece, bounded in bytes and in time.
+  // Whether there is something to be done now. Answers to a claim come with freed memory.
+  bool HasWork() const;
+  // Does a piece, bounded in bytes and in time.
   void GoOn(uint32_t bytes_max);
 
  private:
-  // Over the ranges of a slot, in key order, from one key to another.
+  enum class Stage : uint8_t { kCensus, kPages, kBlocks };
+
+  // Over the ranges of a slot, in key order, from one key to another. If a census is full, the
+  // stages are gone through for the keys before its end, and then for the next ones.
   struct Walk {
     ObjectSlot* slot;
     uint64_t next_key;
-    uint64_t next_second;
+    uint64_t next_second = 0;
     std::optional<uint64_t> end;  // nullopt: that of the key space
+    Stage stage = Stage::kCensus;
+    uint64_t begin;                               // of the keys that the stage is for
+    std::optional<uint64_t> stop = std::nullopt;  // and their end; nullopt: that of the walk
+    uint64_t given_away = 0;                      // of the cache, at the census
+    uint64_t left_remote = 0;                     // the same
+    bool looks_again = false;                     // there is more than the census has noted
+    uint64_t waits_since_ns = 0;                  // for prepared memory; 0: it does not
+    std::unique_ptr<memory::SuperblockCensus> census = nullptr;
+
+    memory::LocalCache& cache() const { return slot->cache(); }
+    bool Waits() const;
+    void BeginAt(Stage stage_begun, uint64_t key);
   };
 
-  // Whether the walk has come to its end.
-  static bool GoOn(Walk& walk, storage::HomeWork& work);
+  // Each does a piece; true: the walk has come to its end.
+  bool TakeCensus(Walk& walk, uint32_t bytes_max);
+  bool BringPages(Walk& walk);
+  bool BringBlocks(Walk& walk, uint32_t bytes_max);
+  // The same for the keys before walk.stop.
+  static bool EndStages(Walk& walk);
+  // Over the ranges up to `end`. True: it has come there.
+  static bool GoOn(Walk& walk, storage::HomeWork& work, std::optional<uint64_t> end);
 
   TransferHost& host_;
   const TransferTurn& turn_;

@@ -147,6 +147,7 @@ void TransferRunner::HasLeft(ObjectSlot& slot, TransferStep& step) {
   // A link takes over what a leap has left to be done.
   giving_.coming_home = homecoming_.IsUnderWay(slot, step.covers);
   step.memory_follows = step.kind == TransferKind::kLeap || giving_.coming_home;
+  if (!TraitsOf(step.kind).copies_rows) slot.cache().GaveBlocksAway();
   step.left.store(true, std::memory_order_relaxed);  // see the step
   host_.RangesChanged(slot);
   turn_.stepped = true;

@@ -38,6 +38,7 @@ Json ToJson(const EngineStats& stats) {
                     {"rows_scanned", std::to_string(aeu.rows_scanned)},
                     {"routing", ToJson(aeu.routing)},
                     {"bytes_brought_home", std::to_string(aeu.bytes_brought_home)},
+                    {"bytes_remapped", std::to_string(aeu.bytes_remapped)},
                     {"homecomings", std::to_string(aeu.homecomings)},
                     {"homecomings_refused", std::to_string(aeu.homecomings_refused)},
                     {"memory_bytes", std::to_string(aeu.memory_bytes)},
@@ -68,13 +69,15 @@ Json ToJson(const EngineStats& stats) {
 
 // Empty without any leap.
 std::string LeapsToText(const EngineStats& stats) {
-  TextTable leaps({{"LEAPS TO"}, {"MEMORY THAT FOLLOWED"}, {"UNDER WAY"}, {"REFUSED"}});
+  TextTable leaps(
+      {{"LEAPS TO"}, {"MEMORY THAT FOLLOWED"}, {"BY PAGES"}, {"UNDER WAY"}, {"REFUSED"}});
   bool any = false;
   for (const AeuStats& aeu : stats.aeus) {
     if (aeu.bytes_brought_home + aeu.homecomings + aeu.homecomings_refused == 0) continue;
     any = true;
     leaps.Add({absl::StrCat("AEU ", aeu.id.value), FormatBytes(aeu.bytes_brought_home),
-               absl::StrCat(aeu.homecomings), absl::StrCat(aeu.homecomings_refused)});
+               FormatBytes(aeu.bytes_remapped), absl::StrCat(aeu.homecomings),
+               absl::StrCat(aeu.homecomings_refused)});
   }
   return any ? absl::StrCat(leaps.ToString(), "\n") : "";
 }

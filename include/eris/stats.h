@@ -38,10 +38,11 @@ struct AeuStats {
   uint64_t keys = 0;          // keys looked up, upserted or erased
   uint64_t rows_scanned = 0;  // rows read, whether a filter kept them or not
   RoutingStats routing;
-  // Leaps to it: the bytes that have followed the ranges; the objects whose memory is
-  // on its way now (may fall); how often it was given up, because the NumaNode had no memory: the
-  // rest stayed on another one.
+  // Leaps to it: the bytes that have followed the ranges, and those of them whose pages were moved
+  // as they were; the objects whose memory is on its way now (may fall); how often it was given up,
+  // because the NumaNode had no memory: the rest stayed on another one.
   uint64_t bytes_brought_home = 0;
+  uint64_t bytes_remapped = 0;
   uint64_t homecomings = 0;
   uint64_t homecomings_refused = 0;
   uint64_t memory_bytes = 0;  // allocated by it now (may fall)

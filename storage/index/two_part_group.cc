@@ -160,6 +160,7 @@ bool BringGroup(memory::LocalCache& cache, uint64_t& word, HomeWork& work) {
   work.bytes_left = inside.bytes_left;
   work.moved_bytes = inside.moved_bytes;
   work.refused = inside.refused;
+  work.spilled_stays = inside.spilled_stays;
   work.next_second = complete ? 0 : inside.next_key;
   return complete;
 }

@@ -1,4 +1,4 @@
-// BringHome: moves a tree's blocks, in key order, to the NumaNode of its cache.
+// BringHome: moves a tree's blocks, in key order, to the NumaNode of its cache, or notes them.
 #include <cstdint>
 
 #include "storage/tree/prefix_tree.h"
@@ -33,16 +33,19 @@ TreeRef PrefixTree::BringPart(TreeRef ref, uint64_t from, HomeWork& work, MoveVa
     return ref;
   }
   Child child = FirstChildFrom(ref, from);
-  // Blocks lie anywhere: several are fetched at a time.
+  // Blocks lie anywhere: several are fetched at a time. A census needs only those it enters.
+  const auto fetch = [&](TreeRef next) {
+    if (work.census == nullptr || move_value != nullptr || next.IsTreeNode()) PrefetchBlock(next);
+  };
   Child ahead = child;
   for (unsigned i = 0; i < kBlocksAhead && ahead.start < 256; ++i) {
-    PrefetchBlock(ahead.ref());
+    fetch(ahead.ref());
     ahead = NextChild(ref, ahead.start + 1);
   }
   while (child.start < 256 && !work.refused) {
     const Child next = NextChild(ref, child.start + 1);
     if (ahead.start < 256) {
-      PrefetchBlock(ahead.ref());
+      fetch(ahead.ref());
       ahead = NextChild(ref, ahead.start + 1);
     }
     const TreeRef moved = BringPart(child.ref(), from, work, move_value);

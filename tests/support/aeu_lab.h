@@ -12,9 +12,9 @@
 #include "aeu/aeu.h"
 #include "base/check.h"
 #include "memory/cache_directory.h"
-#include "memory/memory_budget.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
+#include "memory/system/memory_budget.h"
 #include "routing/port.h"
 #include "tests/support/test_endpoints.h"
 #include "tests/support/test_reply.h"
@@ -58,6 +58,7 @@ class AeuLab {
   uint32_t size() const { return static_cast<uint32_t>(aeus_.size()); }
   aeu::Aeu& operator[](uint32_t aeu) { return *aeus_[aeu]; }
   const routing::PortOptions& port_options() const { return port_options_; }
+  memory::NumaNodePool& other_pool() { return memory_.other_pool; }
   bool at_rest() const {
     return std::none_of(aeus_.begin(), aeus_.end(), [](const auto& aeu) {
       return aeu->HasWork() || aeu->scans_running() > 0 || aeu->joins_running() > 0;

@@ -31,15 +31,22 @@ class LeapTest : public TransferTest, public testing::WithParamInterface<Kind> {
   uint32_t Rest() {
     uint32_t turns = 0;
     for (bool works = true; works;) {
-      works = false;
       for (uint32_t i = 0; i < lab().size(); ++i) {
         const uint64_t before = lab()[i].counters().bytes_brought_home.Read();
         lab().Step(i);
         turns += lab()[i].counters().bytes_brought_home.Read() > before;
-        works |= lab()[i].HasWork();
       }
+      works = false;
+      for (uint32_t i = 0; i < lab().size(); ++i) works |= lab()[i].HasWork();
     }
     return turns;
+  }
+  // Many rows and one below 10, so that no superblock of the rows from 10 on holds nothing else.
+  Rows ManyAndOneLow(uint64_t count) {
+    Rows rows;
+    for (uint64_t i = 0; i < count; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
+    rows[{5, 0}] = 1;
+    return rows;
   }
 };
 std::vector<Kind> LinkedKinds() {
@@ -51,6 +58,7 @@ INSTANTIATE_TEST_SUITE_P(AllKinds, LeapTest, testing::ValuesIn(LinkedKinds()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 const Range kAll = Of(0, std::nullopt);
+const Range kFrom10 = Of(10, std::nullopt);
 
 TEST_P(LeapTest, AWholeRangeGoesAndItsMemoryFollows) {
   BuildOnTwo();
@@ -61,10 +69,53 @@ TEST_P(LeapTest, AWholeRangeGoesAndItsMemoryFollows) {
   EXPECT_EQ(RangesOf(1), std::vector<Range>{kAll});
   Rest();
   EXPECT_GT(lab()[1].counters().bytes_brought_home.Read(), 0u);
+  // Its superblock holds nothing else.
+  EXPECT_EQ(lab()[1].counters().bytes_remapped.Read(),
+            lab()[1].counters().bytes_brought_home.Read());
   EXPECT_EQ(lab()[1].counters().homecomings_refused.Read(), 0u);
   ExpectRows();
   ExpectMemory(0, false);
   ExpectMemory(1, true);
+  EXPECT_EQ(lab().ManagerOf({1}).spilled_bytes(), 0u);
+}
+
+TEST_P(LeapTest, PagesComeHomeWhileKeysAreWritten) {
+  for (uint32_t turns = 1; turns < 12; ++turns) {  // after which keys are written
+    BuildOnTwo();
+    Put(ManyRows());
+    EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 1u);
+    for (uint32_t i = 0; i < turns; ++i) lab().Step(i % 2);
+    Rows more;
+    for (uint64_t i = 0; i < 200; ++i) more[{i * 0x9e37'79b9'7f4a'7c15 + 1, 0}] = i;
+    const auto sent = Send(CommandType::kUpsert, more);
+    for (const auto& [key, value] : more) model_[key] = value;
+    Rest();
+    EXPECT_EQ(sent->reply.answered, more.size());
+    EXPECT_GT(lab()[1].counters().bytes_brought_home.Read(), 0u);
+    EXPECT_EQ(lab()[1].counters().homecomings.Read(), 0u);
+    ExpectRows();
+    ExpectMemory(0, false);
+  }
+}
+
+TEST_P(LeapTest, WhatGoesOnBetweenClaimAndPagesComesHomeThere) {
+  for (uint32_t turns = 0; turns < 8; ++turns) {
+    Build(GetParam(), 5, 64 << 10, 2);  // AEUs 0, 2 and 4 on one NumaNode, 1 and 3 on the other
+    Put(ManyRows());
+    EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 1u);
+    for (uint32_t i = 0; i < turns; ++i) lab().Step(i % 2);
+    const Range upper = Of(0x7000'0000'0000'0000, std::nullopt);
+    EXPECT_EQ(driver().Run({.from = 1, .to = 3, .kind = TransferKind::kLink, .leaving = upper}),
+              1u);
+    Rest();
+    ExpectRows();
+    EXPECT_EQ(driver().Run({.from = 3, .to = 0, .kind = TransferKind::kLeap, .leaving = upper}),
+              1u);
+    Rest();
+    ExpectRows();
+    for (uint32_t aeu = 0; aeu < 4; ++aeu) EXPECT_EQ(lab()[aeu].counters().homecomings.Read(), 0u);
+    EXPECT_EQ(lab().ManagerOf({0}).spilled_bytes(), 0u);
+  }
 }
 
 TEST_F(TransferTest, AHashDoesNotLeap) {
@@ -96,10 +147,8 @@ TEST_P(LeapTest, APartGoesAndComesBackWithItsMemory) {
 
 TEST_P(LeapTest, MemoryComesHomeOverTurnsWhileKeysAreWritten) {
   BuildOnTwo();
-  Rows rows;
-  for (uint64_t i = 0; i < 20'000; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
-  Put(rows);
-  const auto step = driver().Give({.kind = TransferKind::kLeap, .leaving = kAll});
+  Put(ManyAndOneLow(20'000));
+  const auto step = driver().Give({.kind = TransferKind::kLeap, .leaving = kFrom10});
   lab().Step(0);
   lab().Step(1);
   ASSERT_TRUE(step->installed());
@@ -114,7 +163,10 @@ TEST_P(LeapTest, MemoryComesHomeOverTurnsWhileKeysAreWritten) {
   EXPECT_GT(Rest(), 3u);
   EXPECT_EQ(lab()[1].counters().homecomings.Read(), 0u);
   EXPECT_EQ(sent->reply.answered, more.size());
+  EXPECT_EQ(lab()[1].counters().bytes_remapped.Read(), 0u);
   ExpectRows();
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = Of(0, 10)}), 1u);
+  Rest();
   ExpectMemory(0, false);
 }
 
@@ -173,18 +225,18 @@ TEST_P(LeapTest, WhatALinkTakesAwayFromAWalkComesHomeThere) {
 
 TEST_P(LeapTest, AWalkEndsWhereTheRangeEnds) {
   BuildOnTwo();
-  Rows rows;
-  for (uint64_t i = 0; i < 20'000; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
-  rows[{5, 0}] = 1;
-  Put(rows);
+  Put(ManyAndOneLow(20'000));
   // All but a few rows are on the other NumaNode, at home.
-  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = Of(10, std::nullopt)}), 1u);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kFrom10}), 1u);
   EXPECT_GT(Rest(), 3u);
   EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = Of(0, 10)}), 1u);
-  // One turn for the few: the others are not walked over.
+  // A few turns for the few: the others are not walked over.
   uint32_t turns = 0;
-  for (; lab()[1].counters().homecomings.Read() > 0; ++turns) lab().Step(1);
-  EXPECT_LE(turns, 4u);
+  for (; lab()[1].counters().homecomings.Read() > 0; ++turns) {
+    lab().Step(0);
+    lab().Step(1);
+  }
+  EXPECT_LE(turns, 6u);
   Rest();
   ExpectRows();
   ExpectMemory(0, false);
@@ -192,12 +244,12 @@ TEST_P(LeapTest, AWalkEndsWhereTheRangeEnds) {
 
 TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
   BuildOnTwo();
-  Rows rows;
-  for (uint64_t i = 0; i < 5'000; ++i) rows[{i * 0x9e37'79b9'7f4a'7c15, 0}] = i % 9973;
-  Put(rows);
+  Put(ManyAndOneLow(5'000));
+  // Some rows stay on either NumaNode, so no superblock changes hands.
+  Range range = kFrom10;
   const auto turns_with = [&](uint32_t from, uint32_t to, uint64_t cpu_ns) {
     const auto step =
-        driver().Give({.from = from, .to = to, .kind = TransferKind::kLeap, .leaving = kAll});
+        driver().Give({.from = from, .to = to, .kind = TransferKind::kLeap, .leaving = range});
     step->turn_cpu_ns_max = cpu_ns;
     lab().Step(from);
     lab().Step(to);
@@ -208,6 +260,7 @@ TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
   // The first pieces are small with any budget. After these leaps each AEU knows what a piece
   // costs.
   turns_with(0, 1, 1'000'000);
+  range = Of(10, 0xf000'0000'0000'0000);
   turns_with(1, 0, 1'000'000);
   const uint32_t few = turns_with(0, 1, 1'000'000'000);
   turns_with(1, 0, 1'000'000);
@@ -216,15 +269,33 @@ TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
 
 TEST_P(LeapTest, WithoutMemoryOnTheNumaNodeAllStaysAndIsServed) {
   BuildOnTwo();
-  Put(ManyRows());
+  Put(ManyAndOneLow(2'000));
   lab().ManagerOf({1}).run_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
-  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 1u);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kFrom10}), 1u);
   Rest();
   EXPECT_EQ(lab()[1].counters().homecomings_refused.Read(), 1u);
   EXPECT_EQ(lab()[1].counters().bytes_brought_home.Read(), 0u);
   ExpectRows();
   lab().ManagerOf({1}).run_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
   ExpectMemory(0, true);
+}
+
+TEST_P(LeapTest, SuperblocksWithoutNewPagesAreSpilledAndComeHomeLater) {
+  Build(GetParam(), 5, 64 << 10, 2);
+  Put(ManyRows());
+  lab().other_pool().take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kAll}), 1u);
+  Rest();
+  EXPECT_EQ(lab()[1].counters().homecomings_refused.Read(), 1u);
+  EXPECT_EQ(lab()[1].counters().bytes_brought_home.Read(), 0u);
+  EXPECT_GT(lab().ManagerOf({1}).spilled_bytes(), 0u);
+  ExpectRows();
+  lab().other_pool().take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+  EXPECT_EQ(driver().Run({.from = 1, .to = 3, .kind = TransferKind::kLeap, .leaving = kAll}), 1u);
+  Rest();
+  EXPECT_GT(lab()[3].counters().bytes_remapped.Read(), 0u);
+  EXPECT_EQ(lab().ManagerOf({1}).spilled_bytes(), 0u);
+  ExpectRows();
 }
 
 }  // namespace

@@ -312,10 +312,11 @@ TEST(BringHomeMemoryTest, SpilledMemoryOfTheNewOwnerStopsNothing) {
     EXPECT_FALSE(work.refused);
     EXPECT_GT(work.moved_bytes, 16 * model.size());
     EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
-    // Its own spilled blocks are left alone.
+    // Its own spilled blocks come, too, now that there is room.
     HomeWork again{.bytes_left = int64_t{1} << 40};
     EXPECT_TRUE(spilled.BringHome(again));
-    EXPECT_EQ(again.moved_bytes, 0u);
+    EXPECT_GT(again.moved_bytes, 16 * 2'000u);
+    EXPECT_FALSE(again.spilled_stays);
     // Nor does a NumaNode that is full again take what it cannot have at home.
     tree.Rehome(other);
     HomeWork back{.bytes_left = int64_t{1} << 40};
@@ -325,13 +326,13 @@ TEST(BringHomeMemoryTest, SpilledMemoryOfTheNewOwnerStopsNothing) {
     while (own.Collect()) {
     }
     own.Trim();
-    here.take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+    near.run_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
     const uint64_t spilled_bytes = near.spilled_bytes();
     tree.Rehome(own);
     HomeWork refused{.bytes_left = int64_t{1} << 40};
     EXPECT_TRUE(tree.BringHome(refused));
     EXPECT_TRUE(refused.refused);
-    EXPECT_EQ(refused.moved_bytes, 0u);
+    EXPECT_LT(refused.moved_bytes, 64u << 10);  // what the spans at home have room for
     EXPECT_LE(near.spilled_bytes(), spilled_bytes + 2 * (2 << 20));
     EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
     here.take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);

@@ -21,6 +21,7 @@ class LocalCache {
   // Nothing is moved: a trace records only what the tree itself allocates and frees.
   void* AllocateAtHome(size_t bytes) { return Allocate(bytes); }
   bool IsElsewhere(const void*, size_t) const { return false; }
+  bool IsOthers(const void*, size_t) const { return false; }
   bool Scattered(size_t) const { return false; }
   void* AllocateToMove(const void*, size_t) { return nullptr; }
   void FreeMoved(void*, size_t) {}
