@@ -1,5 +1,5 @@
 """The goals of page migration: what it costs over memcpy of the same range in the same pieces. Part of tools/goals.py."""
-from goals_run import Part, Step, at_most
+from goals_run import Part, Step, at_least, at_most
 
 DRIVER = "bench/leap/run.py"
 # The run and the most that it may take over memcpy.
@@ -34,6 +34,11 @@ def leaps(run):
         run.goal(f"leap.home_over_copy_{keys}", leap["home_ns_row"] / of_copy,
                  f"{report['keys'] / 1e6:.3g} M rows, block by block: {leap['home_ns_row']:.2f} vs. {of_copy:.2f} ns a row; the longest piece of 256 KiB "
                  f"{leap['piece_us_max']:.0f} us")
+        half = report[keys]["leap_half"]
+        run.goal(f"leap.half_home_over_copy_{keys}", half["home_ns_row"] / of_copy,
+                 f"half of a range that was filled in key order: {half['home_ns_row']:.2f} vs. {of_copy:.2f} ns a row, the census {half['census_ns_row']:.2f}; "
+                 f"the longest superblock {half['superblock_us_max']:.0f} us")
+        run.goal(f"leap.half_by_superblock_{keys}", half["share_by_superblock"], "of the bytes that came home")
     run.goal("leap.owner_changed_us", max(report[keys]["leap"]["hand_over_us"] for keys in ("dense", "sparse")), "of the whole range")
 
 
@@ -41,4 +46,6 @@ LEAP = Part(1, (Step(migrations, {**{f"leap.{name}_over_memcpy": at_most(most) f
                                   "leap.longest_write_over_area_copy": at_most(1.5), "leap.bytes_copied_over_range": at_most(1),
                                   "leap.writes_lost": at_most(0)}),
                 Step(leaps, {"leap.home_over_copy_dense": at_most(0.7), "leap.home_over_copy_sparse": at_most(0.7),
+                             "leap.half_home_over_copy_dense": at_most(0.3), "leap.half_home_over_copy_sparse": at_most(0.3),
+                             "leap.half_by_superblock_dense": at_least(0.85), "leap.half_by_superblock_sparse": at_least(0.85),
                              "leap.owner_changed_us": at_most(1000)})))

@@ -12,9 +12,14 @@
 // leap: a partition goes to a cache of another (synthetic) NumaNode: Rehome, then BringHome in
 // pieces of 256 KiB, in which the old owner takes its blocks in. The target's memory has been used
 // before, as for a copy.
+// leap_half: a partition that was filled in key order gives its upper half to such a cache, as an
+// AEU takes it in: a census, superblocks that change hands and get new pages, the rest block by
+// block.
 //
 // Prints one JSON object: medians of the rounds; steps in microseconds of the thread's own time,
 // the longest of any round.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -29,6 +34,7 @@
 #include "bench/memory/our_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
+#include "memory/superblock_census.h"
 #include "storage/home_work.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
@@ -89,8 +95,10 @@ std::unique_ptr<OrderedPartition> NewPartition(const Range& range, memory::Local
   return *std::move(partition);
 }
 
-// Upserts in random order, so that runs and TreeNodes have the state that normal use leaves.
-void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::LocalCache& cache) {
+// Upserts in random order, so that runs and TreeNodes have the state that normal use leaves; or in
+// key order.
+void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::LocalCache& cache,
+          bool in_order = false) {
   constexpr uint32_t kBatch = 1024;
   std::vector<uint64_t> batch(kBatch);
   std::vector<uint32_t> positions(kBatch);
@@ -110,7 +118,7 @@ void Fill(Partition& partition, const std::vector<uint64_t>& keys, memory::Local
     count = 0;
   };
   for (uint64_t i = 0; i < walk; ++i) {
-    const uint64_t at = PermutedAt(i, walk);
+    const uint64_t at = in_order ? i : PermutedAt(i, walk);
     if (at >= keys.size()) continue;
     batch[count++] = keys[at];
     if (count == kBatch) flush();
@@ -266,6 +274,72 @@ Json Leap(const std::vector<uint64_t>& keys, uint32_t rounds) {
           {"piece_us_max", static_cast<double>(longest_ns) * 1e-3}};
 }
 
+// Until a walk over the partition has ended.
+storage::HomeWork Walk(OrderedPartition& partition, storage::HomeWork work, Steps& piece,
+                       OurMemory& memory) {
+  constexpr int64_t kPieceBytes = 256 << 10;
+  for (bool complete = false; !complete;) {
+    work.bytes_left = kPieceBytes;
+    piece.Time([&] {
+      complete = partition.BringHome(work);
+      memory.cache(1).EndTurn();
+    });
+    piece.Time([&] { OurMemory::EndTurn(memory.cache(0)); });
+  }
+  return work;
+}
+
+Json LeapHalf(const std::vector<uint64_t>& keys, uint32_t rounds) {
+  std::vector<double> home_ns, census_ns, shares, superblock_us;
+  for (uint32_t round = 0; round < rounds; ++round) {
+    OurMemory memory(2, 2);
+    // As much as will come: the target's memory has been used before.
+    std::vector<uint64_t> flat_keys(keys.size());
+    std::vector<uint64_t> flat_values(keys.size());
+    auto whole = NewPartition(Range{}, memory.cache(0));
+    Fill(*whole, keys, memory.cache(0), /*in_order=*/true);
+    const auto& rows = static_cast<const storage::VersionedPartition&>(*whole).rows();
+    const auto& tree = static_cast<const storage::IndexPartition&>(rows).tree();
+    Rebuild(tree, memory, flat_keys, flat_values);
+    OurMemory::EndTurn(memory.cache(1));
+    auto cut = whole->SplitAt(Key{keys[keys.size() / 2]});
+    Check(cut.status());
+    OrderedPartition& half = **cut;
+    Check(half.Rehome(memory.cache(1)));
+
+    Steps census, claim, superblock, blocks;
+    memory::SuperblockCensus noted(memory.cache(1));
+    Walk(half, {.census = &noted}, census, memory);
+    claim.Time([&] { memory.cache(1).Claim(std::move(noted)); });
+    uint64_t by_superblock = 0;
+    while (memory.cache(1).ClaimsAreOut()) {
+      claim.Time([&] { memory.cache(0).Collect(); });
+      claim.Time([&] { memory.cache(1).Collect(); });
+    }
+    while (memory.cache(1).HasToBring()) {
+      uint64_t bytes = 0;
+      superblock.Time([&] { memory.cache(1).BringSuperblock(/*wait=*/true, bytes); });
+      by_superblock += bytes;
+      if (bytes == 0) usleep(100);  // the keeper makes memory ready
+    }
+    const storage::HomeWork rest = Walk(half, {}, blocks, memory);
+    if (rest.refused) Die("rows were left");
+    const auto count = static_cast<double>(half.size());
+    home_ns.push_back(static_cast<double>(census.ns + claim.ns + superblock.ns + blocks.ns) /
+                      count);
+    census_ns.push_back(static_cast<double>(census.ns) / count);
+    shares.push_back(static_cast<double>(by_superblock) /
+                     static_cast<double>(by_superblock + rest.moved_bytes));
+    superblock_us.push_back(static_cast<double>(superblock.longest_ns) * 1e-3);
+    half.Abandon();
+    whole->Abandon();
+  }
+  return {{"home_ns_row", MedianOf(home_ns)},
+          {"census_ns_row", MedianOf(census_ns)},
+          {"share_by_superblock", MedianOf(shares)},
+          {"superblock_us_max", *std::max_element(superblock_us.begin(), superblock_us.end())}};
+}
+
 int Main(int argc, char** argv) {
   uint32_t rounds = 5;
   std::vector<uint32_t> chunks = {4096, 16384, 65536, 262144};
@@ -282,6 +356,7 @@ int Main(int argc, char** argv) {
     out[name]["link"] = Link(SortedKeys(2 * count, sparse), 20 * rounds);
     const std::vector<uint64_t> keys = SortedKeys(count, sparse);
     out[name]["leap"] = Leap(keys, rounds);
+    out[name]["leap_half"] = LeapHalf(keys, rounds);
     for (const uint32_t chunk_rows : chunks) {
       out[name]["copy"].push_back(Copy(keys, chunk_rows, rounds));
     }
