@@ -1,4 +1,4 @@
-// Copies memory as a whole, whatever lies in it. The sanitizers do not look: a part of it may be
+// Copies memory as a whole, with all that lies in it. The sanitizers do not look: a part of it may be
 // poisoned, and what orders the stores of others before the copy may be the kernel's change of
 // their rights, which the thread sanitizer cannot know.
 #ifndef ERIS_BASE_COPY_AREA_H_

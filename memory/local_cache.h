@@ -285,9 +285,9 @@ class LocalCache {
   void TakeInAlone(ReturnBatch* block);
   // A block of this cache is back.
   void ComesHome(void* block, bool counted);
+  void Uncount(ReturnBatch* batch);
   // To the owner that the entry names. If that is this cache, the batch waits until it has taken in
   // what it has claimed.
-  void Uncount(ReturnBatch* batch);
   void SendOn(ReturnBatch* batch, OwnerId entry);
 
   // For an owner that has been asked: gives what is whole, and answers.
@@ -350,8 +350,8 @@ class LocalCache {
   RecollectionBin bin_;
   RecollectionBin returned_carriers_;
   // Blocks that this cache has sent home without a carrier, and that are not there. Their lists run
-  // through their own bytes, which other threads therefore write. acq_rel: who takes one in has
-  // ended that before.
+  // through their own bytes, which other threads therefore write. release by the cache that takes
+  // one in, acquire in BringSuperblock: those writes have ended.
   std::atomic<uint64_t> alone_on_the_way_{0};
 
   // Guarded by the manager's mutex.

@@ -130,7 +130,8 @@ ReturnBatch* LocalCache::TakeBatches() {
     }
     batch = next;
   }
-  // What has waited for an answer may be a block of its superblocks. Nobody tells of it again.
+  // What has waited for an answer may be a block of its superblocks. No other notice of it will
+  // come.
   *end = adopted ? std::exchange(postponed_, nullptr) : nullptr;
   return others;
 }

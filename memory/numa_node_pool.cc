@@ -22,6 +22,9 @@ constexpr size_t kRegionBytesMax = size_t{4} << 30;
 // Reading a NumaNode's free memory costs some 50 us. While it has plenty, one reading serves this
 // number of superblocks.
 constexpr uint32_t kTakesPerReading = 64;
+// A NumaNode has as many addresses more than memory: some stay behind when their pages go to
+// another one.
+constexpr uint64_t kWindowOverMemory = 2;
 // The limit of one pool's address space. A process has 128 TiB.
 constexpr uint64_t kWindowBytesMax = uint64_t{16} << 40;
 
@@ -57,8 +60,10 @@ NumaNodePool::NumaNodePool(const topology::NumaNode& node, bool bind, MemoryBudg
 
 void NumaNodePool::MakeWindow() {
   uint64_t most = budget_.limit_bytes();
-  if (bind_ && interleaved_.empty() && node_.memory_bytes > 0) {
-    most = std::min(most, node_.memory_bytes);
+  if (bind_ && interleaved_.empty() && node_.memory_bytes > 0 &&
+      most > kWindowOverMemory * node_.memory_bytes) {
+    most = kWindowOverMemory * node_.memory_bytes;
+    away_bytes_max_ = most - node_.memory_bytes;
   }
   most = std::min(most, kWindowBytesMax / sources_.size()) * sources_.size();
   size_t bytes = base::RoundUp(most, layout_.bytes()) + kRegionSuperblocks * layout_.bytes();

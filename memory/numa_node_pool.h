@@ -231,6 +231,8 @@ class NumaNodePool final : public Reclaimable {
   FailurePoint take_failures_;
   std::byte* window_ = nullptr;
   size_t window_bytes_ = 0;
+  // How much of it may have other pools' pages: the rest is for this one's.
+  uint64_t away_bytes_max_ = ~uint64_t{0};
   OwnerTable owners_;
   OwnerId* owner_entries_ = nullptr;
   // By superblock of the window. relaxed: see HolderOf.

@@ -28,6 +28,17 @@ uint64_t SuperblocksMovedMax() {
   return most;
 }
 
+// Whether the kernel may refuse a move half way, because another process has taken what it had
+// promised to this one.
+bool CommitsStrictly() {
+  static const bool strictly = [] {
+    int mode = 0;
+    std::ifstream("/proc/sys/vm/overcommit_memory") >> mode;
+    return mode == 2;
+  }();
+  return strictly;
+}
+
 bool IsAnonymous(PageKind kind) {
   return kind == PageKind::kAnonymous || kind == PageKind::kAnonymousHuge;
 }
@@ -36,8 +47,11 @@ bool IsAnonymous(PageKind kind) {
 
 void* NumaNodePool::TakeReady() {
   {
+    // In the last eighth of the limit the keeper makes nothing ready.
+    const bool makes = options_.ready_superblocks_max > 0 &&
+                       budget_.taken_bytes() + layout_.bytes() <= budget_.limit_bytes() / 8 * 7;
     base::MutexLock lock(&mu_);
-    if (keeper_ != nullptr && kept_.empty() && ready_.empty()) {
+    if (makes && keeper_ != nullptr && kept_.empty() && ready_.empty()) {
       ready_wanted_ = options_.ready_superblocks_max;
       keeper_->Wake(/*now=*/true);
       return nullptr;
@@ -48,8 +62,11 @@ void* NumaNodePool::TakeReady() {
 
 bool NumaNodePool::CanMovePages(const void* at, const NumaNodePool& window) const {
   const auto is_anonymous = [](const Source& source) { return IsAnonymous(source.system->kind()); };
+  if (CommitsStrictly()) return false;
   base::MutexLock lock(&window.mu_);
-  return (window.moved_.contains(static_cast<const std::byte*>(at)) ||
+  const uint64_t away_bytes = (window.away_.size() + 1) * layout_.bytes();
+  return (away_bytes <= window.away_bytes_max_ || &window == this) &&
+         (window.moved_.contains(static_cast<const std::byte*>(at)) ||
           superblocks_moved.load(std::memory_order_relaxed) < SuperblocksMovedMax()) &&
          window.layout_.bytes() == layout_.bytes() &&
          std::any_of(sources_.begin(), sources_.end(), is_anonymous) &&
@@ -132,13 +149,15 @@ void NumaNodePool::CountMove(uint64_t Moves::*figure) {
 
 bool NumaNodePool::Discard(std::byte* superblock, size_t source) {
   SystemMemory& system = *sources_[source].system;
+  bool moved = false;
   {
     base::MutexLock lock(&mu_);
-    if (!moved_.contains(superblock)) return system.Discard(superblock, layout_.bytes());
+    moved = moved_.contains(superblock);
   }
-  // New address space with the pool's own policy.
-  if (!system.MapAt(superblock, layout_.bytes()))
+  // If so, new address space with the pool's own policy.
+  if (!moved || !system.MapAt(superblock, layout_.bytes())) {
     return system.Discard(superblock, layout_.bytes());
+  }
   base::MutexLock lock(&mu_);
   moved_.erase(superblock);
   superblocks_moved.fetch_sub(1, std::memory_order_relaxed);

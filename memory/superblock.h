@@ -9,10 +9,10 @@
 // modulo their size, so headers at their beginning would compete for one set of each cache. A
 // colour of 0 .. 63 lines spreads them.
 //
-// Access: the head and the lists are guarded by the manager's mutex, but for `pool` and `home`: who
-// has a block of it may read them. A Span in use and its bitmap belong to the thread of the
-// LocalCache that owns it; a Span's place in its run is written only when spans without blocks
-// change hands.
+// Access: the head and the lists are guarded by the manager's mutex, but for `pool` and `home`,
+// which the thread of a cache with a block of it may read. A Span in use and its bitmap belong to
+// the thread of the LocalCache that owns it; a Span's place in its run is written only when spans
+// without blocks change hands.
 #ifndef ERIS_MEMORY_SUPERBLOCK_H_
 #define ERIS_MEMORY_SUPERBLOCK_H_
 
@@ -49,8 +49,9 @@ struct alignas(base::kCacheLineBytes) Span {
   uint16_t spans;      // length of the run
   uint16_t run_first;  // for every span of a run: the index of its first
   uint8_t bucket;      // the index of its list
-  // How often blocks have been taken out of it. Shared: written by the owner, read by who has a
-  // block of it. relaxed: an old value is as good (LocalCache::IsWhole).
+  // How often blocks have been taken out of it. Shared: written by the owner, read by a census
+  // on the thread of an AEU that has a block of it. relaxed: an old value is as good
+  // (LocalCache::IsWhole).
   std::atomic<uint64_t> taken;
 };
 static_assert(sizeof(Span) == base::kCacheLineBytes);

@@ -17,7 +17,7 @@ void SuperblockCensus::Note(const void* block, size_t bytes) {
     return;
   }
   Superblock* const superblock = layout_.HeaderOf(block);
-  NotedSuperblock* const noted = Find(superblock, block);
+  NotedSuperblock* const noted = Find(superblock, block, bytes);
   if (noted == nullptr) {
     full_ = true;
     return;
@@ -33,15 +33,16 @@ void SuperblockCensus::Note(const void* block, size_t bytes) {
   noted_bytes_ += bytes;
 }
 
-NotedSuperblock* SuperblockCensus::Find(Superblock* superblock, const void* block) {
+NotedSuperblock* SuperblockCensus::Find(Superblock* superblock, const void* block, size_t bytes) {
   if (superblock == last_) return &superblocks_[last_place_];
   try {  // these are on the general heap, which refuses by an exception
     const auto [found, is_new] = places_.try_emplace(superblock, superblocks_.size());
     if (is_new) {
-      if (superblocks_.size() == kSuperblocksMax) return nullptr;
+      if (superblocks_.size() * layout_.bytes() >= kNotedBytesMax) return nullptr;
       superblocks_.push_back({{static_cast<std::byte*>(layout_.Base(block)), superblock->pool},
                               superblock->pool->owners().Of(block),
                               /*mixed=*/false,
+                              /*at_home=*/!cache_.IsRemote(block, bytes),
                               std::make_unique<uint64_t[]>(layout_.FreeBitsWords()),
                               std::make_unique<uint64_t[]>(layout_.spans())});
     }

@@ -28,7 +28,8 @@ struct SuperblockPlace {
 struct NotedSuperblock {
   SuperblockPlace place;
   OwnerId owner = 0;
-  bool mixed = false;  // other owners have spans in it, too
+  bool mixed = false;    // other owners have spans in it, too
+  bool at_home = false;  // its pages need not move
   // A bit each, at the places of the free bits in its header.
   std::unique_ptr<uint64_t[]> blocks;
   // By span that a run begins with: Span::taken + 1 before its first block was noted; 0: none was.
@@ -37,8 +38,8 @@ struct NotedSuperblock {
 
 class SuperblockCensus {
  public:
-  // More end the walk for a while: 2 GiB of the smallest superblocks, and 16 MiB of bits.
-  static constexpr size_t kSuperblocksMax = 1024;
+  // More end the walk for a while: superblocks of 2 GiB, with bits of 16 MiB.
+  static constexpr size_t kNotedBytesMax = size_t{2} << 30;
   // The walk is given up if, after so many bytes, less than this share of the superblocks that it
   // has met is the range's: few will hold nothing else.
   static constexpr uint64_t kBytesToJudge = 8u << 20;
@@ -64,7 +65,7 @@ class SuperblockCensus {
 
  private:
   // nullptr: no memory, or too many.
-  NotedSuperblock* Find(Superblock* superblock, const void* block);
+  NotedSuperblock* Find(Superblock* superblock, const void* block, size_t bytes);
 
   LocalCache& cache_;
   const SuperblockLayout layout_;

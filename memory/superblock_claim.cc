@@ -39,7 +39,8 @@ bool LocalCache::Claim(SuperblockCensus census) {
     to_bring_.reserve(places);
     absl::flat_hash_map<OwnerId, SuperblockClaim*> by_owner;
     for (NotedSuperblock& noted : census.superblocks()) {
-      if (noted.mixed || noted.owner == 0 || (noted.owner & kOnItsWay) != 0) {
+      if (noted.mixed || noted.owner == 0 || (noted.owner & kOnItsWay) != 0 ||
+          (!noted.at_home && !pool_.CanMovePages(noted.place.base, *noted.place.window))) {
         ++left_remote_;
         continue;
       }
@@ -48,7 +49,7 @@ bool LocalCache::Claim(SuperblockCensus census) {
         continue;
       }
       SuperblockClaim*& claim = by_owner[noted.owner];
-      if (claim == nullptr || claim->items.size() == SuperblockClaim::kItemsMax) {
+      if (claim == nullptr || claim->items.size() * layout_.bytes() >= SuperblockClaim::kBytesMax) {
         claims.push_back(std::make_unique<SuperblockClaim>());
         claim = claims.back().get();
         claim->count = ReturnBatch::kClaim;
@@ -127,7 +128,9 @@ LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
     }
     if (!pool_.CanMovePages(place.base, *place.window)) {
       manager_.EndMove(*this, superblock, /*moved=*/false);
-      break;
+      ++left_remote_;
+      to_bring_.pop_back();
+      continue;
     }
     void* const fresh = wait ? pool_.TakeReady() : pool_.TakeSuperblock();
     if (fresh == nullptr) {

@@ -23,8 +23,8 @@
 namespace eris::memory {
 
 struct SuperblockClaim : ReturnBatch {
-  // So many are answered in some 0.1 ms.
-  static constexpr size_t kItemsMax = 32;
+  // Superblocks of so many bytes are answered in some 0.1 ms.
+  static constexpr size_t kBytesMax = 32 * kSuperblockBytesMin;
 
   struct Item {
     NotedSuperblock noted;

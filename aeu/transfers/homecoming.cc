@@ -52,7 +52,8 @@ void Homecoming::Begin(ObjectSlot& slot, const Range& range) {
     found->census = nullptr;
     found->BeginAt(Stage::kCensus, begin);
   }
-  found->looks_again = true;  // the census has not met it
+  // A census that is over has not met it.
+  if (found->stage != Stage::kCensus && (!found->stop || begin < *found->stop)) found->stop = begin;
   found->end = end && found->end ? std::optional(std::max(*end, *found->end)) : std::nullopt;
 }
 
@@ -120,7 +121,7 @@ bool Homecoming::TakeCensus(Walk& walk, uint32_t bytes_max) {
   if (!complete && !census.Full() && worthwhile) return false;
   walk.stop = complete || !worthwhile || walk.next_key <= walk.begin ? std::nullopt
                                                                      : std::optional(walk.next_key);
-  walk.looks_again = census.has_extents();
+  walk.looks_again = census.has_extents() || census.Full();
   const bool none = complete && census.superblocks().empty() && !census.Full();
   const bool claims = worthwhile && !none && cache.Claim(std::move(census));
   walk.census = nullptr;
@@ -152,8 +153,10 @@ bool Homecoming::BringPages(Walk& walk) {
       if (walk.waits_since_ns == 0) walk.waits_since_ns = NowNs();
       break;
     case LocalCache::Brought::kNone:
+      walk.waits_since_ns = 0;
       break;
     case LocalCache::Brought::kEnded:
+      walk.waits_since_ns = 0;
       counters_.homecomings_refused.Add(1);
       break;
   }

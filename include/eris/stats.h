@@ -40,7 +40,7 @@ struct AeuStats {
   RoutingStats routing;
   // Leaps to it: the bytes that have followed the ranges, and those of them whose pages were moved
   // as they were; the objects whose memory is on its way now (may fall); how often it was given up,
-  // because the NumaNode had no memory: the rest stayed on another one.
+  // because the NumaNode had no memory or the kernel refused: the rest stayed on another one.
   uint64_t bytes_brought_home = 0;
   uint64_t bytes_remapped = 0;
   uint64_t homecomings = 0;

@@ -56,7 +56,7 @@ TEST_F(SuperblockRefusalTest, WithoutMemoryWhatIsLeftStaysAndComesTheNextTime) {
   ExpectTheNextAttemptToWork(there(), blocks, 3);
 }
 
-TEST_F(SuperblockRefusalTest, WhoWaitsForMemoryHasTheSameToBringLater) {
+TEST_F(SuperblockRefusalTest, ACacheThatWaitsForMemoryHasTheSameToBringLater) {
   const ClaimBlocks blocks = MakeToBring(3);
   there().pool->take_failures().Arm(2, FailurePoint::Mode::kOnce);
   EXPECT_EQ(Bring(*there().cache, /*wait=*/true), Brought::kYes);
@@ -170,15 +170,16 @@ TEST_F(SuperblockRefusalTest, AKernelThatRefusesOnTheWayToAThirdPoolOrBackLeaves
   }
 }
 
-TEST_F(SuperblockRefusalTest, PagesOfAFileDoNotMove) {
+TEST_F(SuperblockRefusalTest, PagesOfAFileAreNotClaimed) {
   Open(2, {.pages = {PageKind::kSharedHuge}});
-  const ClaimBlocks blocks = MakeToBring(2);
+  const ClaimBlocks blocks = Make(here(), 2);
   EXPECT_FALSE(there().pool->CanMovePages(blocks.front().memory, *here().pool));
-  EXPECT_EQ(Bring(*there().cache), Brought::kEnded);
-  EXPECT_EQ(there().pool->moves().ended, 0u);
+  EXPECT_FALSE(there().cache->Claim(Note(*there().cache, blocks)));
+  EXPECT_FALSE(there().cache->ClaimsAreOut());
+  EXPECT_EQ(there().cache->left_remote(), 2u);
   ExpectExact(blocks);
   EXPECT_EQ(Broken(blocks), 0u);
-  FreeAll(*there().cache, blocks);
+  FreeAll(*here().cache, blocks);
   ExpectNothingLeft();
 }
 

@@ -43,13 +43,15 @@ TEST_P(SuperblockSizesTest, AllOfThemComeWholeAndEveryFigureIsExactAtEachStep) {
   EXPECT_TRUE(there().cache->ClaimsAreOut());
   EXPECT_EQ(here().manager->reserved_bytes(), Bytes(kCount));
   ExpectExact(blocks);
-  EXPECT_TRUE(here().cache->Collect());
+  while (here().cache->Collect()) {  // a few superblocks at a time
+  }
   EXPECT_EQ(here().manager->reserved_bytes(), 0u);
   EXPECT_EQ(there().manager->reserved_bytes(), 0u) << "they are on their way";
   EXPECT_EQ(here().pool->in_use_bytes(), Bytes(kCount));
   ExpectExact(blocks);
   EXPECT_FALSE(there().cache->HasToBring());
-  there().cache->Collect();
+  while (there().cache->Collect()) {
+  }
   EXPECT_FALSE(there().cache->ClaimsAreOut());
   EXPECT_TRUE(there().cache->HasToBring());
   EXPECT_EQ(there().manager->reserved_bytes(), Bytes(kCount));
