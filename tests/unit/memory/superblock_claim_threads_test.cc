@@ -280,7 +280,7 @@ TEST_F(SuperblockThreadsTest, WhatComesHomeBeforeTheAnswerIsTakenInWithTheAnswer
   }
 }
 
-// The owner that is asked has spans beside those of a neighbour, which takes and returns its own
+// The owner that is asked shares superblocks with a neighbour, which takes and returns its own
 // meanwhile. The superblock is whole now and then, and sometimes it has just been returned.
 TEST_F(SuperblockThreadsTest, ANeighbourTakesAndReturnsSpansOfASuperblockThatIsClaimed) {
   LocalCache& neighbour = *NewCache(here());
@@ -345,7 +345,7 @@ TEST_F(SuperblockThreadsTest, ANeighbourTakesAndReturnsSpansOfASuperblockThatIsC
 // brought by its neighbour.
 TEST_F(SuperblockThreadsTest, ANeighbourThatTakesSpansOfAdoptedSuperblocksGetsThemForItself) {
   constexpr size_t kBytes = 60000;  // fills a span
-  // There is no room beside other small caches.
+  // There is no room left next to other small caches.
   std::vector<LocalCache*> small{NewCache(there()), NewCache(there())};
   ClaimBlocks full;
   while (there().manager->reserved_bytes() < Bytes(2)) {
