@@ -10,6 +10,15 @@
 #include "memory/numa_node_pool.h"
 
 namespace eris::memory {
+namespace {
+
+// For all spans of a run of the superblock at `base`.
+void SetEntries(const OwnerTable& owners, const void* base, const Span& run, OwnerId entry) {
+  const std::byte* const first = static_cast<const std::byte*>(base) + run.run_first * kSpanBytes;
+  for (size_t i = 0; i < run.spans; ++i) owners.Set(first + i * kSpanBytes, entry);
+}
+
+}  // namespace
 
 template <class F>
 void LocalCache::ForEachRun(Superblock* superblock, const F& f) const {
@@ -107,17 +116,15 @@ void LocalCache::AdoptRuns(Superblock* superblock) {
     figures.capacity.Add(run->capacity);
     figures.out.Add(run->used);
     figures.spare.Add(SpareBytes(*run));
-    auto* const span =
-        static_cast<std::byte*>(layout_.Base(superblock)) + run->run_first * kSpanBytes;
-    for (size_t i = 0; i < run->spans; ++i) owners.Set(span + i * kSpanBytes, id_);
+    SetEntries(owners, layout_.Base(superblock), *run, id_);
     Link(run);
   });
 }
 
 LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
+  bytes = 0;
   // Their lists go through their bytes, which may be in what is to be copied.
   if (alone_on_the_way_.load(std::memory_order_acquire) != 0) return Brought::kLater;
-  bytes = 0;
   while (!to_bring_.empty()) {
     const SuperblockPlace place = to_bring_.back();
     Superblock* const superblock = manager_.BeginMove(*this, place);
@@ -217,11 +224,7 @@ void LocalCache::GiveRuns(Superblock* superblock, OwnerId to) {
     figures.out.Add(-uint64_t{run->used});
     figures.spare.Add(-SpareBytes(*run));
     JudgeScatter(run->size_class);
-    auto* const span =
-        static_cast<std::byte*>(layout_.Base(superblock)) + run->run_first * kSpanBytes;
-    for (size_t i = 0; i < run->spans; ++i) {
-      owners.Set(span + i * kSpanBytes, static_cast<OwnerId>(to | kOnItsWay));
-    }
+    SetEntries(owners, layout_.Base(superblock), *run, static_cast<OwnerId>(to | kOnItsWay));
   });
 }
 
