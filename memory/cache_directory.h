@@ -20,6 +20,7 @@ class MemoryManager;
 
 // Caches of one object, at most: one per AEU.
 inline constexpr uint32_t kCachesMax = 4096;
+static_assert(kCachesMax < kPagesElsewhere);
 
 class CacheDirectory {
  public:

@@ -84,12 +84,27 @@ uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks)
       --empty_runs_kept_;
       Link(run);
     }
-    if (run == nullptr && got == 0) run = TakeRun(size_class);
+    if (run == nullptr && got == 0) run = TakeMore(size_class);
     if (run == nullptr) break;
     got += TakeBlocksOf(run, size_class, most - got, blocks + got);
   }
   std::reverse(blocks, blocks + got);
   return got;
+}
+
+Span* LocalCache::TakeMore(size_t size_class) {
+  Span* remote = nullptr;
+  for (uint32_t bucket = kBuckets; bucket-- > 0 && remote == nullptr;) {
+    remote = remote_spans_[size_class][bucket];
+  }
+  if (remote == nullptr) return TakeRun(size_class);
+  if (home_refused_ > 0) {
+    --home_refused_;
+    return remote;
+  }
+  if (Span* const run = manager_.TakeRunAtHome(*this, size_class)) return AddRun(run, size_class);
+  home_refused_ = kHomeAskedEvery;
+  return remote;
 }
 
 // In address order, because the blocks will be written in that order.
@@ -148,13 +163,7 @@ void* LocalCache::AllocateAtHome(size_t bytes) {
 void* LocalCache::TakeAtHome(size_t size_class) {
   Span* home = nullptr;
   for (uint32_t bucket = kBuckets; bucket-- > 0 && home == nullptr;) {
-    uint32_t left = kSpansLookedAt;
-    for (Span* run = classes_[size_class].spans[bucket]; run != nullptr && left-- > 0;
-         run = run->next) {
-      if (layout_.HeaderOf(run)->home != &pool_) continue;
-      home = run;
-      break;
-    }
+    home = classes_[size_class].spans[bucket];
   }
   if (home == nullptr) {
     home = manager_.TakeRunAtHome(*this, size_class);
@@ -225,11 +234,10 @@ void LocalCache::ReturnToSpan(void* block, size_t size_class) {
   const uint32_t bucket = BucketOf(*run);
   --run->used;
   if (run->used > 0 && !was_full && BucketOf(*run) == bucket) return;
-  run->bucket = static_cast<uint8_t>(bucket);
   if (!was_full) Unlink(run);
   if (run->used > 0) {
     Link(run);
-  } else if (empty_runs_[size_class] == nullptr && run->spans == 1) {
+  } else if (empty_runs_[size_class] == nullptr && run->spans == 1 && !IsRemote(*run)) {
     empty_runs_[size_class] = run;
     ++empty_runs_kept_;
   } else {
@@ -238,10 +246,10 @@ void LocalCache::ReturnToSpan(void* block, size_t size_class) {
 }
 
 void LocalCache::Link(Span* run) {
-  run->bucket = static_cast<uint8_t>(kBuckets);
+  run->bucket = static_cast<uint8_t>(kFull);
   if (run->used == run->capacity) return;
-  run->bucket = static_cast<uint8_t>(BucketOf(*run));
-  Span*& head = classes_[run->size_class].spans[run->bucket];
+  run->bucket = static_cast<uint8_t>(BucketOf(*run) + (IsRemote(*run) ? kRemote : 0));
+  Span*& head = ListOf(*run);
   run->prev = nullptr;
   run->next = head;
   if (head != nullptr) head->prev = run;
@@ -249,11 +257,10 @@ void LocalCache::Link(Span* run) {
 }
 
 void LocalCache::Unlink(Span* run) {
-  Span*& head = classes_[run->size_class].spans[run->bucket];
   if (run->prev != nullptr) {
     run->prev->next = run->next;
   } else {
-    head = run->next;
+    ListOf(*run) = run->next;
   }
   if (run->next != nullptr) run->next->prev = run->prev;
 }

@@ -74,7 +74,7 @@ class LocalCache {
     }
     const size_t size_class = SizeClassOf(bytes);
     ERIS_DCHECK(layout_.RunOf(block)->size_class == size_class);
-    if (owners_.Of(block) != id_) [[unlikely]] {
+    if (owners_.EntryOf(block) != id_) [[unlikely]] {
       FreeElsewhere(block, size_class);
       return;
     }
@@ -135,21 +135,23 @@ class LocalCache {
   // none is claimed, because there is no memory, or none comes into question.
   bool Claim(SuperblockCensus census);
   bool ClaimsAreOut() const { return claims_out_ > 0; }
-  // Whether BringSuperblock would find one.
-  bool HasToBring() const { return !to_bring_.empty(); }
+  // Whether BringSuperblock would find work.
+  bool HasToBring() const { return !to_bring_.empty() || !to_check_.empty(); }
   // Brings the pages of one of these superblocks home: copies them, which takes as long as a copy
   // of a superblock takes, and lets the kernel change the mapping. kLater: it is not possible now,
-  // and nothing has changed. kNone: what was left is gone. kEnded: the NumaNode has no memory, or
-  // the kernel refuses: the others stay where they are. `bytes`: of the blocks that came home. With
-  // `wait` it takes only memory that is ready, and asks for more.
-  enum class Brought : uint8_t { kYes, kLater, kNone, kEnded };
+  // and nothing has changed. kNone: what was left is gone. kChecked: of superblocks that it had
+  // before, so many are to be checked that this call has done nothing else. kEnded: the NumaNode
+  // has no memory, or the kernel refuses: the others stay where they are. `bytes`: of the blocks
+  // that came home. With `wait` it takes only memory that is ready, and asks for more.
+  enum class Brought : uint8_t { kYes, kLater, kNone, kEnded, kChecked };
   Brought BringSuperblock(bool wait, uint64_t& bytes);
   // Call it whenever the AEU gives blocks of the object to another one: that one will write to
   // them, so no superblock is known to hold this AEU's blocks alone.
   void GaveBlocksAway() {
     ++given_away_;
-    left_remote_ += to_bring_.size();
+    left_remote_ += to_bring_.size() + to_check_.size();
     to_bring_.clear();
+    to_check_.clear();
   }
   uint64_t given_away() const { return given_away_; }
   // Superblocks that a census has met, and that were not given or not brought. Only grows.
@@ -184,13 +186,16 @@ class LocalCache {
   friend class MemoryManager;  // makes caches
 
   static constexpr uint32_t kBuckets = 4;
+  // Span::bucket of a run without free blocks, and from where on it is one in remote_spans_.
+  static constexpr uint32_t kFull = kBuckets;
+  static constexpr uint32_t kRemote = kBuckets + 1;
   // One cache line. begin == end == nullptr: no magazine.
   struct alignas(base::kCacheLineBytes) ClassState {
     // One writer. relaxed: other threads read them only for figures, which order nothing.
     std::atomic<void**> top{nullptr};
     std::atomic<void**> begin{nullptr};
     void** end = nullptr;
-    std::array<Span*, kBuckets> spans{};  // with free blocks, by how full they are
+    std::array<Span*, kBuckets> spans{};  // at home, with free blocks, by how full they are
     bool scattered = false;
   };
   static_assert(sizeof(ClassState) == base::kCacheLineBytes);
@@ -213,9 +218,11 @@ class LocalCache {
   static constexpr uint32_t kCarriersMax = 1024;
   // Per call of Collect: more than other threads free in a turn, but not enough to delay a turn.
   static constexpr uint64_t kCollectedAtOnce = 16384;
+  // A NumaNode that has refused memory is asked again after so many times that blocks were needed.
+  static constexpr uint32_t kHomeAskedEvery = 32;
+  // Superblocks: some 50 us.
+  static constexpr uint32_t kCheckedAtOnce = 16;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
-  // Spans of each list that are looked at for one on the own NumaNode.
-  static constexpr uint32_t kSpansLookedAt = 64;
   // If a class's spans have this many free bytes, and this share of the spans, it is worth moving
   // blocks.
   static constexpr uint64_t kScatteredBytes = 1u << 18;
@@ -247,6 +254,8 @@ class LocalCache {
   uint32_t TakeBlocksOf(Span* run, size_t size_class, uint32_t most, void** blocks);
   // A new run for the class, added to the lists; nullptr: refused.
   Span* TakeRun(size_t size_class);
+  // The same; or, if the NumaNode has none, a remote run with free blocks, before more is spilled.
+  Span* TakeMore(size_t size_class);
   // Prepares a run that the manager has given, and adds it to the lists.
   Span* AddRun(Span* run, size_t size_class);
   // A block of a span on the own NumaNode, past the magazine; nullptr: refused.
@@ -260,7 +269,13 @@ class LocalCache {
   void JudgeScatter(size_t size_class);
   void Link(Span* run);
   void Unlink(Span* run);
-  // Quarters in use; kBuckets: full.
+  bool IsRemote(const Span& run) const { return layout_.HeaderOf(&run)->home != &pool_; }
+  // The list that a run with free blocks is in.
+  Span*& ListOf(const Span& run) {
+    return run.bucket >= kRemote ? remote_spans_[run.size_class][run.bucket - kRemote]
+                                 : classes_[run.size_class].spans[run.bucket];
+  }
+  // Quarters in use; kFull: all.
   static uint32_t BucketOf(const Span& run) {
     const uint32_t quarters = 4 * run.used;
     return uint32_t{quarters >= run.capacity} + (quarters >= 2 * run.capacity) +
@@ -297,9 +312,12 @@ class LocalCache {
   void GiveRuns(Superblock* superblock, OwnerId to);
   // For the claimant.
   void Adopt(SuperblockClaim* claim);
-  // The same for a superblock that this cache has already: its memory was spilled.
-  void KeepWhole(const NotedSuperblock& noted);
+  // The same for superblocks that this cache has already: they were spilled, or adopted for an
+  // earlier claim.
+  void CheckSome();
   void AdoptRuns(Superblock* superblock);
+  // The pages of the run's superblock are at home now.
+  void CameHome(Superblock* superblock, Span* run);
   // Its header and what is in use.
   void CopyInto(std::byte* fresh, Superblock* superblock) const;
   // Calls f(run) for the first spans of its runs.
@@ -325,9 +343,13 @@ class LocalCache {
   uint32_t outgoing_used_ = 0;
   uint64_t freed_to_spans_bytes_ = 0;  // minus those taken from there, since the last Trim
   std::array<ClassState, kSizeClasses> classes_;
-  // Runs without used blocks, not returned to the manager: at most one per class.
+  // As ClassState::spans, on other NumaNodes. Used only when there is no memory at home: so they
+  // become empty, and their superblocks go back.
+  std::array<std::array<Span*, kBuckets>, kSizeClasses> remote_spans_{};
+  // Runs without used blocks, not returned to the manager: at most one per class, at home.
   std::array<Span*, kSizeClasses> empty_runs_{};
   uint32_t empty_runs_kept_ = 0;
+  uint32_t home_refused_ = 0;  // how many times it is not to be asked
   std::array<std::unique_ptr<void*[]>, kSizeClasses> magazines_;
   std::array<Outgoing, kOutgoing> outgoing_;
   ReturnCarrier* carriers_ = nullptr;  // all that were created
@@ -340,7 +362,8 @@ class LocalCache {
   uint32_t claims_out_ = 0;
   uint64_t given_away_ = 0;
   uint64_t left_remote_ = 0;
-  std::vector<SuperblockPlace> to_bring_;  // this cache's, with blocks of its AEU alone
+  std::vector<NotedSuperblock> to_check_;  // this cache's
+  std::vector<SuperblockPlace> to_bring_;  // the same, with blocks of its AEU alone
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;

@@ -17,7 +17,9 @@ OwnerId LocalCache::EntryOf(const void* block) const {
 void LocalCache::FreeElsewhere(void* block, size_t size_class) {
   const OwnerId entry = layout_.HeaderOf(block)->pool->owners().Of(block);
   if (entry == id_) {
-    FreeOwn(block, size_class);
+    // What is remote is not to be given out again: its superblock is to become empty.
+    IsRemote(*layout_.RunOf(block)) ? FreeMoved(block, SizeClassBytes(size_class))
+                                    : FreeOwn(block, size_class);
   } else {
     FreeForeign(block, static_cast<OwnerId>(entry & ~kOnItsWay), size_class);
   }

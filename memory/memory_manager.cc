@@ -111,11 +111,7 @@ Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
   }
   if (run == nullptr) {
     if (share) taking_shared_ = true;
-    if (Superblock* superblock = TakeSuperblock(list)) {
-      run = TakeFrom(superblock, cache, size_class);
-    } else {
-      run = TakeFromAny(cache, size_class);
-    }
+    run = TakeFromNew(list, cache, size_class);
     if (share) {
       taking_shared_ = false;
       shared_taken_.SignalAll();
@@ -128,34 +124,39 @@ Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
 Span* MemoryManager::TakeRunAtHome(LocalCache& cache, size_t size_class) {
   if (run_failures_.Fires()) return nullptr;
   base::MutexLock lock(&mu_);
-  Span* run = nullptr;
-  for (uint32_t bucket = SuperblockList::kBuckets; bucket-- > 0 && run == nullptr;) {
-    if (bucket == SuperblockList::kBesideHeader && !FitsBesideHeader(size_class)) continue;
-    uint64_t left = kTriesPerBucket;
-    for (Superblock* superblock = cache.superblocks_.buckets[bucket];
-         superblock != nullptr && run == nullptr && left-- > 0; superblock = superblock->next) {
-      if (superblock->home == &pool_) run = TakeFrom(superblock, cache, size_class);
-    }
-  }
+  Span* run = TakeFrom(cache.superblocks_, cache, size_class, kTriesPerBucket);
   if (run == nullptr) {
-    Superblock* const superblock = TakeSuperblock(cache.superblocks_, /*may_spill=*/false);
+    Superblock* const superblock = TakeSuperblock(cache.superblocks_, /*spill=*/false);
     if (superblock != nullptr) run = TakeFrom(superblock, cache, size_class);
   }
   if (run != nullptr) cache.spans_ += run->spans;
   return run;
 }
 
-Span* MemoryManager::TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class,
-                              uint64_t tries) {
+Span* MemoryManager::TakeFrom(const SuperblockList& list, LocalCache& cache, size_t size_class,
+                              uint64_t tries, bool remote) {
+  const uint32_t first = remote ? SuperblockList::kRemote : 0;
   for (uint32_t bucket = SuperblockList::kBuckets; bucket-- > 0;) {
     if (bucket == SuperblockList::kBesideHeader && !FitsBesideHeader(size_class)) continue;
     uint64_t left = tries;
-    for (Superblock* superblock = list.buckets[bucket]; superblock != nullptr && left-- > 0;
+    for (Superblock* superblock = list.buckets[first + bucket]; superblock != nullptr && left-- > 0;
          superblock = superblock->next) {
       if (Span* run = TakeFrom(superblock, cache, size_class)) return run;
     }
   }
   return nullptr;
+}
+
+Span* MemoryManager::TakeFromNew(SuperblockList& list, LocalCache& cache, size_t size_class) {
+  if (Superblock* superblock = TakeSuperblock(list, /*spill=*/false)) {
+    return TakeFrom(superblock, cache, size_class);
+  }
+  // What is spilled already, before more is.
+  if (Span* run = TakeFrom(list, cache, size_class, kTriesPerBucket, /*remote=*/true)) return run;
+  if (Superblock* superblock = TakeSuperblock(list, /*spill=*/true)) {
+    return TakeFrom(superblock, cache, size_class);
+  }
+  return TakeFromAny(cache, size_class);
 }
 
 Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class) {
@@ -178,18 +179,20 @@ Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t 
 
 // Take any span: one in a superblock that serves another cache is better than a refusal.
 Span* MemoryManager::TakeFromAny(LocalCache& cache, size_t size_class) {
-  if (Span* run = TakeFrom(shared_, cache, size_class, kAll)) return run;
-  for (const std::unique_ptr<LocalCache>& other : caches_) {
-    if (Span* run = TakeFrom(other->superblocks_, cache, size_class, kAll)) return run;
+  for (const bool remote : {false, true}) {
+    if (Span* run = TakeFrom(shared_, cache, size_class, kAll, remote)) return run;
+    for (const std::unique_ptr<LocalCache>& other : caches_) {
+      if (Span* run = TakeFrom(other->superblocks_, cache, size_class, kAll, remote)) return run;
+    }
   }
   return nullptr;
 }
 
-Superblock* MemoryManager::TakeSuperblock(SuperblockList& list, bool may_spill) {
+Superblock* MemoryManager::TakeSuperblock(SuperblockList& list, bool spill) {
   mu_.Unlock();
   NumaNodePool* from = &pool_;
-  void* base = pool_.TakeSuperblock();
-  for (size_t i = 0; may_spill && base == nullptr && i < spill_.size(); ++i) {
+  void* base = spill ? nullptr : pool_.TakeSuperblock();
+  for (size_t i = 0; spill && base == nullptr && i < spill_.size(); ++i) {
     from = spill_[i];
     base = from->TakeSuperblock();
   }
@@ -253,7 +256,7 @@ const std::byte* MemoryManager::SpanAt(const Superblock* superblock, size_t span
 }
 
 void MemoryManager::Link(Superblock* superblock) {
-  superblock->bucket = SuperblockList::kBuckets;
+  superblock->bucket = SuperblockList::kFull;
   if (superblock->free_spans == 0) return;
   const size_t used = layout_.spans() - superblock->free_spans;
   superblock->bucket = static_cast<uint32_t>(used * SuperblockList::kQuarters / layout_.spans());
@@ -262,6 +265,7 @@ void MemoryManager::Link(Superblock* superblock) {
       (superblock->free_bits[beside_header / 64] >> beside_header % 64 & 1) != 0) {
     superblock->bucket = SuperblockList::kBesideHeader;
   }
+  if (superblock->home != &pool_) superblock->bucket += SuperblockList::kRemote;
   Superblock*& head = superblock->list->buckets[superblock->bucket];
   superblock->prev = nullptr;
   superblock->next = head;
@@ -270,7 +274,7 @@ void MemoryManager::Link(Superblock* superblock) {
 }
 
 void MemoryManager::Unlink(Superblock* superblock) {
-  if (superblock->bucket == SuperblockList::kBuckets) return;  // full: in no list
+  if (superblock->bucket == SuperblockList::kFull) return;
   if (superblock->prev != nullptr) {
     superblock->prev->next = superblock->next;
   } else {

@@ -78,8 +78,12 @@ class MemoryManager {
   // The cache that owns a block. REQUIRES: 1 <= id.
   LocalCache& CacheOf(OwnerId id) const { return directory_->Of(id); }
 
-  // `tries`: how many superblocks of each bucket to try.
-  Span* TakeFrom(SuperblockList& list, LocalCache& cache, size_t size_class, uint64_t tries)
+  // From a superblock at home, or from a remote one. `tries`: how many of each bucket to try.
+  Span* TakeFrom(const SuperblockList& list, LocalCache& cache, size_t size_class, uint64_t tries,
+                 bool remote = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // When the list has none at home: from a new superblock, from one of the list that is remote, or
+  // from any.
+  Span* TakeFromNew(SuperblockList& list, LocalCache& cache, size_t size_class)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Span* TakeFrom(Superblock* superblock, LocalCache& cache, size_t size_class)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -107,10 +111,9 @@ class MemoryManager {
   size_t UsedSpans(const Superblock& superblock) const;
   uint64_t FreeSpanBytes(const Superblock& superblock) const;
 
-  // Takes a superblock from the pools for `list`, or from the own one alone. Releases the lock
-  // meanwhile.
-  Superblock* TakeSuperblock(SuperblockList& list, bool may_spill = true)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Takes a superblock for `list` from the own pool, or, if `spill`, from the others. Releases the
+  // lock meanwhile.
+  Superblock* TakeSuperblock(SuperblockList& list, bool spill) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   const std::byte* SpanAt(const Superblock* superblock, size_t span) const;
   void Link(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Unlink(Superblock* superblock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

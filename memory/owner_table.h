@@ -17,6 +17,9 @@ namespace eris::memory {
 using OwnerId = uint16_t;
 // In an entry: the span is on its way to that owner, which has not taken it in so far.
 inline constexpr OwnerId kOnItsWay = 0x8000;
+// In an entry: the span is the owner's, and its pages are on another NumaNode. So a block of it is
+// not freed on the short way.
+inline constexpr OwnerId kPagesElsewhere = 0x4000;
 
 // A value: the beginning of a window of address space, and the entries of its spans. An entry is
 // written when a span without blocks changes hands, which nobody reads meanwhile; and when a
@@ -31,8 +34,11 @@ class OwnerTable {
   bool Covers(const void* block) const {
     return (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes < spans_;
   }
-  // 0 also for addresses outside.
+  // Without kPagesElsewhere. 0 also for addresses outside.
   OwnerId Of(const void* block) const {
+    return static_cast<OwnerId>(EntryOf(block) & ~kPagesElsewhere);
+  }
+  OwnerId EntryOf(const void* block) const {
     const uintptr_t span = (reinterpret_cast<uintptr_t>(block) - begin_) / kSpanBytes;
     return span < spans_ ? Entry(span).load(std::memory_order_relaxed) : OwnerId{0};
   }

@@ -139,7 +139,11 @@ struct SuperblockList {
   static constexpr uint32_t kQuarters = 4;
   static constexpr uint32_t kBesideHeader = kQuarters;
   static constexpr uint32_t kBuckets = kQuarters + 1;
-  std::array<Superblock*, kBuckets> buckets{};
+  // From kRemote on the same for superblocks on other NumaNodes, which are used when there are no
+  // others, so that they become empty.
+  static constexpr uint32_t kRemote = kBuckets;
+  static constexpr uint32_t kFull = 2 * kBuckets;  // in no bucket
+  std::array<Superblock*, kFull> buckets{};
 };
 
 }  // namespace eris::memory

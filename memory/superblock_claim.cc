@@ -45,7 +45,7 @@ bool LocalCache::Claim(SuperblockCensus census) {
     std::vector<std::unique_ptr<SuperblockClaim>> claims;
     size_t places = to_bring_.size() + census.superblocks().size();
     for (const std::unique_ptr<SuperblockClaim>& out : claims_) places += out->items.size();
-    to_bring_.reserve(places);
+    to_bring_.reserve(places + to_check_.size());
     absl::flat_hash_map<OwnerId, SuperblockClaim*> by_owner;
     for (NotedSuperblock& noted : census.superblocks()) {
       if (noted.mixed || noted.owner == 0 || (noted.owner & kOnItsWay) != 0 ||
@@ -54,7 +54,7 @@ bool LocalCache::Claim(SuperblockCensus census) {
         continue;
       }
       if (noted.owner == id_) {
-        KeepWhole(noted);
+        to_check_.push_back(std::move(noted));
         continue;
       }
       SuperblockClaim*& claim = by_owner[noted.owner];
@@ -77,18 +77,22 @@ bool LocalCache::Claim(SuperblockCensus census) {
     }
     any = !claims.empty();
   } catch (const std::bad_alloc&) {
-    ++left_remote_;  // what has been kept is whole all the same
+    ++left_remote_;  // what is to be checked, or brought, is known all the same
   }
-  return any || !to_bring_.empty();
+  return any || HasToBring();
 }
 
-void LocalCache::KeepWhole(const NotedSuperblock& noted) {
-  const bool whole = manager_.Check(
-      *this, noted.place, [&](Superblock* superblock) { return IsWhole(superblock, noted); });
-  if (whole) {
-    to_bring_.push_back(noted.place);  // there is room
-  } else {
-    ++left_remote_;
+void LocalCache::CheckSome() {
+  for (uint32_t left = kCheckedAtOnce; left > 0 && !to_check_.empty(); --left) {
+    const NotedSuperblock& noted = to_check_.back();
+    const bool whole = manager_.Check(
+        *this, noted.place, [&](Superblock* superblock) { return IsWhole(superblock, noted); });
+    if (whole) {
+      to_bring_.push_back(noted.place);  // there is room
+    } else {
+      ++left_remote_;
+    }
+    to_check_.pop_back();
   }
 }
 
@@ -116,13 +120,17 @@ void LocalCache::AdoptRuns(Superblock* superblock) {
     figures.capacity.Add(run->capacity);
     figures.out.Add(run->used);
     figures.spare.Add(SpareBytes(*run));
-    SetEntries(owners, layout_.Base(superblock), *run, id_);
+    const bool remote = superblock->home != &pool_;
+    SetEntries(owners, layout_.Base(superblock), *run,
+               static_cast<OwnerId>(remote ? id_ | kPagesElsewhere : id_));
     Link(run);
   });
 }
 
 LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
   bytes = 0;
+  CheckSome();
+  if (!to_check_.empty()) return Brought::kChecked;
   // Their lists go through their bytes, which may be in what is to be copied.
   if (alone_on_the_way_.load(std::memory_order_acquire) != 0) return Brought::kLater;
   while (!to_bring_.empty()) {
@@ -151,6 +159,7 @@ LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
       bytes += moved ? uint64_t{run->used} * SizeClassBytes(run->size_class) : 0;
     });
     manager_.EndMove(*this, superblock, moved);
+    if (moved) ForEachRun(superblock, [&](Span* run) { CameHome(superblock, run); });
     if (!moved) {
       pool_.ReturnSuperblock(fresh);
       break;
@@ -162,6 +171,13 @@ LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
   left_remote_ += to_bring_.size();
   to_bring_.clear();
   return none ? Brought::kNone : Brought::kEnded;
+}
+
+void LocalCache::CameHome(Superblock* superblock, Span* run) {
+  SetEntries(superblock->pool->owners(), layout_.Base(superblock), *run, id_);
+  if (run->bucket == kFull) return;
+  Unlink(run);
+  Link(run);
 }
 
 void LocalCache::CopyInto(std::byte* fresh, Superblock* superblock) const {

@@ -153,6 +153,7 @@ bool Homecoming::BringPages(Walk& walk) {
       if (walk.waits_since_ns == 0) walk.waits_since_ns = NowNs();
       break;
     case LocalCache::Brought::kNone:
+    case LocalCache::Brought::kChecked:
       walk.waits_since_ns = 0;
       break;
     case LocalCache::Brought::kEnded:

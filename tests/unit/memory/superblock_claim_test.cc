@@ -231,7 +231,8 @@ TEST_F(SuperblockClaimTest, TheOldOwnerIsASmallCacheAgainAndTheNewOneALargeOne) 
   blocks.push_back(Allocate(*here().cache, 64));
   blocks.push_back(Allocate(neighbour, 64));
   EXPECT_EQ(here().manager->reserved_bytes(), Bytes(1));
-  // A large one takes spans of its own superblocks.
+  // A large one takes spans of its own superblocks, once they are at home.
+  EXPECT_EQ(BringAll(*there().cache), 3u);
   blocks.push_back(Allocate(*there().cache, 4000));
   EXPECT_EQ(there().manager->reserved_bytes(), Bytes(3));
   ExpectExact(blocks);

@@ -142,8 +142,8 @@ TEST_F(SuperblockMoveTest, SpilledSuperblocksComeHomeTheSameWay) {
   const std::span<const ClaimBlock> noted = std::span(blocks).subspan(1);
   ASSERT_TRUE(cache.Claim(Note(cache, noted)));
   EXPECT_FALSE(cache.ClaimsAreOut()) << "nobody else is asked";
-  EXPECT_EQ(cache.left_remote(), 1u);
   EXPECT_EQ(BringAll(cache), 3u);
+  EXPECT_EQ(cache.left_remote(), 1u);
   ExpectExact(blocks);
   EXPECT_EQ(here().manager->spilled_bytes(), Bytes(1));
   EXPECT_EQ(RangesOf(*there().pool), std::set<const std::byte*>{impure});
