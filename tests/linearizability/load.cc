@@ -176,12 +176,13 @@ void Run(const Flags& flags) {
   histories.Add(last);
   std::printf("{\"operations\": %" PRIu64 ", \"streamed\": %" PRIu64 ", \"doubled\": %" PRIu64
               ", \"refused\": %" PRIu64 ", \"unanswered\": %" PRIu64 ", \"links\": %" PRIu64
-              ", \"copies\": %" PRIu64 ", \"balanced\": %" PRIu64 ", \"wrong_rows\": %" PRIu64
-              ", \"seconds\": %.3f}\n",
+              ", \"copies\": %" PRIu64 ", \"leaps\": %" PRIu64 ", \"balanced\": %" PRIu64
+              ", \"wrong_rows\": %" PRIu64 ", \"seconds\": %.3f}\n",
               histories.operations(), streamed, doubled, histories.answers(Answer::kRefused),
               histories.answers(Answer::kUnknown),
               by_hand.transfers[TransferKind::kLink] - before.transfers[TransferKind::kLink],
               by_hand.transfers[TransferKind::kCopy] - before.transfers[TransferKind::kCopy],
+              by_hand.transfers[TransferKind::kLeap] - before.transfers[TransferKind::kLeap],
               TransfersOf(after) - TransfersOf(by_hand), wrong_rows,
               static_cast<double>(end_ns - begin_ns) * 1e-9);
 }

@@ -22,8 +22,9 @@ void Mover::Run() {
   for (size_t i = 0; i < options_.keys.size(); ++i) {
     owners_[options_.keys[i]] = static_cast<uint32_t>(i) % options_.aeus;
   }
-  for (bool link = true; !stop_.load(std::memory_order_relaxed); link = !link) {
-    status_ = MoveOne(link && options_.links ? TransferKind::kLink : TransferKind::kCopy);
+  for (size_t i = 0; !stop_.load(std::memory_order_relaxed); ++i) {
+    status_ =
+        MoveOne(options_.links ? kTransferKinds[i % kTransferKindCount] : TransferKind::kCopy);
     if (!status_.ok()) return;
     absl::SleepFor(options_.pause);
   }

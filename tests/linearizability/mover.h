@@ -1,6 +1,6 @@
 // Moves ranges of one object to and fro between AEUs for as long as it lives, one after another, by
-// link and by copy in turn: with random borders, many at or close to keys that are in use. A thread
-// of its own.
+// each kind of transfer in turn: with random borders, many at or close to keys that are in use. A
+// thread of its own.
 #ifndef ERIS_TESTS_LINEARIZABILITY_MOVER_H_
 #define ERIS_TESTS_LINEARIZABILITY_MOVER_H_
 
@@ -27,7 +27,8 @@ struct MoverOptions {
   // to the next one belongs to AEU i % aeus.
   std::vector<uint64_t> keys;
   uint32_t rows_behind = 0;  // each key
-  bool links = true;  // else ranges move by copy alone, and from an end of their owner's range
+  bool links =
+      true;  // and leaps; else ranges move by copy alone, and from an end of their owner's range
   uint32_t aeus = 4;
   uint32_t aeus_per_numa_node = 2;  // links stay inside one
   uint64_t seed = 1;

@@ -31,10 +31,10 @@ CHECKER = os.path.join(HERE, "checker")
 MODULES = os.path.join(HERE, "..", "..", "build", "go-modules")
 AEUS = 4
 AEUS_PER_NUMA_NODE = 2
-# The kind of a round's object, in turn, and whether its ranges move by link.
+# The kind of a round's object, in turn, and whether its ranges move by link and by leap.
 KINDS = {"index": True, "hash": False, "bytes": True, "two_part": True, "table": False, "int64": True}
 AGAIN_MAX = 3  # more rounds of a kind after one with too few moves, as on a busy machine
-COLUMNS = ("round", "kind", "operations", "streamed", "doubled", "links", "copies", "balanced", "refused",
+COLUMNS = ("round", "kind", "operations", "streamed", "doubled", "links", "copies", "leaps", "balanced", "refused",
            "unanswered", "wrong rows", "illegal", "unknown", "seconds", "checked in")
 
 
@@ -111,7 +111,7 @@ def counts(args, result):
     """Whether a round says anything: enough has moved, in enough time."""
     links_min = args.transfers_min if KINDS[result["kind"]] else 0
     return (result["operations"] == args.operations and result["seconds"] >= args.seconds_min and
-            result["links"] >= links_min and result["copies"] >= args.transfers_min and
+            min(result["links"], result["leaps"]) >= links_min and result["copies"] >= args.transfers_min and
             result["balanced"] >= args.balanced_min)
 
 
@@ -152,6 +152,7 @@ def main():
         "operations": sum(one["operations"] for one in results),
         "kinds": sorted({one["kind"] for one in results}),
         "links_min": min((one["links"] for one in results if KINDS[one["kind"]]), default=0),
+        "leaps_min": min((one["leaps"] for one in results if KINDS[one["kind"]]), default=0),
         "copies_min": min(one["copies"] for one in results),
         "balanced_min": min(one["balanced"] for one in results),
         "streamed": sum(one["streamed"] for one in results),

@@ -1,5 +1,5 @@
-// Ranges of all other loads' objects change hands all the time, by link and by copy; now and then
-// the balancer is paused for a moment, or a move has next to no time.
+// Ranges of all other loads' objects change hands all the time, by every kind of transfer; now and
+// then the balancer is paused for a moment, or a move has next to no time.
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -60,11 +60,11 @@ class Moves final : public Load {
     KeyRange range{.lo = first << 60};
     if (first + pieces < 16) range.hi = (first + pieces) << 60;
     const AeuId to{static_cast<uint32_t>(random() % world_.options().aeus)};
-    const bool link = object.links && random() % 2 == 0;
+    const TransferKind kind =
+        object.links ? kTransferKinds[random() % kTransferKindCount] : TransferKind::kCopy;
     const absl::Time deadline =
         random() % 32 == 0 ? absl::Now() + absl::Microseconds(200) : absl::InfiniteFuture();
-    return world_.engine().MoveRange(object.name, range, to,
-                                     link ? TransferKind::kLink : TransferKind::kCopy, deadline);
+    return world_.engine().MoveRange(object.name, range, to, kind, deadline);
   }
 
   World& world_;
