@@ -61,10 +61,13 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       scans_(acknowledgements_, counters_, registry_),
       joins_(id, port_, acknowledgements_, counters_),
       table_scans_(id, port_, registry_, acknowledgements_, counters_),
+      measures_(acknowledgements_),
       runners_({{{CommandType::kScan, &scans_},
                  {CommandType::kJoin, &joins_},
-                 {CommandType::kTableScan, &table_scans_}}}),
-      transfers_(*this, port_, acknowledgements_, counters_, snapshots_) {
+                 {CommandType::kTableScan, &table_scans_},
+                 {CommandType::kMeasure, &measures_}}}),
+      transfers_(*this, port_, acknowledgements_, counters_, snapshots_,
+                 directory.transfer_rate()) {
   // So that neither asks for memory in a turn.
   runnable_.reserve(kGroupedCommandsMax);
   snapshots_.active.reserve(routing::SnapshotRegistry::kSlots);

@@ -14,6 +14,7 @@
 #include "aeu/command_groups.h"
 #include "aeu/recollection.h"
 #include "aeu/runners/join_runner.h"
+#include "aeu/runners/measure_runner.h"
 #include "aeu/runners/runner.h"
 #include "aeu/runners/scan_runner.h"
 #include "aeu/runners/table_scan_runner.h"
@@ -87,6 +88,8 @@ class Aeu final : private TransferHost {
   bool Step(const StepBudget& budget);
   // Whether Step would find work: call it between Waker::PrepareToSleep and Sleep.
   bool HasWork() const;
+  // Nanoseconds until Step finds work that nobody wakes the AEU for; 0: there is none such.
+  uint64_t WaitNs() const { return transfers_.WaitNs(); }
 
   // Called by the owner's thread before it steps. Not owned; nullptr: none.
   void SetIdleWork(IdleWork* work) { idle_work_ = work; }
@@ -202,7 +205,8 @@ class Aeu final : private TransferHost {
   ScanRunner scans_;
   JoinRunner joins_;
   TableScanRunner table_scans_;
-  Runners runners_;  // all three kinds
+  MeasureRunner measures_;
+  Runners runners_;  // all kinds
   TransferRunner transfers_;
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: not here
   IdleWork* idle_work_ = nullptr;

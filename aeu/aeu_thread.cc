@@ -86,9 +86,10 @@ void AeuThread::Run() {
       continue;
     }
     aeu_->counters().parks.Add(1);
+    const uint64_t wait_ns = aeu_->WaitNs();
     // A sender that comes before the door is open wakes this thread.
     door.Leave();
-    endpoint_.waker.Sleep();
+    endpoint_.waker.Sleep(wait_ns == 0 ? -1 : static_cast<int64_t>(wait_ns));
     door.Enter();
     idle_since_ns = 0;
   }
@@ -98,7 +99,7 @@ void AeuThread::Run() {
 
 bool AeuThread::RunTurn() noexcept {
   aeu_->Step(options_.budget);
-  return aeu_->HasWork();
+  return aeu_->HasWork() || aeu_->WaitNs() > 0;  // for which the thread has to set its alarm
 }
 
 }  // namespace eris::aeu

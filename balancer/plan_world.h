@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "eris/balancer.h"
@@ -20,6 +21,8 @@ struct PlanWorld {
   bool cuts_inside = true;  // a range may be taken out of the middle of another; else from its ends
   bool by_size = false;     // a heap table: no ranges, rows alone
   uint64_t row_bytes = 16;  // for estimates
+  // How much of what followed the object's last leap came by remapping pages; nullopt: none has.
+  std::optional<double> remapped_share{};
 
   size_t aeu_count() const { return numa_nodes.size(); }
   bool SameNumaNode(AeuId a, AeuId b) const { return numa_nodes[a.value] == numa_nodes[b.value]; }
@@ -27,11 +30,12 @@ struct PlanWorld {
   bool CanMoveBetween(AeuId a, AeuId b, TransferKind kind) const {
     return CanMoveBy(kind) && (TraitsOf(kind).between_numa_nodes || SameNumaNode(a, b));
   }
-  // The possible kind with the lowest rank. A copy is always possible.
-  TransferKind KindBetween(AeuId a, AeuId b) const {
+  // The cheapest possible kind for so many rows. A copy is always possible.
+  TransferKind KindBetween(AeuId a, AeuId b, uint64_t rows) const {
     TransferKind best = TransferKind::kCopy;
     for (const TransferKind kind : kTransferKinds) {
-      if (CanMoveBetween(a, b, kind) && TraitsOf(kind).rank < TraitsOf(best).rank) best = kind;
+      const bool cheaper = TraitsOf(kind).CostUs(rows) < TraitsOf(best).CostUs(rows);
+      if (CanMoveBetween(a, b, kind) && cheaper) best = kind;
     }
     return best;
   }

@@ -24,6 +24,18 @@ LoadScale ScaleOf(const LoadSample& sample) {
   return {sample.window_ns == 0 ? 1.0 : static_cast<double>(sample.window_ns), total};
 }
 
+// `all`: the source gives all rows that it has, so nothing else is in their superblocks.
+void AddBytes(const PlannedTransfer& transfer, bool all, const PlanWorld& world,
+              BalancePlan& plan) {
+  const TransferTraits traits = TraitsOf(transfer.kind);
+  if (traits.copies_rows) plan.bytes_to_copy += transfer.bytes;
+  if (!traits.memory_follows) return;
+  const double share = all ? 1 : world.remapped_share.value_or(0);
+  const auto remapped = static_cast<uint64_t>(share * static_cast<double>(transfer.bytes));
+  plan.bytes_to_remap += remapped;
+  plan.bytes_to_move += transfer.bytes - remapped;
+}
+
 }  // namespace
 
 void Predict(const LoadSample& sample, const PlanWorld& world, BalancePlan& plan) {
@@ -46,13 +58,13 @@ void Predict(const LoadSample& sample, const PlanWorld& world, BalancePlan& plan
   }
   plan.imbalance_before = Imbalance(loads);
 
-  plan.bytes_to_copy = 0;
+  plan.bytes_to_copy = plan.bytes_to_remap = plan.bytes_to_move = 0;
   std::optional<LoadCurve> curve;
   if (!world.by_size) curve.emplace(sample);
   const LoadScale scale = ScaleOf(sample);
   for (const PlannedTransfer& transfer : plan.transfers) {
-    if (TraitsOf(transfer.kind).copies_rows) plan.bytes_to_copy += transfer.bytes;
     const uint64_t moved = std::min(transfer.rows, rows[transfer.from.value]);
+    AddBytes(transfer, moved == rows[transfer.from.value], world, plan);
     rows[transfer.from.value] -= moved;
     rows[transfer.to.value] += moved;
     double load = world.by_size ? static_cast<double>(moved) : 0;

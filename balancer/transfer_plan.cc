@@ -50,8 +50,8 @@ std::vector<RangeMove> OrderMoves(const Partitioning& current, std::vector<Range
                                   Position end, const PlanWorld& world) {
   std::sort(moves.begin(), moves.end(), [&](const RangeMove& a, const RangeMove& b) {
     const auto rank = [&](const RangeMove& m) {
-      const TransferKind kind = world.KindBetween(m.from, m.to);
-      return std::tuple(TraitsOf(kind).rank, world.Distance(m.from, m.to), m.lo);
+      const bool links = world.CanMoveBetween(m.from, m.to, TransferKind::kLink);
+      return std::tuple(!links, world.Distance(m.from, m.to), m.lo);
     };
     return rank(a) < rank(b);
   });
@@ -98,8 +98,8 @@ std::vector<PlannedTransfer> ToTransfers(const LoadSample& sample,
     if (move.hi != kEndOfKeys) transfer.range.hi = static_cast<uint64_t>(move.hi);
     transfer.from = move.from;
     transfer.to = move.to;
-    transfer.kind = world.KindBetween(move.from, move.to);
     transfer.rows = rows.RowsIn(move.lo, move.hi);
+    transfer.kind = world.KindBetween(move.from, move.to, transfer.rows);
     transfer.bytes = transfer.rows * world.row_bytes;
     transfers.push_back(std::move(transfer));
   }

@@ -27,12 +27,12 @@ struct RangeMove {
 std::vector<RangeMove> DifferingRanges(const Partitioning& current, const Partitioning& target,
                                        Position end);
 
-// Orders the moves so that each can be made after the ones before it. Links come before copies, and
-// near before far. If possible, no AEU becomes empty while a range is on its way to it, and each
-// AEU's range stays in one piece. If world.cuts_inside is false every range leaves from an end of
-// its owner's range, where adjacent ranges of one owner count as one; moves without such an order
-// are left out (rare: the next cycle finds them). O(n log n) for n moves, as long as no AEU takes
-// part in many of them.
+// Orders the moves so that each can be made after the ones before it. Links come first, and near
+// before far. If possible, no AEU becomes empty while a range is on its way to it, and each AEU's
+// range stays in one piece. If world.cuts_inside is false every range leaves from an end of its
+// owner's range, where adjacent ranges of one owner count as one; moves without such an order are
+// left out (rare: the next cycle finds them). O(n log n) for n moves, as long as no AEU takes part
+// in many of them.
 std::vector<RangeMove> OrderMoves(const Partitioning& current, std::vector<RangeMove> moves,
                                   Position end, const PlanWorld& world);
 

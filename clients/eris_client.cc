@@ -272,6 +272,7 @@ absl::StatusOr<MemoryStats> Client::Memory() {
 absl::StatusOr<MemoryVerification> Client::VerifyMemory(const VerifyMemoryOptions& options) {
   v1::VerifyMemoryRequest request;
   request.set_pages_max(options.pages_max);
+  request.set_rows(options.rows);
   return Call<MemoryVerification>(
       *this, stubs_->admin, &v1::Admin::Stub::VerifyMemory, request,
       [](const v1::VerifyMemoryResponse& response) { return wire::VerificationFrom(response); });

@@ -445,28 +445,6 @@ absl::Status EngineImpl::MoveRange(absl::string_view name, const KeyRange& range
   return base::NoMemory();
 }
 
-MemoryStats EngineImpl::Memory() {
-  return ReportMemory(resolved_, memory_, core_.catalogue.List());
-}
-
-absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options,
-                                                            absl::Time deadline) try {
-  // It may take minutes; Close does not wait for it but ends it.
-  return engine::VerifyMemory(resolved_, memory_, options, [this, deadline] {
-    if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
-    if (absl::Now() < deadline) return absl::OkStatus();
-    return absl::DeadlineExceededError("not all pages were located in time");
-  });
-} catch (const std::bad_alloc&) {
-  return base::NoMemory();
-}
-
-std::string EngineImpl::ExplainTopology() const {
-  topology::PlacementPlan plan = resolved_.plan;
-  plan.notes = notes_;  // the notes of the plan, and what the system refused
-  return absl::StrCat(topology::Explain(resolved_.topology, plan), ExplainMemory(resolved_));
-}
-
 void EngineImpl::Close() {
   ERIS_CHECK(!core_.session_nodes.OnCompletionThread());  // it would wait for itself
   base::MutexLock lock(&close_mu_);

@@ -8,6 +8,7 @@
 //   scan:    header | ScanSegment | query
 //   join:    header | JoinSegment | query, which goes with its lookups
 //   install: header | InstallSegment        drop: header | DropSegment
+//   measure: header | MeasureSegment
 //   give, hand over, conclude: header | TransferSegment
 //   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
@@ -28,6 +29,7 @@
 #include "routing/block_pool.h"
 #include "storage/batch.h"
 #include "storage/key.h"
+#include "storage/row_bytes.h"
 #include "storage/scan.h"
 
 namespace eris::memory {
@@ -67,6 +69,7 @@ enum class CommandType : uint8_t {
   kGive = 34,      // to the source: hand a range over
   kHandOver = 35,  // from the source to the target
   kConclude = 36,  // to the source: the step has ended, and its table is published
+  kMeasure = 37,   // what the AEU's rows of an object take
   kMulticast = 48,
 };
 
@@ -181,6 +184,13 @@ struct TableScanSegment {
   // The AEU's part is found by its owner, as for joins.
   TableScanPart* const* parts = nullptr;
   uint64_t part_count = 0;
+};
+
+// The AEU writes `bytes` before its answer, which publishes it. For objects whose ranges can leap.
+struct MeasureSegment {
+  storage::RowBytes* bytes = nullptr;
+  uint32_t position = 0;  // of the answer: kPresent, kNoObject, kCancelled, kNoMemory
+  uint32_t padding = 0;
 };
 
 struct DropSegment {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/byte_rate.h"
 #include "base/cache_line.h"
 #include "eris/types.h"
 #include "routing/block_pool.h"
@@ -46,12 +47,15 @@ class EndpointDirectory {
   TableReaders& table_readers() const { return table_readers_; }
   // The engine's epoch, which all AEUs and scans share.
   SnapshotRegistry& snapshots() const { return snapshots_; }
+  // What transfers may move, all together (BalancerOptions::max_bytes_per_s).
+  base::ByteRate& transfer_rate() const { return transfer_rate_; }
 
  private:
   std::vector<std::unique_ptr<AeuEndpoint>> endpoints_;  // by AeuId
   mutable PortRegistry ports_;
   mutable TableReaders table_readers_;
   mutable SnapshotRegistry snapshots_;
+  mutable base::ByteRate transfer_rate_;
 };
 
 }  // namespace eris::routing

@@ -16,6 +16,7 @@
 #include "eris/balancer.h"
 #include "eris/batch.h"
 #include "eris/types.h"
+#include "routing/home_note.h"
 #include "routing/reply.h"
 #include "storage/key.h"
 #include "storage/partition.h"
@@ -48,6 +49,8 @@ class TransferStep : public Reply {
   // returned one. 0 for heap tables.
   uint64_t version = 0;
   uint64_t turn_cpu_ns_max = 0;  // the time that a turn may spend on work after it
+  // For kinds that do not copy: where the target notes what follows. nullptr: it need not.
+  std::shared_ptr<HomeNote> home;
   // Nothing leaves: the rows that the source prepared for earlier steps stay. Ends at once, as
   // refused with OK; the rows are taken back piece by piece.
   bool release = false;

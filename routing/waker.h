@@ -51,9 +51,9 @@ class BasicWaker {
     // relaxed: only the owner continues from here, and it looks for all work anyway.
     word_.store(generation_ | kAwake, std::memory_order_relaxed);
   }
-  // Blocks until Wake; may also return without one.
-  void Sleep() {
-    Memory::FutexWait(word_, generation_ | kSleeping);
+  // Blocks until Wake, or for so long; negative: without a limit. May also return without either.
+  void Sleep(int64_t timeout_ns = -1) {
+    Memory::FutexWaitFor(word_, generation_ | kSleeping, timeout_ns);
     CancelSleep();
   }
 

@@ -1,8 +1,9 @@
 // A piece of a walk through a range, in key order, that brings memory to the NumaNode of the
 // range's AEU. After a leap a range's blocks are still where its old owner allocated them. A first
 // walk notes which blocks those are, so that whole superblocks can change hands; a second one
-// copies what is left, block by block, and links the copies. Plain data; the walk is
-// PrefixTree::BringHome. Single-threaded. Paper: page leap, 3; ERIS 3.3.2.
+// copies what is left, block by block, and links the copies. A walk may also measure: then it moves
+// nothing. Plain data; the walk is PrefixTree::BringHome. Single-threaded. Paper: page leap, 3;
+// ERIS 3.3.2.
 #ifndef ERIS_STORAGE_HOME_WORK_H_
 #define ERIS_STORAGE_HOME_WORK_H_
 
@@ -12,6 +13,7 @@
 
 #include "memory/local_cache.h"
 #include "memory/superblock_census.h"
+#include "storage/row_bytes.h"
 
 namespace eris::storage {
 
@@ -30,9 +32,15 @@ struct HomeWork {
   bool spilled_stays = false;
   // If not nullptr: blocks are noted there, and nothing is moved.
   memory::SuperblockCensus* census = nullptr;
+  // The same: they are counted there, but for those on the way to where an earlier piece has
+  // stopped, if the walk goes on from there.
+  RowBytes* measured = nullptr;
+  bool resumes = false;
 
   static constexpr int64_t kVisitBytes = 64;
 
+  // Whether blocks are visited alone.
+  bool MovesNothing() const { return census != nullptr || measured != nullptr; }
   bool Spent() const { return bytes_left <= 0 || refused || (census != nullptr && census->Full()); }
   void StopAt(uint64_t key, uint64_t second = 0) {
     stopped = true;
@@ -46,6 +54,12 @@ struct HomeWork {
     bytes_left -= kVisitBytes;
     if (census != nullptr) {
       census->Note(block, bytes);
+      return block;
+    }
+    if (measured != nullptr) {
+      if (resumes) return block;
+      measured->all += cache.ClassBytes(bytes);
+      if (cache.IsRemote(block, bytes)) measured->remote += cache.ClassBytes(bytes);
       return block;
     }
     if (refused || !cache.IsElsewhere(block, bytes)) return block;

@@ -10,11 +10,13 @@
   F(enabled) F(window) F(threshold) F(period_ms) F(max_pause_us) F(max_bytes_per_s)
 #define ERIS_TRANSFER_FIELDS(F) \
   F(id) F(object) F(reason) F(rows) F(bytes) F(chunks) F(duration_us) F(longest_pause_us) \
-  F(longest_pause_wall_us)
+  F(longest_pause_wall_us) F(home_us) F(home_bytes) F(home_bytes_remapped) \
+  F(home_longest_pause_us)
 #define ERIS_SHARE_FIELDS(F) F(load_before) F(load_after) F(rows_before) F(rows_after)
 #define ERIS_PLANNED_FIELDS(F) F(rows) F(bytes)
 #define ERIS_PLAN_OF_BALANCE_FIELDS(F) \
-  F(object) F(imbalance_before) F(imbalance_after) F(bytes_to_copy) F(reason)
+  F(object) F(imbalance_before) F(imbalance_after) F(bytes_to_copy) F(bytes_to_remap) \
+  F(bytes_to_move) F(reason)
 #define ERIS_BALANCE_FIELDS(F) F(object) F(imbalance) F(reason)
 #define ERIS_STATUS_FIELDS(F) \
   F(paused) F(cycles) F(rows_moved) F(bytes_copied) F(stalls)
@@ -28,6 +30,9 @@ static_assert(static_cast<int>(BalanceAlgorithm::kMovingAverage) ==
 static_assert(static_cast<int>(BalanceAlgorithm::kSize) == v1::BALANCE_ALGORITHM_SIZE);
 // Kinds have the same numbers in both; tests compare the names.
 static_assert(kTransferKindCount == v1::TransferKind_MAX);
+static_assert(static_cast<int>(MemoryFollows::kUnderWay) == v1::MEMORY_FOLLOWS_UNDER_WAY);
+static_assert(static_cast<int>(MemoryFollows::kHome) == v1::MEMORY_FOLLOWS_HOME);
+static_assert(static_cast<int>(MemoryFollows::kStays) == v1::MEMORY_FOLLOWS_STAYS);
 static_assert(static_cast<int>(TransferOutcome::kRunning) + 1 == v1::TRANSFER_OUTCOME_RUNNING);
 static_assert(static_cast<int>(TransferOutcome::kRefused) + 1 == v1::TRANSFER_OUTCOME_REFUSED);
 static_assert(static_cast<int>(TransferPhase::kBetweenSteps) + 1 ==
@@ -65,6 +70,10 @@ TransferPhase PhaseFrom(v1::TransferPhase phase) {
   const bool known =
       phase > v1::TRANSFER_PHASE_UNSPECIFIED && phase <= v1::TRANSFER_PHASE_CONCLUSION;
   return known ? static_cast<TransferPhase>(phase - 1) : TransferPhase::kBetweenSteps;
+}
+MemoryFollows HomeFrom(v1::MemoryFollows home) {
+  const bool known = home >= v1::MEMORY_FOLLOWS_UNSPECIFIED && home <= v1::MEMORY_FOLLOWS_STAYS;
+  return known ? static_cast<MemoryFollows>(home) : MemoryFollows::kNothing;
 }
 
 // The message's fields tell the type of its bounds. `bounds` is unchanged if it has none.
@@ -214,6 +223,7 @@ void FillTransfer(const TransferRecord& from, const BoundTypes& types, v1::Trans
   to->set_to_aeu(from.to.value);
   to->set_outcome(AsMessage(from.outcome));
   to->set_started_us(absl::ToUnixMicros(from.started));
+  to->set_home(static_cast<v1::MemoryFollows>(from.home));
   if (from.outcome != TransferOutcome::kRunning) return;
   to->set_phase(AsMessage(from.phase));
   to->set_idle_us(from.idle_us);
@@ -231,6 +241,7 @@ TransferRecord TransferFrom(const v1::Transfer& from, ColumnType* bounds) {
   to->started = absl::FromUnixMicros(from.started_us());
   to->phase = PhaseFrom(from.phase());
   to->idle_us = from.idle_us();
+  to->home = HomeFrom(from.home());
   return record;
 }
 

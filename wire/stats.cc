@@ -28,6 +28,7 @@
   F(bound) F(pages_asked) F(pages_local) F(pages_elsewhere) F(pages_absent) F(resident_bytes) \
   F(anonymous_huge_bytes) F(shared_huge_bytes) F(reserved_huge_bytes)
 #define ERIS_LOCATED_FIELDS(F) F(os_numa_node) F(pages) F(local)
+#define ERIS_ROW_MEMORY_FIELDS(F) F(object) F(bytes) F(remote_bytes)
 // clang-format on
 
 namespace eris::wire {
@@ -103,6 +104,17 @@ void Take(const v1::NumaNodePlacement& from, NumaNodePlacement* to) {
   for (const v1::LocatedMemory& one : from.located()) Take(one, &to->located.emplace_back());
 }
 
+void Fill(const RowMemory& from, v1::RowMemory* to) {
+  ERIS_ROW_MEMORY_FIELDS(ERIS_SET_FIELD)
+  to->set_aeu(from.aeu.value);
+  to->set_numa_node(from.numa_node.value);
+}
+void Take(const v1::RowMemory& from, RowMemory* to) {
+  ERIS_ROW_MEMORY_FIELDS(ERIS_TAKE_FIELD)
+  to->aeu = AeuId{from.aeu()};
+  to->numa_node = NumaNodeId{from.numa_node()};
+}
+
 }  // namespace
 
 void FillStats(const EngineStats& from, v1::GetStatsResponse* to) {
@@ -147,6 +159,7 @@ MemoryStats MemoryFrom(const v1::GetMemoryResponse& from) {
 
 void FillVerification(const MemoryVerification& from, v1::VerifyMemoryResponse* to) {
   for (const NumaNodePlacement& one : from.numa_nodes) Fill(one, to->add_numa_nodes());
+  for (const RowMemory& one : from.rows) Fill(one, to->add_rows());
 }
 
 MemoryVerification VerificationFrom(const v1::VerifyMemoryResponse& from) {
@@ -154,6 +167,7 @@ MemoryVerification VerificationFrom(const v1::VerifyMemoryResponse& from) {
   for (const v1::NumaNodePlacement& one : from.numa_nodes()) {
     Take(one, &verification.numa_nodes.emplace_back());
   }
+  for (const v1::RowMemory& one : from.rows()) Take(one, &verification.rows.emplace_back());
   return verification;
 }
 

@@ -1,5 +1,5 @@
-// Work that an AEU advances in slices, turn by turn: scans, joins, table scans. Each kind is a
-// Runner. Runners has all of them, and maps a command's type to the runner that handles it. A new
+// Work that an AEU advances in slices, turn by turn: scans, joins, table scans and others. Each is
+// a Runner. Runners has all of them, and maps a command's type to the runner that handles it. A new
 // kind is a class and a line in the constructor of Aeu. Owned by the AEU. Paper: ERIS 3.1.
 #ifndef ERIS_AEU_RUNNER_H_
 #define ERIS_AEU_RUNNER_H_
@@ -37,7 +37,7 @@ class Runners {
     routing::CommandType command;
     Runner* runner;  // not owned
   };
-  static constexpr size_t kKinds = 3;
+  static constexpr size_t kKinds = 4;
   explicit Runners(const std::array<Kind, kKinds>& kinds) : kinds_(kinds) {}
 
   // False: no runner handles the command.

@@ -6,7 +6,6 @@
 
 #include "aeu/state/clock.h"
 #include "aeu/state/reserve_more.h"
-#include "storage/ordered_partition.h"
 
 namespace eris::aeu {
 
@@ -18,35 +17,47 @@ using storage::Range;
 namespace {
 
 constexpr auto kUnit = static_cast<uint32_t>(HomeWork::kVisitBytes);
-// How long the keeper may take to prepare memory. Then the AEU takes its pages from the system.
+// How long the keeper may take to prepare memory. Then the AEU takes its pages from the system. And
+// how long an AEU sleeps because of the rate, which may have changed meanwhile.
 constexpr uint64_t kWaitNs = 20'000'000;
 
 }  // namespace
 
-bool Homecoming::Walk::Waits() const {
+bool Homecoming::Walk::WaitsForAnswers() const {
   return stage == Stage::kPages && !cache().HasToBring() && cache().ClaimsAreOut();
 }
 
 void Homecoming::Walk::BeginAt(Stage stage_begun, uint64_t key) {
   stage = stage_begun;
-  next_key = key;
-  next_second = 0;
+  at.BeginAt(key);
 }
 
-void Homecoming::Reserve() { ReserveMore(walks_, 2); }
+void Homecoming::Reserve() {
+  ReserveMore(walks_, 2);
+  // Those that the history has forgotten.
+  std::erase_if(notes_, [](const Note& note) { return note.note.use_count() == 1; });
+  ReserveMore(notes_, 2);
+}
 
-void Homecoming::Begin(ObjectSlot& slot, const Range& range) {
+void Homecoming::Begin(ObjectSlot& slot, const Range& range,
+                       const std::shared_ptr<routing::HomeNote>& note) {
+  const auto is_it = [&](const Note& one) { return one.note == note; };
+  if (note != nullptr) {
+    note->Begin();
+    // A transfer may have several steps.
+    if (std::none_of(notes_.begin(), notes_.end(), is_it)) notes_.push_back({&slot, note});
+  }
   const uint64_t begin = range.lo.head;
   const std::optional<uint64_t> end = range.hi ? std::optional(range.hi->head) : std::nullopt;
   const auto found = std::find_if(walks_.begin(), walks_.end(),
                                   [&](const Walk& walk) { return walk.slot == &slot; });
   if (found == walks_.end()) {
-    walks_.push_back(Walk{.slot = &slot, .next_key = begin, .end = end, .begin = begin});
+    walks_.push_back(Walk{.slot = &slot, .at = {begin}, .end = end, .begin = begin});
     counters_.homecomings.Set(walks_.size());
     return;
   }
   // What is between the two is at home, and only visited.
-  if (begin <= found->next_key) {
+  if (begin <= found->at.next_key) {
     found->begin = begin;
     found->stop = std::nullopt;
     found->census = nullptr;
@@ -59,7 +70,7 @@ void Homecoming::Begin(ObjectSlot& slot, const Range& range) {
 
 bool Homecoming::IsUnderWay(const ObjectSlot& slot, const Range& range) const {
   return std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
-    const uint64_t from = walk.stage == Stage::kBlocks ? walk.next_key : walk.begin;
+    const uint64_t from = walk.stage == Stage::kBlocks ? walk.at.next_key : walk.begin;
     return walk.slot == &slot && (!range.hi || range.hi->head > from) &&
            (!walk.end || range.lo.head < *walk.end);
   });
@@ -68,34 +79,79 @@ bool Homecoming::IsUnderWay(const ObjectSlot& slot, const Range& range) const {
 void Homecoming::EndAll(const ObjectSlot* slot) {
   std::erase_if(walks_, [&](const Walk& walk) { return walk.slot == slot; });
   counters_.homecomings.Set(walks_.size());
+  End(slot, MemoryFollows::kNothing);
+}
+
+void Homecoming::End(const ObjectSlot* slot, MemoryFollows state) {
+  std::erase_if(notes_, [&](Note& note) {
+    if (note.slot != slot) return false;
+    note.note->End(state, NowNs());
+    return true;
+  });
+}
+
+bool Homecoming::Waits(const Walk& walk) const {
+  return walk.WaitsForAnswers() ||
+         (walk.stage != Stage::kCensus && rate_.IsLimited() && rate_.WaitNs(NowNs()) > 0);
 }
 
 bool Homecoming::HasWork() const {
-  return std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) { return !walk.Waits(); });
+  return std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) { return !Waits(walk); });
+}
+
+uint64_t Homecoming::WaitNs() const {
+  const bool waits = std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) {
+    return walk.stage != Stage::kCensus && !walk.WaitsForAnswers();
+  });
+  return waits ? std::clamp(rate_.WaitNs(NowNs()), uint64_t{1}, kWaitNs) : 0;
 }
 
 void Homecoming::GoOn(uint32_t bytes_max) {
   if (turn_.stepped) return;
   const auto found =
-      std::find_if(walks_.begin(), walks_.end(), [](const Walk& walk) { return !walk.Waits(); });
+      std::find_if(walks_.begin(), walks_.end(), [&](const Walk& walk) { return !Waits(walk); });
   if (found == walks_.end()) return;
   Walk walk = std::move(*found);
   // Objects take turns.
   walks_.erase(found);
-  bool ended = false;
+  const uint64_t began_ns = turn_.clock();
+  const uint64_t bytes_before = counters_.bytes_brought_home.Read();
+  const uint64_t remapped_before = counters_.bytes_remapped.Read();
+  const bool ended = GoOnWith(walk, PieceBytes(walk, bytes_max));
+  const uint64_t bytes = counters_.bytes_brought_home.Read() - bytes_before;
+  if (bytes > 0 && rate_.IsLimited()) rate_.Add(bytes, NowNs());
+  Brought(walk.slot, bytes, counters_.bytes_remapped.Read() - remapped_before,
+          turn_.clock() - began_ns);
+  if (ended) {
+    End(walk.slot, walk.stays ? MemoryFollows::kStays : MemoryFollows::kHome);
+  } else {
+    walks_.push_back(std::move(walk));
+  }
+  counters_.homecomings.Set(walks_.size());
+}
+
+uint32_t Homecoming::PieceBytes(const Walk& walk, uint32_t bytes_max) const {
+  if (walk.stage == Stage::kCensus) return bytes_max;
+  return static_cast<uint32_t>(std::max<uint64_t>(kUnit, rate_.BytesIn(kWaitNs, bytes_max)));
+}
+
+bool Homecoming::GoOnWith(Walk& walk, uint32_t bytes_max) {
   switch (walk.stage) {
     case Stage::kCensus:
-      ended = TakeCensus(walk, bytes_max);
-      break;
+      return TakeCensus(walk, bytes_max);
     case Stage::kPages:
-      ended = BringPages(walk);
-      break;
+      return BringPages(walk);
     case Stage::kBlocks:
-      ended = BringBlocks(walk, bytes_max);
-      break;
+      return BringBlocks(walk, bytes_max);
   }
-  if (!ended) walks_.push_back(std::move(walk));
-  counters_.homecomings.Set(walks_.size());
+  return true;
+}
+
+void Homecoming::Brought(const ObjectSlot* slot, uint64_t bytes, uint64_t bytes_remapped,
+                         uint64_t cpu_ns) {
+  for (const Note& note : notes_) {
+    if (note.slot == slot) note.note->AddPiece(bytes, bytes_remapped, cpu_ns);
+  }
 }
 
 bool Homecoming::TakeCensus(Walk& walk, uint32_t bytes_max) {
@@ -114,13 +170,14 @@ bool Homecoming::TakeCensus(Walk& walk, uint32_t bytes_max) {
   const uint32_t units = pace.Rows(turn_.cpu_ns_max, bytes_max / kUnit);
   const uint64_t began_ns = turn_.clock();
   HomeWork work{.bytes_left = int64_t{units} * kUnit, .census = walk.census.get()};
-  const bool complete = GoOn(walk, work, walk.end);
+  const bool complete = walk.at.GoOn(*walk.slot, work, walk.end);
   pace.Learn(units, turn_.clock() - began_ns, complete);
   SuperblockCensus& census = *walk.census;
   const bool worthwhile = census.Worthwhile();
   if (!complete && !census.Full() && worthwhile) return false;
-  walk.stop = complete || !worthwhile || walk.next_key <= walk.begin ? std::nullopt
-                                                                     : std::optional(walk.next_key);
+  walk.stop = complete || !worthwhile || walk.at.next_key <= walk.begin
+                  ? std::nullopt
+                  : std::optional(walk.at.next_key);
   walk.looks_again = census.has_extents() || census.Full();
   const bool none = complete && census.superblocks().empty() && !census.Full();
   const bool claims = worthwhile && !none && cache.Claim(std::move(census));
@@ -169,10 +226,11 @@ bool Homecoming::BringBlocks(Walk& walk, uint32_t bytes_max) {
   const uint32_t units = pace.Rows(turn_.cpu_ns_max, bytes_max / kUnit);
   const uint64_t began_ns = turn_.clock();
   HomeWork work{.bytes_left = int64_t{units} * kUnit};
-  const bool complete = GoOn(walk, work, walk.stop ? walk.stop : walk.end);
+  const bool complete = walk.at.GoOn(*walk.slot, work, walk.stop ? walk.stop : walk.end);
   host_.MemoryFreed(*walk.slot);
   pace.Learn(units, turn_.clock() - began_ns, complete);
   counters_.bytes_brought_home.Add(work.moved_bytes);
+  walk.stays |= work.refused || work.spilled_stays;
   if (work.refused) {
     counters_.homecomings_refused.Add(1);
     return true;
@@ -186,24 +244,6 @@ bool Homecoming::EndStages(Walk& walk) {
   walk.stop = std::nullopt;
   walk.BeginAt(Stage::kCensus, walk.begin);
   return false;
-}
-
-bool Homecoming::GoOn(Walk& walk, HomeWork& work, std::optional<uint64_t> end) {
-  for (OwnedRange& owned : walk.slot->ranges()) {
-    const Range& range = owned.partition->range();
-    if (range.Empty() || (range.hi && range.hi->head <= walk.next_key)) continue;
-    if (end && range.lo.head >= *end) break;
-    work.next_key = std::max(walk.next_key, range.lo.head);
-    work.next_second = work.next_key == walk.next_key ? walk.next_second : 0;
-    const bool complete = owned.partition->ordered()->BringHome(work);
-    if (work.refused) return true;
-    walk.next_key = complete ? range.hi.value_or(storage::Key{}).head : work.next_key;
-    walk.next_second = complete ? 0 : work.next_second;
-    if (complete && !range.hi) return true;
-    if (end && walk.next_key >= *end) return true;
-    if (!complete || work.Spent()) return false;
-  }
-  return true;
 }
 
 }  // namespace eris::aeu

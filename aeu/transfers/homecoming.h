@@ -18,10 +18,13 @@
 
 #include "aeu/state/load_counters.h"
 #include "aeu/state/object_slot.h"
+#include "aeu/state/range_walk.h"
 #include "aeu/transfers/transfer_host.h"
 #include "aeu/transfers/transfer_method.h"
+#include "base/byte_rate.h"
+#include "eris/balancer.h"
 #include "memory/superblock_census.h"
-#include "storage/home_work.h"
+#include "routing/home_note.h"
 #include "storage/key.h"
 
 namespace eris::aeu {
@@ -33,14 +36,17 @@ class Homecoming {
   static constexpr uint32_t kBroughtPerIdleTurn = 2 << 20;
 
   // All outlive it.
-  Homecoming(TransferHost& host, const TransferTurn& turn, LoadCounters& counters)
-      : host_(host), turn_(turn), counters_(counters) {}
+  Homecoming(TransferHost& host, const TransferTurn& turn, LoadCounters& counters,
+             base::ByteRate& rate)
+      : host_(host), turn_(turn), counters_(counters), rate_(rate) {}
 
   // So that Begin needs no memory for a step that is out, nor for one that is taken in meanwhile.
   // Throws std::bad_alloc.
   void Reserve();
-  // Memory of the slot's rows in `range` may lie elsewhere.
-  void Begin(ObjectSlot& slot, const storage::Range& range);
+  // Memory of the slot's rows in `range` may lie elsewhere. How it comes home is noted in `note`,
+  // unless it is nullptr.
+  void Begin(ObjectSlot& slot, const storage::Range& range,
+             const std::shared_ptr<routing::HomeNote>& note = nullptr);
   // Whether some of the range's memory may still be elsewhere.
   bool IsUnderWay(const ObjectSlot& slot, const storage::Range& range) const;
   // The object is being dropped: its memory need not come home.
@@ -48,6 +54,8 @@ class Homecoming {
 
   // Whether there is something to be done now. Answers to a claim come with freed memory.
   bool HasWork() const;
+  // Nanoseconds after which to ask again, because of the rate; 0: what is left waits for answers.
+  uint64_t WaitNs() const;
   // Does a piece, bounded in bytes and in time.
   void GoOn(uint32_t bytes_max);
 
@@ -58,8 +66,7 @@ class Homecoming {
   // stages are gone through for the keys before its end, and then for the next ones.
   struct Walk {
     ObjectSlot* slot;
-    uint64_t next_key;
-    uint64_t next_second = 0;
+    RangeWalk at;
     std::optional<uint64_t> end;  // nullopt: that of the key space
     Stage stage = Stage::kCensus;
     uint64_t begin;                               // of the keys that the stage is for
@@ -67,27 +74,41 @@ class Homecoming {
     uint64_t given_away = 0;                      // of the cache, at the census
     uint64_t left_remote = 0;                     // the same
     bool looks_again = false;                     // there is more than the census has noted
+    bool stays = false;                           // some has found no memory here
     uint64_t waits_since_ns = 0;                  // for prepared memory; 0: it does not
     std::unique_ptr<memory::SuperblockCensus> census = nullptr;
 
     memory::LocalCache& cache() const { return slot->cache(); }
-    bool Waits() const;
+    bool WaitsForAnswers() const;
     void BeginAt(Stage stage_begun, uint64_t key);
   };
 
+  // What is noted of walks over a slot.
+  struct Note {
+    ObjectSlot* slot;
+    std::shared_ptr<routing::HomeNote> note;
+  };
+
+  bool Waits(const Walk& walk) const;
+  // The rate may allow less than a turn.
+  uint32_t PieceBytes(const Walk& walk, uint32_t bytes_max) const;
+  // Does a piece of one of the stages. True: the walk has come to its end.
+  bool GoOnWith(Walk& walk, uint32_t bytes_max);
+  void Brought(const ObjectSlot* slot, uint64_t bytes, uint64_t bytes_remapped, uint64_t cpu_ns);
+  void End(const ObjectSlot* slot, MemoryFollows state);
   // Each does a piece; true: the walk has come to its end.
   bool TakeCensus(Walk& walk, uint32_t bytes_max);
   bool BringPages(Walk& walk);
   bool BringBlocks(Walk& walk, uint32_t bytes_max);
   // The same for the keys before walk.stop.
   static bool EndStages(Walk& walk);
-  // Over the ranges up to `end`. True: it has come there.
-  static bool GoOn(Walk& walk, storage::HomeWork& work, std::optional<uint64_t> end);
 
   TransferHost& host_;
   const TransferTurn& turn_;
   LoadCounters& counters_;
+  base::ByteRate& rate_;
   std::vector<Walk> walks_;  // at most one a slot; oldest first
+  std::vector<Note> notes_;  // of slots with a walk
 };
 
 }  // namespace eris::aeu

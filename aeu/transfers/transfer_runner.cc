@@ -146,7 +146,7 @@ void TransferRunner::HasLeft(ObjectSlot& slot, TransferStep& step) {
   giving_.out = true;
   // A link takes over what a leap has left to be done.
   giving_.coming_home = homecoming_.IsUnderWay(slot, step.covers);
-  step.memory_follows = step.kind == TransferKind::kLeap || giving_.coming_home;
+  step.memory_follows = TraitsOf(step.kind).memory_follows || giving_.coming_home;
   if (!TraitsOf(step.kind).copies_rows) slot.cache().GaveBlocksAway();
   step.left.store(true, std::memory_order_relaxed);  // see the step
   host_.RangesChanged(slot);
@@ -263,7 +263,7 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
     step.born = snapshots_.epoch;
     if (slot->has_keys()) slot->history().TookIn(step.covers, step.version);
     if (step.memory_follows && !TraitsOf(step.kind).copies_rows) {
-      homecoming_.Begin(*slot, step.covers);
+      homecoming_.Begin(*slot, step.covers, step.home);
       if (step.turn_cpu_ns_max > 0) turn_.cpu_ns_max = step.turn_cpu_ns_max;
     }
     host_.RangesChanged(*slot);

@@ -23,6 +23,7 @@
 #include "aeu/transfers/slot_ranges.h"
 #include "aeu/transfers/transfer_host.h"
 #include "aeu/transfers/transfer_method.h"
+#include "base/byte_rate.h"
 #include "base/check.h"
 #include "eris/transfer_kind.h"
 #include "routing/data_command.h"
@@ -42,7 +43,8 @@ class TransferRunner {
 
   // All outlive it. `snapshots` is the turn's view.
   TransferRunner(TransferHost& host, routing::Port& port, Acknowledgements& acknowledgements,
-                 LoadCounters& counters, const storage::SnapshotView& snapshots)
+                 LoadCounters& counters, const storage::SnapshotView& snapshots,
+                 base::ByteRate& rate)
       : host_(host),
         port_(port),
         acknowledgements_(acknowledgements),
@@ -51,7 +53,7 @@ class TransferRunner {
         ranges_(host, snapshots),
         link_(host, ranges_),
         copy_(host, ranges_, snapshots, turn_),
-        homecoming_(host, turn_, counters) {}
+        homecoming_(host, turn_, counters, rate) {}
 
   // The three commands (transfer_step.h). Their content may be out of date: then it is refused.
   void Give(const routing::CommandHeader* command);
@@ -82,6 +84,8 @@ class TransferRunner {
     return (giving_.step != nullptr && !giving_.out) || copy_.forgets() || copy_.releases() ||
            homecoming_.HasWork();
   }
+  // Nanoseconds until there is some without anybody waking the AEU; 0: there is none to wait for.
+  uint64_t WaitNs() const { return homecoming_.WaitNs(); }
 
  private:
   // The step that this AEU is the source of.

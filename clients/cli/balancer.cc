@@ -1,12 +1,16 @@
 // eris balancer: the load balancer of a running server.
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "clients/balancer_client.h"
 #include "clients/cli/balancer_flags.h"
 #include "clients/cli/balancer_text.h"
@@ -20,6 +24,9 @@
 namespace eris::cli {
 namespace {
 
+// How often `move --until-home` looks.
+constexpr absl::Duration kUntilHomeAgain = absl::Milliseconds(20);
+
 struct MoveFlags {
   std::string object;
   std::string from;
@@ -27,6 +34,7 @@ struct MoveFlags {
   uint32_t parts = 0;
   uint32_t aeu = 0;
   std::string kind;
+  bool until_home = false;
 };
 
 struct HistoryFlags {
@@ -161,6 +169,56 @@ absl::Status CheckAeus(client::Client& client, const MoveFlags& flags, bool pres
   return absl::OkStatus();
 }
 
+// The object's transfers after that one, the newest first.
+absl::StatusOr<std::vector<client::Transfer>> TransfersAfter(client::BalancerClient& balancer,
+                                                             const std::string& object,
+                                                             uint64_t id) {
+  absl::StatusOr<std::vector<client::Transfer>> transfers = balancer.History(object);
+  if (!transfers.ok()) return transfers;
+  std::erase_if(*transfers, [&](const auto& transfer) { return transfer.record.id <= id; });
+  return transfers;
+}
+
+bool SomeIsUnderWay(const std::vector<client::Transfer>& transfers) {
+  return std::any_of(transfers.begin(), transfers.end(), [](const client::Transfer& transfer) {
+    return transfer.record.home == MemoryFollows::kUnderWay;
+  });
+}
+
+// Moves the range, and shows the transfers that this took.
+int MoveTo(const Cli& cli, const MoveFlags& flags, client::BalancerClient& balancer,
+           const KeyRange& range, ColumnType type, Json where) {
+  const absl::Time deadline = absl::Now() + cli.timeout();
+  const auto newest = balancer.History(flags.object, 1);
+  if (!newest.ok()) return Report(newest.status());
+  const uint64_t before = newest->empty() ? 0 : newest->front().record.id;
+  const std::optional<TransferKind> kind = TransferKindNamed(flags.kind);  // empty: none
+  const absl::Status status = balancer.Move(flags.object, range, AeuId{flags.aeu}, kind, type);
+  if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
+  for (;;) {
+    const auto transfers = TransfersAfter(balancer, flags.object, before);
+    if (!transfers.ok()) return Report(transfers.status());
+    if (!flags.until_home || !SomeIsUnderWay(*transfers)) {
+      return Say(cli,
+                 {{"object", flags.object},
+                  {"range", std::move(where)},
+                  {"aeu", flags.aeu},
+                  {"transfers", ToJson(*transfers)}},
+                 absl::StrCat("moved to AEU ", flags.aeu, "\n",
+                              transfers->empty() ? "" : ToText(*transfers)));
+    }
+    if (absl::Now() >= deadline) {
+      return Report(absl::DeadlineExceededError(
+          absl::StrCat("AEU ", flags.aeu,
+                       " has the range, but not all of its memory was there within "
+                       "--timeout ",
+                       cli.timeout_s, ": it is still being brought, `eris balancer history ",
+                       flags.object, "` shows it")));
+    }
+    absl::SleepFor(kUntilHomeAgain);
+  }
+}
+
 int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
@@ -182,11 +240,7 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
     return Say(cli, {{"object", flags.object}, {"range", where}, {"parts", flags.parts}},
                absl::StrCat("split for ", flags.parts, " AEUs\n"));
   }
-  const std::optional<TransferKind> kind = TransferKindNamed(flags.kind);  // empty: none
-  const absl::Status status = balancer.Move(flags.object, *range, AeuId{flags.aeu}, kind, type);
-  if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
-  return Say(cli, {{"object", flags.object}, {"range", where}, {"aeu", flags.aeu}},
-             absl::StrCat("moved to AEU ", flags.aeu, "\n"));
+  return MoveTo(cli, flags, balancer, *range, type, std::move(where));
 }
 
 std::vector<std::string> KindNames() {
@@ -241,7 +295,11 @@ void AddShowing(Flags& verb, Cli& cli) {
                    "first column of\n"
                    "the key). LONGEST PAUSE is the CPU time that one turn of an AEU spent on it at "
                    "most; ON THE\n"
-                   "WALL is the same by the clock, other threads on that core included.\n"
+                   "WALL is the same by the clock, other threads on that core included, until the "
+                   "range had\n"
+                   "changed hands. HOME AFTER is when its memory was on the NumaNode of its new "
+                   "owner, from the\n"
+                   "beginning on, and BROUGHT what that one had brought of the object by then.\n"
                    "\n"
                    "Examples:\n"
                    "  eris balancer history --limit 10\n"
@@ -320,15 +378,19 @@ void AddMoving(Flags& verb, Cli& cli) {
       .Check(CheckU64);
   const std::vector<std::string> kinds = KindNames();
   move.Add("--kind", moved->kind,
-           absl::StrCat(absl::StrJoin(kinds, " or "),
-                        "; default: the cheapest that is possible"))
+           absl::StrCat(absl::StrJoin(kinds, " or "), "; default: the cheapest that is possible"))
       .Check(OneOf(kinds));
+  move.Add("--until-home", moved->until_home,
+           "After a leap, also wait until the memory is on the AEU's NumaNode");
   move.SetFooter(absl::StrCat(
       kStops,
+      "Shows the transfers that it took, as `eris balancer history` does. After a leap memory\n"
+      "follows in the background.\n"
       "The balancer may move it on later: `eris balancer set --enabled false` keeps it there.\n"
       "\n"
       "Examples:\n"
       "  eris balancer move orders --from 1000 --to 2000 --aeu 1\n"
+      "  eris balancer move orders --from 1000 --aeu 2 --kind leap --until-home\n"
       "  eris balancer move rainfall --from 2024-01-01 --aeu 0 --kind copy --timeout 600\n"));
   move.SetRun([moved, &cli] { return RunMove(cli, *moved, false); });
 }

@@ -43,7 +43,8 @@ void BalancerFlags::AddTo(Flags& verb) {
   add("period-ms", period_ms, "How often loads are looked at, " + Between(kBalancerPeriodMs));
   add("max-pause-us", max_pause_us,
       "CPU time of one AEU turn that a transfer may take, " + Between(kBalancerMaxPauseUs));
-  add("max-bytes-per-s", max_bytes_per_s, "Of copies, e.g. 100MiB; 0: as fast as it goes");
+  add("max-bytes-per-s", max_bytes_per_s,
+      "Of copies and of what follows leaps, e.g. 100MiB; 0: as fast as it goes");
 }
 
 absl::StatusOr<client::BalancerChange> BalancerFlags::Change() const {

@@ -32,6 +32,35 @@ std::string Microseconds(int64_t us) {
   return absl::StrFormat("%.1f s", static_cast<double>(us) / 1e6);
 }
 
+std::string HomeName(MemoryFollows home) {
+  switch (home) {
+    case MemoryFollows::kNothing:
+      return "nothing";
+    case MemoryFollows::kUnderWay:
+      return "under_way";
+    case MemoryFollows::kHome:
+      return "home";
+    case MemoryFollows::kStays:
+      return "stays";
+  }
+  return "unknown";
+}
+
+// When the memory of the range was at home.
+std::string HomeText(const TransferRecord& record) {
+  switch (record.home) {
+    case MemoryFollows::kNothing:
+      return "-";
+    case MemoryFollows::kUnderWay:
+      return "under way";
+    case MemoryFollows::kHome:
+      return Microseconds(record.home_us);
+    case MemoryFollows::kStays:
+      return "some stays";
+  }
+  return "-";
+}
+
 std::string Percent(double part, double whole) {
   return whole > 0 ? absl::StrFormat("%.1f %%", 100 * part / whole) : "-";
 }
@@ -64,7 +93,12 @@ Json ToJson(const client::Transfer& transfer) {
       {"started", absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", record.started, absl::UTCTimeZone())},
       {"duration_us", std::to_string(record.duration_us)},
       {"longest_pause_us", record.longest_pause_us},
-      {"longest_pause_wall_us", record.longest_pause_wall_us}};
+      {"longest_pause_wall_us", record.longest_pause_wall_us},
+      {"home", HomeName(record.home)},
+      {"home_us", std::to_string(record.home_us)},
+      {"home_bytes", std::to_string(record.home_bytes)},
+      {"home_bytes_remapped", std::to_string(record.home_bytes_remapped)},
+      {"home_longest_pause_us", record.home_longest_pause_us}};
 }
 
 std::vector<client::Transfer> RunningOf(const client::Balance& balance) {
@@ -144,7 +178,7 @@ std::string ToText(const BalancerOptions& options) {
       absl::StrFormat("%.4g", options.threshold), ", every ", options.period_ms,
       " ms; pauses of at most ", options.max_pause_us, " us, ",
       options.max_bytes_per_s == 0
-          ? "copies as fast as they go"
+          ? "memory as fast as it goes"
           : absl::StrCat("at most ", FormatBytes(options.max_bytes_per_s), "/s copied"),
       "\n");
 }
@@ -283,16 +317,21 @@ std::string ToText(const std::vector<client::Transfer>& transfers) {
                    {"DURATION"},
                    {"LONGEST PAUSE"},
                    {"ON THE WALL"},
+                   {"HOME AFTER"},
+                   {"BROUGHT"},
                    {"OUTCOME", false}});
   for (const client::Transfer& transfer : transfers) {
     const TransferRecord& record = transfer.record;
     const std::string outcome = OutcomeName(record.outcome);
+    const bool follows = record.home != MemoryFollows::kNothing;
     table.Add({absl::StrCat(record.id), record.object, TransferKindName(record.kind),
                LoText(record.range, transfer.key_type), HiText(record.range, transfer.key_type),
                absl::StrCat(record.from.value), absl::StrCat(record.to.value),
                absl::StrCat(record.rows), FormatBytes(record.bytes), absl::StrCat(record.chunks),
-               Microseconds(record.duration_us), Microseconds(record.longest_pause_us),
-               Microseconds(record.longest_pause_wall_us),
+               Microseconds(record.duration_us),
+               Microseconds(std::max(record.longest_pause_us, record.home_longest_pause_us)),
+               Microseconds(record.longest_pause_wall_us), HomeText(record),
+               follows ? FormatBytes(record.home_bytes) : "-",
                record.reason.empty() ? outcome : absl::StrCat(outcome, ": ", record.reason)});
   }
   return table.ToString();
@@ -327,8 +366,13 @@ std::string ToText(const client::Plan& out, bool done) {
                    absl::StrCat(transfer.to.value), absl::StrCat(transfer.rows),
                    FormatBytes(transfer.bytes)});
   }
-  return absl::StrCat(text, transfers.ToString(), FormatBytes(plan.bytes_to_copy),
-                      done ? " were to copy\n" : " to copy\n");
+  absl::StrAppend(&text, transfers.ToString(), FormatBytes(plan.bytes_to_copy),
+                  done ? " were to copy" : " to copy");
+  if (plan.bytes_to_remap + plan.bytes_to_move > 0) {
+    absl::StrAppend(&text, "; to follow: ", FormatBytes(plan.bytes_to_remap),
+                    " by remapping pages, ", FormatBytes(plan.bytes_to_move), " block by block");
+  }
+  return text + "\n";
 }
 
 Json ToJson(const client::Plan& out) {
@@ -357,6 +401,8 @@ Json ToJson(const client::Plan& out) {
           {"shares", std::move(shares)},
           {"transfers", std::move(transfers)},
           {"bytes_to_copy", std::to_string(plan.bytes_to_copy)},
+          {"bytes_to_remap", std::to_string(plan.bytes_to_remap)},
+          {"bytes_to_move", std::to_string(plan.bytes_to_move)},
           {"reason", plan.reason}};
 }
 

@@ -14,6 +14,7 @@ namespace {
 
 struct MemoryFlags {
   bool classes = false;
+  bool rows = false;
   std::string pages = std::to_string(kVerifyPagesDefault);
 };
 
@@ -37,6 +38,7 @@ int RunVerify(const Cli& cli, const MemoryFlags& flags) {
     return Report(absl::InvalidArgumentError(absl::StrCat(
         "--pages is '", flags.pages, "', must be a number from 0 to ", kVerifyPagesMax)));
   }
+  options.rows = flags.rows;
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   const absl::StatusOr<MemoryVerification> verification = (*client)->VerifyMemory(options);
@@ -78,11 +80,18 @@ void AddMemory(Flags& program, Cli& cli) {
       verb.AddVerb("verify", "Ask the server's kernel on which NumaNodes the pages lie");
   verify.Add("--pages", flags->pages, "4 KiB pages to look at per NumaNode; 0: every one")
       .ShowDefault();
+  verify.Add("--rows", flags->rows, "Also what rows of indexes have on other NumaNodes, by AEU");
   verify.SetFooter(
       "The pages are spread evenly over all that the server has for data. ABSENT are those not\n"
       "touched yet, or given back meanwhile. HUGE is what lies in huge pages. Every page of a big\n"
       "server takes a while (a second for 80 GiB, ten without huge pages): mind --timeout and the\n"
       "server's call_ms_max.\n"
+      "\n"
+      "With --rows each AEU walks over all of its rows: BYTES are their blocks, and REMOTE those "
+      "of\n"
+      "them that lie on other NumaNodes than the AEU, because a leap has not brought them home, "
+      "or\n"
+      "because the NumaNode was full.\n"
       "\n"
       "Exit codes: 0 every page found lies where it should, 5 some do not, 6 that cannot be told\n"
       "(memory is not bound to NumaNodes, or the server's system does not say); else as usual.\n"
@@ -90,6 +99,7 @@ void AddMemory(Flags& program, Cli& cli) {
       "Examples:\n"
       "  eris memory verify\n"
       "  eris memory verify --pages 0 --timeout 600\n"
+      "  eris memory verify --rows\n"
       "  eris memory verify --output json | jq '.numa_nodes[].percent_local'\n");
   verify.SetRun([flags, &cli] { return RunVerify(cli, *flags); });
   verb.SetRun([flags, &cli] { return RunMemory(cli, *flags); });

@@ -43,6 +43,8 @@ class ControlRequest {
     Request::Answered(request_, 1);
     return false;
   }
+  // Commands that take many turns end early, as kCancelled.
+  void Cancel() { request_->SetCancelled(); }
   // Blocks until every command has its answer: AEUs always execute their commands.
   void Await() { request_->Await(absl::InfiniteFuture()); }
   // False: `deadline` has passed. The caller must then call it again.

@@ -161,8 +161,8 @@ std::optional<BalancePlan> BalancerLoop::LookAtRows(const ObjectEntry& object,
                                                     balancer::IdleRows& idle) {
   const absl::StatusOr<balancer::LoadSample> sample = sampler_(object);
   if (!sample.ok()) return std::nullopt;  // dropped
-  BalancePlan plan = balancer::MakePlan(object.name, *sample, BalanceAlgorithm::kSize, 0,
-                                        ForObject(machine_, object));
+  BalancePlan plan =
+      balancer::MakePlan(object.name, *sample, BalanceAlgorithm::kSize, 0, WorldOf(object));
   if (!idle.Worth(plan, options().threshold)) return std::nullopt;
   return plan;
 }
@@ -195,8 +195,13 @@ BalancerOptions BalancerLoop::options() const {
 BalancePlan BalancerLoop::PlanFor(const ObjectEntry& object,
                                   const balancer::LoadSample& sample) const {
   const BalancerOptions now = options();
-  return balancer::MakePlan(object.name, sample, now.algorithm, now.window,
-                            ForObject(machine_, object));
+  return balancer::MakePlan(object.name, sample, now.algorithm, now.window, WorldOf(object));
+}
+
+balancer::PlanWorld BalancerLoop::WorldOf(const ObjectEntry& object) const {
+  balancer::PlanWorld world = ForObject(machine_, object);
+  world.remapped_share = executor_.history().RemappedShare(object.name);
+  return world;
 }
 
 void BalancerLoop::Show(const ObjectEntry& object, const balancer::LoadSample& sample,
@@ -229,8 +234,8 @@ absl::string_view BalancerLoop::Decide(const ObjectEntry& object,
                                        const BalancePlan& plan) {
   const auto [trigger, first] = triggers_.try_emplace(object.route.object());
   if (first) return "it has not been watched for a whole period yet";
-  return balancer::TriggerText(balancer::Decide(sample, plan, options().threshold,
-                                                ForObject(machine_, object), trigger->second));
+  return balancer::TriggerText(
+      balancer::Decide(sample, plan, options().threshold, WorldOf(object), trigger->second));
 }
 
 bool BalancerLoop::TryTakeTurn(ObjectId object) {
@@ -271,7 +276,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const ObjectEntry& objec
                                                         Planner planner) {
   try {
     ERIS_ASSIGN_OR_RETURN(const balancer::LoadSample sample, sampler_(object));
-    return planner(object, sample, ForObject(machine_, object));
+    return planner(object, sample, WorldOf(object));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory for a plan");
   }
@@ -345,11 +350,9 @@ absl::Status BalancerLoop::MoveRange(absl::string_view name, const KeyRange& ran
 
 absl::Status BalancerLoop::Set(const BalancerOptions& options) {
   ERIS_RETURN_IF_ERROR(CheckBalancerOptions(options));
-  {
-    base::MutexLock lock(&mu_);
-    options_ = options;
-    ++asked_;
-  }
+  base::MutexLock lock(&mu_);
+  options_ = options;
+  ++asked_;
   executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);  // the thread checks it too
   return absl::OkStatus();
 }

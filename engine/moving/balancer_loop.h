@@ -100,6 +100,7 @@ class BalancerLoop {
   // The same for an unused object: whether to even out its rows.
   std::optional<BalancePlan> LookAtRows(const ObjectEntry& object, balancer::IdleRows& idle);
   Look LookNow(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
+  balancer::PlanWorld WorldOf(const ObjectEntry& object) const;
   BalancePlan PlanFor(const ObjectEntry& object, const balancer::LoadSample& sample) const;
   // Publishes a period's result for Status; without periods there is none.
   void Show(const ObjectEntry& object, const balancer::LoadSample& sample, const BalancePlan& plan,

@@ -85,6 +85,9 @@ class TransferRun {
     }).IgnoreError();
   }
 
+  // Where the target notes how memory follows.
+  void SetHome(std::shared_ptr<routing::HomeNote> home) { step_.home = std::move(home); }
+
   // `stopped`: of an error, whether it is one of AwaitTurn, and not of the AEUs.
   absl::Status MoveAll(bool& stopped) {
     stopped = true;
@@ -351,9 +354,12 @@ class TransferRun {
 TransferExecutor::Result TransferExecutor::Run(ObjectEntry& object, const PlannedTransfer& transfer,
                                                const TransferStop::Ticket& ticket) {
   base::MutexLock publisher(&object.publisher_mu());
-  const uint64_t id = history_.Begin(object.name, transfer);
+  std::shared_ptr<routing::HomeNote> home;
+  if (!TraitsOf(transfer.kind).copies_rows) home = std::make_shared<routing::HomeNote>();
+  const uint64_t id = history_.Begin(object.name, transfer, home);
   bool stopped = false;
   TransferRun run(*this, object, transfer, ticket, id, object.chunk_size());
+  run.SetHome(std::move(home));
   // Between steps, which is where it may throw, everything is at one AEU.
   const absl::Status status = base::OrNoMemory("the system has no memory for a transfer",
                                                [&] { return run.MoveAll(stopped); });
@@ -371,10 +377,7 @@ TransferExecutor::Result TransferExecutor::Run(ObjectEntry& object, const Planne
 
 void TransferExecutor::SetBudget(uint32_t max_pause_us, uint64_t max_bytes_per_s) {
   max_pause_us_.store(max_pause_us, std::memory_order_relaxed);
-  {
-    base::MutexLock lock(&mu_);
-    rate_.SetLimit(max_bytes_per_s, aeu::NowNs());
-  }
+  core_.directory.transfer_rate().SetLimit(max_bytes_per_s, aeu::NowNs());
   core_.transfer_stop.Look();
 }
 
@@ -401,11 +404,7 @@ absl::Status TransferExecutor::AwaitTurn(const ObjectEntry& object,
     const uint64_t seen = core_.transfer_stop.changes();
     ERIS_RETURN_IF_ERROR(MayGoOn(object, ticket));
     if (!TraitsOf(kind).copies_rows) return absl::OkStatus();
-    uint64_t wait_ns = 0;
-    {
-      base::MutexLock lock(&mu_);
-      wait_ns = rate_.WaitNs(aeu::NowNs());
-    }
+    const uint64_t wait_ns = core_.directory.transfer_rate().WaitNs(aeu::NowNs());
     if (wait_ns == 0) return absl::OkStatus();
     const absl::Time until = absl::Now() + absl::Nanoseconds(wait_ns);
     core_.transfer_stop.Wait(seen, std::min(until, ticket.deadline));
@@ -414,8 +413,7 @@ absl::Status TransferExecutor::AwaitTurn(const ObjectEntry& object,
 
 void TransferExecutor::Account(const TransferStep& step) {
   if (!TraitsOf(step.kind).copies_rows) return;
-  base::MutexLock lock(&mu_);
-  rate_.Add(step.bytes, aeu::NowNs());
+  core_.directory.transfer_rate().Add(step.bytes, aeu::NowNs());
 }
 
 }  // namespace eris::engine

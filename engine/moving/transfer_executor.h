@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "base/mutex.h"
 #include "engine/core/core.h"
 #include "engine/core/transfer_stop.h"
 #include "engine/moving/step_sender.h"
@@ -39,7 +38,7 @@ class TransferExecutor {
   Result Run(ObjectEntry& object, const PlannedTransfer& transfer,
              const TransferStop::Ticket& ticket);
 
-  // Takes effect at the next chunk. Any thread.
+  // Takes effect at the next chunk. One thread at a time.
   void SetBudget(uint32_t max_pause_us, uint64_t max_bytes_per_s);
   TransferHistory& history() { return history_; }
 
@@ -62,9 +61,6 @@ class TransferExecutor {
   // Shared: written by SetBudget, read between chunks. relaxed: a chunk may still use the old
   // value.
   std::atomic<uint32_t> max_pause_us_{BalancerOptions{}.max_pause_us};
-
-  base::Mutex mu_;
-  ByteRate rate_ ABSL_GUARDED_BY(mu_);
 
   TransferHistory history_;
 };

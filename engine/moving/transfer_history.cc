@@ -18,10 +18,12 @@ uint32_t MicrosecondsUp(uint64_t ns) {
 
 }  // namespace
 
-uint64_t TransferHistory::Begin(absl::string_view object, const PlannedTransfer& transfer) {
+uint64_t TransferHistory::Begin(absl::string_view object, const PlannedTransfer& transfer,
+                                std::shared_ptr<const routing::HomeNote> home) {
   Run run;
-  run.begun_ns = run.progress_ns = clock_();
-  TransferRecord& record = run.Place();
+  run.progress_ns = clock_();
+  run.place.push_back({.begun_ns = run.progress_ns, .home = std::move(home)});
+  TransferRecord& record = run.record();
   record.object = std::string(object);
   record.kind = transfer.kind;
   record.range = transfer.range;
@@ -109,7 +111,7 @@ TransferRecord TransferHistory::End(uint64_t id, TransferOutcome outcome, std::s
   ERIS_CHECK(run != running_.end());
   CountStall(run->second, clock_());
   TransferRecord& record = run->second.record();
-  record.duration_us = static_cast<int64_t>((clock_() - run->second.begun_ns) / 1000);
+  record.duration_us = static_cast<int64_t>((clock_() - run->second.begun_ns()) / 1000);
   record.phase = TransferPhase::kBetweenSteps;
   record.outcome = outcome;
   record.reason = std::move(reason);
@@ -118,7 +120,7 @@ TransferRecord TransferHistory::End(uint64_t id, TransferOutcome outcome, std::s
   ended_.splice(ended_.end(), run->second.place);
   running_.erase(run);
   try {
-    return ended_.back();
+    return RecordOf(ended_.back());
   } catch (const std::bad_alloc&) {
     return {};
   }
@@ -133,7 +135,11 @@ std::vector<TransferRecord> TransferHistory::Running() const {
 
 std::vector<TransferRecord> TransferHistory::Newest() const {
   base::MutexLock lock(&mu_);
-  return {ended_.rbegin(), ended_.rend()};
+  std::vector<TransferRecord> records;
+  for (auto entry = ended_.rbegin(); entry != ended_.rend(); ++entry) {
+    records.push_back(RecordOf(*entry));
+  }
+  return records;
 }
 
 TransferHistory::Totals TransferHistory::totals() const {
@@ -144,10 +150,36 @@ TransferHistory::Totals TransferHistory::totals() const {
   return totals;
 }
 
+std::optional<double> TransferHistory::RemappedShare(absl::string_view object) const {
+  base::MutexLock lock(&mu_);
+  for (auto entry = ended_.rbegin(); entry != ended_.rend(); ++entry) {
+    if (entry->home == nullptr || entry->record.object != object) continue;
+    const routing::HomeNote::Figures home = entry->home->Read();
+    if (home.state == MemoryFollows::kUnderWay || home.bytes == 0) continue;
+    return static_cast<double>(home.bytes_remapped) / static_cast<double>(home.bytes);
+  }
+  return std::nullopt;
+}
+
+TransferRecord TransferHistory::RecordOf(const Entry& entry) const {
+  TransferRecord record = entry.record;
+  if (entry.home == nullptr) return record;
+  const routing::HomeNote::Figures home = entry.home->Read();
+  record.home = home.state;
+  if (home.state == MemoryFollows::kNothing) return record;
+  const uint64_t until_ns =
+      home.state == MemoryFollows::kUnderWay ? clock_() : std::max(home.ended_ns, entry.begun_ns);
+  record.home_us = static_cast<int64_t>((until_ns - entry.begun_ns) / 1000);
+  record.home_bytes = home.bytes;
+  record.home_bytes_remapped = home.bytes_remapped;
+  record.home_longest_pause_us = MicrosecondsUp(home.longest_pause_ns);
+  return record;
+}
+
 TransferRecord TransferHistory::RecordOf(const Run& run) const {
-  TransferRecord record = run.record();
+  TransferRecord record = RecordOf(run.place.front());
   const uint64_t now_ns = clock_();
-  record.duration_us = static_cast<int64_t>((now_ns - run.begun_ns) / 1000);
+  record.duration_us = static_cast<int64_t>((now_ns - run.begun_ns()) / 1000);
   record.idle_us = static_cast<int64_t>((now_ns - run.progress_ns) / 1000);
   return record;
 }

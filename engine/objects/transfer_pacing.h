@@ -1,6 +1,5 @@
 // The budget of transfers (balancer.h): how many rows a chunk has, so that no AEU spends more than
-// max_pause_us on it, and when the next one may go, so that max_bytes_per_s is kept. Plain values
-// for one thread; the caller measures the time.
+// max_pause_us on it. A plain value for one thread; the caller measures the time.
 #ifndef ERIS_ENGINE_OBJECTS_TRANSFER_PACING_H_
 #define ERIS_ENGINE_OBJECTS_TRANSFER_PACING_H_
 
@@ -84,43 +83,6 @@ class ChunkSize {
   double row_ns_ = 0;
   double byte_ns_ = 0;
   uint64_t bytes_max_ = kLeastBytes;
-};
-
-// Limits bytes per second, without credit for idle time: after a copy its caller waits until the
-// bytes are paid for.
-class ByteRate {
- public:
-  // 0: no limit.
-  void SetLimit(uint64_t bytes_per_s, uint64_t now_ns) {
-    Settle(now_ns);
-    bytes_per_s_ = bytes_per_s;
-    if (bytes_per_s == 0) owed_ = 0;
-  }
-  void Add(uint64_t bytes, uint64_t now_ns) {
-    Settle(now_ns);
-    if (bytes_per_s_ > 0) owed_ += static_cast<double>(bytes);
-  }
-  // How long the next chunk must wait.
-  uint64_t WaitNs(uint64_t now_ns) {
-    Settle(now_ns);
-    if (owed_ <= 0) return 0;
-    constexpr double kWaitNsMax = 1e18;  // may still be added to a time
-    return 1 + static_cast<uint64_t>(
-                   std::min(kWaitNsMax, owed_ * 1e9 / static_cast<double>(bytes_per_s_)));
-  }
-
- private:
-  void Settle(uint64_t now_ns) {
-    if (now_ns > as_of_ns_) {
-      const auto passed = static_cast<double>(now_ns - as_of_ns_);
-      owed_ = std::max(0.0, owed_ - passed * static_cast<double>(bytes_per_s_) / 1e9);
-    }
-    as_of_ns_ = std::max(as_of_ns_, now_ns);
-  }
-
-  uint64_t bytes_per_s_ = 0;
-  double owed_ = 0;
-  uint64_t as_of_ns_ = 0;
 };
 
 }  // namespace eris::engine

@@ -46,7 +46,8 @@ struct BalancerOptions {
   // The CPU time that one turn of an AEU may spend on a transfer. It determines how large the
   // chunks of a copy are. kBalancerMaxPauseUs.
   uint32_t max_pause_us = 200;
-  uint64_t max_bytes_per_s = 0;  // of copies, over the engine; 0: no limit
+  // Limits copies, and memory that follows leaps, over the engine. 0: no limit.
+  uint64_t max_bytes_per_s = 0;
 };
 
 // One range that would change hands, or does. For heap tables only `rows` is used, not the range.
@@ -55,8 +56,9 @@ struct PlannedTransfer {
   AeuId from;
   AeuId to;
   TransferKind kind = TransferKind::kCopy;
-  uint64_t rows = 0;   // expected
-  uint64_t bytes = 0;  // expected; for a link the bytes that stay where they are
+  uint64_t rows = 0;  // expected
+  // Expected; for a link those that stay where they are, for a leap those that follow.
+  uint64_t bytes = 0;
 };
 
 struct AeuShare {
@@ -78,6 +80,9 @@ struct BalancePlan {
   std::vector<AeuShare> shares{};
   std::vector<PlannedTransfer> transfers{};  // in the order in which they are made
   uint64_t bytes_to_copy = 0;
+  // What is expected to follow leaps with its pages, and block by block.
+  uint64_t bytes_to_remap = 0;
+  uint64_t bytes_to_move = 0;
   std::string reason{};  // if there are no transfers: why
 };
 
@@ -95,6 +100,14 @@ enum class TransferPhase : uint8_t {
   kSource = 2,         // the source, which still has to give the rows
   kTarget = 3,         // the target: the rows are on their way to it
   kConclusion = 4,     // the source, which still has to hear how the step ended
+};
+
+// Whether the memory of a range that has changed hands is on the NumaNode of its new owner.
+enum class MemoryFollows : uint8_t {
+  kNothing = 0,   // it was there, or has been copied; or the object has been dropped
+  kUnderWay = 1,  // the owner is bringing it there
+  kHome = 2,      // it has arrived, or has gone on with its range
+  kStays = 3,     // some is elsewhere: the NumaNode has no memory for it
 };
 
 struct TransferRecord {
@@ -119,6 +132,14 @@ struct TransferRecord {
   // began.
   TransferPhase phase = TransferPhase::kBetweenSteps;
   int64_t idle_us = 0;
+  // What follows the transfer, unless kNothing: the time from its beginning until the memory was at
+  // home, or until now; what the new owner has brought of the object meanwhile, and how much of it
+  // by remapping pages; and the most CPU time that a turn spent on it.
+  MemoryFollows home = MemoryFollows::kNothing;
+  int64_t home_us = 0;
+  uint64_t home_bytes = 0;
+  uint64_t home_bytes_remapped = 0;
+  uint32_t home_longest_pause_us = 0;
 };
 
 // A transfer that has waited this long for its AEUs has stalled: a working AEU takes a step within

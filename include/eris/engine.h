@@ -108,9 +108,10 @@ class Engine {
   virtual MemoryStats Memory() = 0;
   // Asks the kernel on which NumaNode the memory lies, and in which pages. Moves nothing. Any
   // thread. Blocks in the kernel for about 50 us per thousand pages, ten times that without huge
-  // pages. Errors: InvalidArgument (pages_max above kVerifyPagesMax), Unimplemented (a kernel
-  // without NUMA), PermissionDenied (the system refuses to tell), DeadlineExceeded, Unavailable
-  // (the engine is closing). Paper: locality-aware scheduling in Bobox, 5.2.
+  // pages; for rows also until the AEUs have walked over them. Errors: InvalidArgument (pages_max
+  // above kVerifyPagesMax), Unimplemented (a kernel without NUMA), PermissionDenied (the system
+  // refuses to tell), DeadlineExceeded, ResourceExhausted (memory), Unavailable (the engine is
+  // closing). Paper: locality-aware scheduling in Bobox, 5.2.
   virtual absl::StatusOr<MemoryVerification> VerifyMemory(
       const VerifyMemoryOptions& options = {}, absl::Time deadline = absl::InfiniteFuture()) = 0;
   // The machine and the placement of the AEUs, as text.

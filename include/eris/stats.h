@@ -126,6 +126,7 @@ inline constexpr uint64_t kVerifyPagesMax = uint64_t{1} << 32;
 
 struct VerifyMemoryOptions {
   uint64_t pages_max = kVerifyPagesDefault;  // spread evenly; 0: every page
+  bool rows = false;  // also MemoryVerification::rows: each AEU walks over all of its rows
 };
 
 // Pages that lie on one NumaNode. Both numbers are the operating system's.
@@ -157,8 +158,20 @@ struct NumaNodePlacement {
   uint64_t reserved_huge_bytes = 0;  // the machine's reserved ones
 };
 
+// What an AEU's rows of an index take, as the AEU has found them in a walk: exact while nothing is
+// written or moved. Rows of other kinds lie on other NumaNodes only if they were spilled
+// (ObjectMemory).
+struct RowMemory {
+  std::string object{};
+  AeuId aeu{};
+  NumaNodeId numa_node{};
+  uint64_t bytes = 0;         // of blocks
+  uint64_t remote_bytes = 0;  // part of bytes: on other NumaNodes, after a leap or spilled
+};
+
 struct MemoryVerification {
   std::vector<NumaNodePlacement> numa_nodes{};  // those with a pool, by id
+  std::vector<RowMemory> rows{};                // if asked for: of indexes; by name, then AEU
 };
 
 }  // namespace eris

@@ -23,14 +23,23 @@ struct TransferTraits {
   absl::string_view name;     // in flags, texts and JSON
   absl::string_view plural;   // in texts
   absl::string_view summary;  // a sentence without its subject, for operators
-  uint32_t rank;              // a plan takes the kind of lowest rank that is possible, lowest first
-  bool indexes_only;          // the object must be an index; else any object moves so
-  bool between_numa_nodes;    // else both AEUs must be on one NumaNode
+  // About the CPU time that it takes of AEUs, with memory that follows: for a transfer, and for
+  // each of its rows. A plan takes the cheapest kind that is possible.
+  uint32_t transfer_us;
+  double row_ns;
+  bool indexes_only;        // the object must be an index; else any object moves so
+  bool between_numa_nodes;  // else both AEUs must be on one NumaNode
   // Rows go over in chunks, whose size is learned from what the last one cost (max_pause_us).
   bool in_chunks;
   // Rows are written again at the target, so the step needs a buffer and the source needs memory to
   // forget them. They count in bytes_copied and bytes_to_copy, and against max_bytes_per_s.
   bool copies_rows;
+  // Memory comes to the NumaNode of the new owner afterwards, against max_bytes_per_s.
+  bool memory_follows;
+
+  constexpr double CostUs(uint64_t rows) const {
+    return transfer_us + row_ns * static_cast<double>(rows) / 1000;
+  }
 };
 
 #pragma GCC diagnostic push
@@ -42,29 +51,35 @@ constexpr TransferTraits TraitsOf(TransferKind kind) {
       return {.name = "link",
               .plural = "links",
               .summary = "hands a part of the index over inside a NumaNode",
-              .rank = 0,
+              .transfer_us = 10,
+              .row_ns = 0,
               .indexes_only = true,
               .between_numa_nodes = false,
               .in_chunks = false,
-              .copies_rows = false};
+              .copies_rows = false,
+              .memory_follows = false};
     case TransferKind::kCopy:
       return {.name = "copy",
               .plural = "copies",
               .summary = "moves rows in chunks",
-              .rank = 1,
+              .transfer_us = 20,
+              .row_ns = 10,
               .indexes_only = false,
               .between_numa_nodes = true,
               .in_chunks = true,
-              .copies_rows = true};
+              .copies_rows = true,
+              .memory_follows = false};
     case TransferKind::kLeap:
       return {.name = "leap",
               .plural = "leaps",
               .summary = "hands a part of the index over at once, and its memory follows",
-              .rank = 2,
+              .transfer_us = 40,
+              .row_ns = 5,
               .indexes_only = true,
               .between_numa_nodes = true,
               .in_chunks = false,
-              .copies_rows = false};
+              .copies_rows = false,
+              .memory_follows = true};
   }
   return {};
 }

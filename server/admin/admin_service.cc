@@ -43,6 +43,7 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
   }
   VerifyMemoryOptions options;
   if (request.has_pages_max()) options.pages_max = request.pages_max();
+  options.rows = request.rows();
   ERIS_ASSIGN_OR_RETURN(const MemoryVerification verification,
                         scope.server.engine->VerifyMemory(options, deadline));
   wire::FillVerification(verification, response);

@@ -181,7 +181,8 @@ std::vector<Setting> BalancerSettings() {
       {"balancer", "max_pause_us", "CPU time of one turn of an AEU that a transfer may take",
        Number{Balancer32(&BalancerOptions::max_pause_us), kBalancerMaxPauseUs.min,
               kBalancerMaxPauseUs.max}},
-      {"balancer", "max_bytes_per_s", "of copies, over the engine; 0: as fast as it goes",
+      {"balancer", "max_bytes_per_s",
+       "of copies and of what follows leaps, over the engine; 0: as fast as it goes",
        Number{[](C& c) -> uint64_t& { return c.engine.balancer.max_bytes_per_s; }, 0, kNoLimit,
               true}},
   };

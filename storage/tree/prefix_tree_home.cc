@@ -14,6 +14,12 @@ Child FirstChildFrom(TreeRef node, uint64_t from) {
   return from < node.header()->prefix ? NextChild(node, 0) : Child{};
 }
 
+// Whether an earlier piece has stopped at `from` inside the child, not in front of it.
+bool HasStoppedIn(TreeRef node, const Child& child, uint64_t from, const HomeWork& work) {
+  const uint64_t begin = node.header()->prefix | uint64_t{child.start} << node.shift();
+  return from > begin || (from == begin && work.next_second > 0);
+}
+
 }  // namespace
 
 bool PrefixTree::BringHome(HomeWork& work, MoveValue move_value) {
@@ -26,6 +32,7 @@ TreeRef PrefixTree::BringPart(TreeRef ref, uint64_t from, HomeWork& work, MoveVa
   void* const block = work.Move(*cache_, ref.block(), ref.Bytes());
   if (block != ref.block()) ref = TreeRef::To(block, ref.kind(), ref.shift());
   if (!ref.IsTreeNode()) {
+    work.resumes = false;
     if (move_value != nullptr) {
       ref.IsRun() ? BringRun(ref.run(), from, work, move_value)
                   : BringPage(ref, from, work, move_value);
@@ -33,9 +40,10 @@ TreeRef PrefixTree::BringPart(TreeRef ref, uint64_t from, HomeWork& work, MoveVa
     return ref;
   }
   Child child = FirstChildFrom(ref, from);
-  // Blocks lie anywhere: several are fetched at a time. A census needs only those it enters.
+  work.resumes = work.resumes && child.start < 256 && HasStoppedIn(ref, child, from, work);
+  // Blocks lie anywhere: several are fetched at a time. A visit needs only those it enters.
   const auto fetch = [&](TreeRef next) {
-    if (work.census == nullptr || move_value != nullptr || next.IsTreeNode()) PrefetchBlock(next);
+    if (!work.MovesNothing() || move_value != nullptr || next.IsTreeNode()) PrefetchBlock(next);
   };
   Child ahead = child;
   for (unsigned i = 0; i < kBlocksAhead && ahead.start < 256; ++i) {
@@ -49,6 +57,7 @@ TreeRef PrefixTree::BringPart(TreeRef ref, uint64_t from, HomeWork& work, MoveVa
       ahead = NextChild(ref, ahead.start + 1);
     }
     const TreeRef moved = BringPart(child.ref(), from, work, move_value);
+    work.resumes = false;
     if (moved != child.ref()) ReplaceChild(ref, child.start, moved);
     if (work.stopped) return ref;
     if (next.start < 256 && work.Spent()) {

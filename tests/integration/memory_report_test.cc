@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "eris/engine.h"
 #include "tests/support/objects.h"
 
@@ -147,7 +149,7 @@ TEST(MemoryReportTest, AnyThreadAsksWhileObjectsComeChangeAndGo) {
             EXPECT_LT(blocks.block_bytes * (blocks.used_blocks + blocks.cached_blocks), 1u << 30);
           }
         }
-        const auto verified = engine->VerifyMemory({.pages_max = 500});
+        const auto verified = engine->VerifyMemory({.pages_max = 500, .rows = true});
         if (!verified.ok()) {
           EXPECT_TRUE(absl::IsUnimplemented(verified.status()) ||
                       absl::IsPermissionDenied(verified.status()))
@@ -163,6 +165,68 @@ TEST(MemoryReportTest, AnyThreadAsksWhileObjectsComeChangeAndGo) {
   done.store(true, std::memory_order_relaxed);
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(StatsAtRest(*engine).objects.size(), 2u);
+}
+
+// The sum over AEUs; there are lines of no other object.
+uint64_t RemoteBytes(Engine& engine, uint64_t& all) {
+  const auto verified = engine.VerifyMemory({.pages_max = 1, .rows = true});
+  EXPECT_TRUE(verified.ok()) << verified.status();
+  uint64_t remote = all = 0;
+  for (const RowMemory& one : verified->rows) {
+    EXPECT_EQ(one.object, "a");
+    all += one.bytes;
+    remote += one.remote_bytes;
+  }
+  return remote;
+}
+
+TEST(MemoryReportTest, RowsThatLeapAreElsewhereUntilTheyAreAtHome) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "a", 200'000);
+  test::Create(*engine, "h", {.kind = ObjectKind::kHash});  // has no line
+  uint64_t all = 0;
+  if (!engine->VerifyMemory().ok()) GTEST_SKIP() << "this system does not tell where pages lie";
+  EXPECT_EQ(RemoteBytes(*engine, all), 0u);
+  const uint64_t at_first = all;
+  EXPECT_GT(at_first, 200'000u * 8);
+  ASSERT_TRUE(engine->SetBalancer({.enabled = false, .max_bytes_per_s = 1}).ok());
+  ASSERT_TRUE(engine->MoveRange("a", {.lo = 0, .hi = 50'000}, AeuId{1}, TransferKind::kLeap).ok());
+  EXPECT_GT(RemoteBytes(*engine, all), 50'000u * 8 / 2);
+  EXPECT_EQ(engine->TransferHistory().front().home, MemoryFollows::kUnderWay);
+  ASSERT_TRUE(engine->SetBalancer({.enabled = false}).ok());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (engine->TransferHistory().front().home == MemoryFollows::kUnderWay) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const TransferRecord record = engine->TransferHistory().front();
+  EXPECT_EQ(record.home, MemoryFollows::kHome);
+  EXPECT_GT(record.home_us, 0);
+  EXPECT_GE(record.home_us, record.duration_us);
+  EXPECT_GT(record.home_bytes, 50'000u * 8 / 2);
+  EXPECT_GT(record.home_longest_pause_us, 0u);
+  EXPECT_EQ(RemoteBytes(*engine, all), 0u);
+  EXPECT_LT(all, at_first + at_first / 4);
+}
+
+TEST(MemoryReportTest, AMeasureEndsAtItsDeadlineAndWithTheEngine) {
+  auto engine = OpenOrDie("numa:2 core:1 pu:1");
+  Fill(*engine, "a", 200'000);
+  if (!engine->VerifyMemory().ok()) GTEST_SKIP() << "this system does not tell where pages lie";
+  // Whatever it ends with, it ends.
+  for (int us = 0; us < 2'000; us += 50) {
+    const auto verified =
+        engine->VerifyMemory({.pages_max = 1, .rows = true}, absl::Now() + absl::Microseconds(us));
+    EXPECT_TRUE(verified.ok() || absl::IsDeadlineExceeded(verified.status())) << verified.status();
+  }
+  std::thread reader([&] {
+    absl::Status status;
+    while (status.ok()) status = engine->VerifyMemory({.pages_max = 1, .rows = true}).status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  engine->Close();
+  reader.join();
 }
 
 TEST(MemoryReportTest, ClosedEngineStillHasAccountsButVerifiesNothing) {

@@ -125,6 +125,20 @@ class AeuLab {
     ERIS_CHECK(TrySend(owner, route, routing::CommandType::kDrop, &reply, &TestReply::Answered,
                        routing::DropSegment{}));
   }
+  // What the AEU's rows take, as it finds them in its turns.
+  storage::RowBytes Measure(const routing::ObjectRoute& route, AeuId owner) {
+    storage::RowBytes bytes;
+    TestReply reply(1);
+    SendMeasure(route, owner, bytes, reply);
+    while (reply.answered == 0) Step(owner.value);
+    ERIS_CHECK(reply.state_column[0] == storage::KeyState::kPresent);
+    return bytes;
+  }
+  void SendMeasure(const routing::ObjectRoute& route, AeuId owner, storage::RowBytes& bytes,
+                   TestReply& reply) {
+    ERIS_CHECK(TrySend(owner, route, routing::CommandType::kMeasure, &reply, &TestReply::Answered,
+                       routing::MeasureSegment{.bytes = &bytes}));
+  }
   void SendQuery(const routing::ObjectRoute& route, AeuId owner, const storage::Range& range,
                  TestScanPart& part, const storage::ScanQuery& query, bool aggregate = false,
                  uint64_t snapshot = 0) {

@@ -108,6 +108,15 @@ std::vector<Field> FieldsOf(const NumaNodePlacement& one) {
           JsonOnly("reserved_huge_bytes", std::to_string(one.reserved_huge_bytes))};
 }
 
+std::vector<Field> FieldsOf(const RowMemory& one) {
+  return {{"OBJECT", "object", one.object, one.object, false},
+          {"AEU", "aeu", absl::StrCat(one.aeu.value), one.aeu.value},
+          NumaNode("numa_node", one.numa_node),
+          Bytes("BYTES", "bytes", one.bytes),
+          Bytes("REMOTE", "remote_bytes", one.remote_bytes),
+          {"PERCENT REMOTE", nullptr, PercentText(one.remote_bytes, one.bytes), {}}};
+}
+
 template <class Row>
 std::string TableOf(const std::vector<Row>& rows) {
   std::vector<TextTable::Column> columns;
@@ -223,11 +232,12 @@ Json ToJson(const MemoryStats& stats) {
 
 std::string ToText(const MemoryVerification& verification) {
   return absl::StrCat(TableOf(verification.numa_nodes), StrayText(verification), "\n",
+                      verification.rows.empty() ? "" : TableOf(verification.rows) + "\n",
                       VerdictText(verification), "\n");
 }
 
 Json ToJson(const MemoryVerification& verification) {
-  return {{"numa_nodes", JsonOf(verification.numa_nodes)}};
+  return {{"numa_nodes", JsonOf(verification.numa_nodes)}, {"rows", JsonOf(verification.rows)}};
 }
 
 int ExitCodeOf(const MemoryVerification& verification) {

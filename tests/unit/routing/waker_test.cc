@@ -78,11 +78,18 @@ TEST(WakerTest, AWakeBeforeTheSleepEndsIt) {
   EXPECT_FALSE(waker.Wake());
 }
 
+TEST(WakerTest, ASleepWithALimitEndsByItself) {
+  Waker waker;
+  waker.PrepareToSleep();
+  waker.Sleep(/*timeout_ns=*/1'000'000);  // else the test hangs
+  EXPECT_FALSE(waker.Wake());
+}
+
 // Counts the futex calls instead of making them.
 struct CountingMemory : base::RealMemory {
   static inline int waits = 0;
   static inline int wakes = 0;
-  static void FutexWait(Atomic<uint32_t>& word, uint32_t expected) {
+  static void FutexWaitFor(Atomic<uint32_t>& word, uint32_t expected, int64_t) {
     if (word.load(std::memory_order_relaxed) == expected) ++waits;
   }
   static inline std::function<void()> before_wake = nullptr;

@@ -20,6 +20,8 @@ class LocalCache {
 
   // Nothing is moved: a trace records only what the tree itself allocates and frees.
   void* AllocateAtHome(size_t bytes) { return Allocate(bytes); }
+  bool IsRemote(const void*, size_t) const { return false; }
+  size_t ClassBytes(size_t bytes) const { return bytes; }
   bool IsElsewhere(const void*, size_t) const { return false; }
   bool IsOthers(const void*, size_t) const { return false; }
   bool Scattered(size_t) const { return false; }
