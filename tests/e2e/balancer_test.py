@@ -2,13 +2,14 @@
 
 The balancer's own cycles are off, but where they are the test: what moves is what was asked for.
 """
+import json
 import random
 import signal
 import subprocess
 
 import harness
 
-OK, NOT_FOUND, INVALID, UNAVAILABLE, REFUSED = range(5)
+OK, NOT_FOUND, INVALID, UNAVAILABLE, REFUSED, _, UNVERIFIED = range(7)
 AEUS = 4
 ROWS = 100_000
 LARGEST = 2**64 - 1
@@ -75,8 +76,11 @@ def test_moved_ranges_are_where_they_should_be_and_nothing_is_lost(programs):
             args = [] if kind is None else ["--kind", kind]
             moved = server.eris_json("balancer", "move", "o", "--from", str(lo), "--to", str(hi),
                                      "--aeu", str(to), *args)
+            shown = moved.pop("transfers")
             harness.check_equal(moved, {"object": "o", "range": {"lo": str(lo), "hi": str(hi)},
                                         "aeu": to}, "move")
+            harness.check_equal(shown, [one for one in server.eris_json("balancer", "history") if int(one["id"]) > last],
+                                "the transfers that it took")
             harness.check_equal([owner_of(server, "o", key) for key in (lo, hi - 1)], [to, to], "owner")
             check_rows(server, "o", rows)
             record = newest(server)
@@ -345,9 +349,38 @@ def test_links_stay_inside_a_numa_node(programs):
         far = far_aeu(server)
         server.refused("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far), "--kind", "link",
                        said="NumaNode", code=REFUSED)
-        server.eris("balancer", "move", "o", "--from", "10", "--to", "50000000", "--aeu", str(far))
-        harness.check_equal(newest(server)["kind"], "copy", "kind between NumaNodes")
+        server.eris("balancer", "move", "o", "--from", "10", "--to", "10000000", "--aeu", str(far))
+        harness.check_equal(newest(server)["kind"], "copy", "kind between NumaNodes, of few rows")
+        plan = server.eris_json("balancer", "plan", "o")
+        harness.check("bytes_to_remap" in plan and "bytes_to_move" in plan, f"plan: {plan}")
+        server.eris("balancer", "move", "o", "--from", "10", "--to", "350000000", "--aeu", str(far))
+        harness.check("leap" in {one["kind"] for one in server.eris_json("balancer", "history")}, "kind of many rows")
         check_rows(server, "o", rows)
+
+
+def test_memory_that_follows_is_within_the_rate(programs):
+    rows = sparse_rows()
+    with on_two_numa_nodes(programs) as server:
+        load(server, "o", rows, "--expect", "0:400000000")
+        far = far_aeu(server)
+        server.eris("balancer", "set", "--max-bytes-per-s", "20KiB")
+        move = ("balancer", "move", "o", "--to", "190000000", "--aeu", str(far), "--kind", "leap")
+        server.refused(*move, "--until-home", "--timeout", "1", said="still being brought", code=UNAVAILABLE)
+        record = newest(server)
+        harness.check_equal((record["kind"], record["outcome"], record["home"]), ("leap", "done", "under_way"), "history")
+        harness.check("under way" in server.eris("balancer", "history").stdout, "history as text")
+        # A rate that is raised holds for an AEU that waits.
+        server.eris("balancer", "set", "--max-bytes-per-s", "0")
+        harness.wait_until(lambda: newest(server)["home"] == "home", "memory at home")
+        record = newest(server)
+        harness.check(int(record["home_us"]) >= 1_000_000, f"time until it was at home: {record}")
+        harness.check(int(record["home_bytes"]) > 20 * 1024, f"bytes: {record}")
+        check_rows(server, "o", rows)
+        # Back again, and the command waits.
+        moved = server.eris_json("balancer", "move", "o", "--to", "190000000", "--aeu", "0", "--kind", "leap", "--until-home")
+        harness.check_equal({one["home"] for one in moved["transfers"]}, {"home"}, "the transfers that it took")
+        check_rows(server, "o", rows)
+        server.wait_until_quiet()
 
 
 def test_a_leap_crosses_numa_nodes_and_its_memory_follows(programs):
@@ -369,6 +402,10 @@ def test_a_leap_crosses_numa_nodes_and_its_memory_follows(programs):
         harness.wait_until(at_home, "memory at home")
         aeu = server.stats()["aeus"][far]
         harness.check_equal(aeu["homecomings_refused"], "0", "refused")
+        verified = server.eris("memory", "verify", "--rows", "--output", "json", code=UNVERIFIED).stdout
+        remote = {(one["object"], one["aeu"]): one["remote_bytes"] for one in json.loads(verified)["rows"]}
+        harness.check_equal(remote, {("o", aeu): "0" for aeu in range(AEUS)}, "rows on other NumaNodes")
+        harness.check("PERCENT REMOTE" in server.eris("memory", "verify", "--rows", code=UNVERIFIED).stdout, "rows as text")
         harness.check(int(aeu["memory_bytes"]) > int(used), f"memory of the new owner: {aeu}, before {used}")
         check_rows(server, "o", rows)
         harness.check("LEAPS TO" in server.eris("stats").stdout, "leaps as text")

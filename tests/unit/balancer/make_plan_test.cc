@@ -39,9 +39,9 @@ PlanWorld World(uint32_t aeus, uint32_t per_numa_node) {
 std::vector<std::string> Texts(const BalancePlan& plan) {
   std::vector<std::string> texts;
   for (const PlannedTransfer& t : plan.transfers) {
-    texts.push_back(absl::StrCat(t.kind == TransferKind::kLink ? "link " : "copy ", t.from.value,
-                                 ">", t.to.value, " [", t.range.lo, ",",
-                                 t.range.hi ? absl::StrCat(*t.range.hi) : "end", ")"));
+    texts.push_back(absl::StrCat(TraitsOf(t.kind).name, " ", t.from.value, ">", t.to.value, " [",
+                                 t.range.lo, ",", t.range.hi ? absl::StrCat(*t.range.hi) : "end",
+                                 ")"));
   }
   return texts;
 }
@@ -242,23 +242,53 @@ TEST(PlanMoveTest, SaysWhyAKindCannotBe) {
             "objects of this kind cannot move by link, only indexes can");
 }
 
-// What MoveRange may be asked for without a kind: the possible kind of lowest rank.
-TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindHasALowerRank) {
+// What MoveRange may be asked for without a kind: the cheapest possible kind.
+TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindIsCheaper) {
   for (const bool is_index : {false, true}) {
     PlanWorld world = World(4, 2);
     world.is_index = is_index;
-    for (uint32_t from = 0; from < 4; ++from) {
-      for (uint32_t to = 0; to < 4; ++to) {
-        const TransferKind chosen = world.KindBetween(AeuId{from}, AeuId{to});
-        EXPECT_TRUE(world.CanMoveBetween(AeuId{from}, AeuId{to}, chosen));
+    for (uint32_t pair = 0; pair < 16; ++pair) {
+      const AeuId from{pair / 4}, to{pair % 4};
+      for (const uint64_t rows : {0, 100, 1'000'000}) {
+        const TransferKind chosen = world.KindBetween(from, to, rows);
+        EXPECT_TRUE(world.CanMoveBetween(from, to, chosen));
         for (const TransferKind kind : kTransferKinds) {
-          if (!world.CanMoveBetween(AeuId{from}, AeuId{to}, kind)) continue;
-          EXPECT_LE(TraitsOf(chosen).rank, TraitsOf(kind).rank);
+          if (!world.CanMoveBetween(from, to, kind)) continue;
+          EXPECT_LE(TraitsOf(chosen).CostUs(rows), TraitsOf(kind).CostUs(rows));
         }
-        EXPECT_EQ(chosen == TransferKind::kLink, is_index && from / 2 == to / 2);
+        EXPECT_EQ(chosen == TransferKind::kLink, is_index && world.SameNumaNode(from, to));
       }
     }
   }
+}
+
+TEST(PlanWorldTest, FewRowsOfAnIndexAreCopiedToAnotherNumaNodeAndManyLeap) {
+  PlanWorld world = World(2, 1);
+  EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 1'000), TransferKind::kCopy);
+  EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 100'000), TransferKind::kLeap);
+  world.is_index = false;
+  EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 100'000), TransferKind::kCopy);
+}
+
+// Half of the rows of AEU 0, then all of AEU 1's.
+TEST(PlanMoveTest, TellsWhatIsExpectedToFollowWithItsPages) {
+  const LoadSample sample =
+      MakeSample({{0, {1}, 1'000'000}, {100, {1}, 1'000'000}, {200, {1}}}, std::nullopt);
+  PlanWorld world = World(3, 1);
+  const auto plan = [&](KeyRange range) {
+    return *PlanMove("o", sample, range, AeuId{2}, std::nullopt, world);
+  };
+  const BalancePlan half = plan({50, 100});
+  ASSERT_EQ(half.transfers.at(0).kind, TransferKind::kLeap);
+  EXPECT_EQ(half.bytes_to_remap, 0u);
+  EXPECT_EQ(half.bytes_to_move, half.transfers[0].bytes);
+  const BalancePlan all = plan({100, 200});
+  ASSERT_EQ(all.transfers.at(0).kind, TransferKind::kLeap);
+  EXPECT_EQ(all.bytes_to_remap, 1'000'000 * world.row_bytes);
+  EXPECT_EQ(all.bytes_to_move + all.bytes_to_copy, 0u);
+  world.remapped_share = 0.75;
+  EXPECT_EQ(plan({50, 100}).bytes_to_remap, half.bytes_to_move / 4 * 3);
+  EXPECT_EQ(plan({50, 100}).bytes_to_move, half.bytes_to_move / 4);
 }
 
 TEST(PlanMoveTest, RefusesWhatCannotBe) {

@@ -28,9 +28,8 @@ PlanWorld World(uint32_t aeus, uint32_t per_numa_node) {
 }
 
 std::string Text(const PlannedTransfer& t) {
-  return absl::StrCat(t.kind == TransferKind::kLink ? "link " : "copy ", t.from.value, ">",
-                      t.to.value, " [", t.range.lo, ",",
-                      t.range.hi ? absl::StrCat(*t.range.hi) : "end", ")");
+  return absl::StrCat(TraitsOf(t.kind).name, " ", t.from.value, ">", t.to.value, " [", t.range.lo,
+                      ",", t.range.hi ? absl::StrCat(*t.range.hi) : "end", ")");
 }
 std::vector<std::string> Texts(const std::vector<PlannedTransfer>& transfers) {
   std::vector<std::string> texts;

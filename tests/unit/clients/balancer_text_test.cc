@@ -38,7 +38,30 @@ TEST(BalancerTextTest, TransferIsALineWithItsRangeInKeysOfItsType) {
   EXPECT_THAT(text, HasSubstr("3.0 MiB"));
   EXPECT_THAT(text, HasSubstr("2500.0 ms"));
   EXPECT_THAT(text, HasSubstr("180 us"));
-  EXPECT_THAT(text, HasSubstr("12.5 ms  done\n"));
+  EXPECT_THAT(text, HasSubstr("12.5 ms           -        -  done\n"));
+}
+
+TEST(BalancerTextTest, TransferSaysWhatFollowsIt) {
+  client::Transfer leap = Copy({}, ColumnType::kUint64);
+  leap.record.kind = TransferKind::kLeap;
+  leap.record.home = MemoryFollows::kUnderWay;
+  leap.record.home_us = 7'000;
+  leap.record.home_bytes = 5 << 20;
+  leap.record.home_bytes_remapped = 4 << 20;
+  leap.record.home_longest_pause_us = 190;
+  const auto text = [&] { return ToText(std::vector{leap}); };
+  EXPECT_THAT(text(), HasSubstr("190 us      12.5 ms   under way  5.0 MiB  done\n"));
+  leap.record.home = MemoryFollows::kHome;
+  EXPECT_THAT(text(), HasSubstr("12.5 ms     7000 us  5.0 MiB  done\n"));
+  leap.record.home = MemoryFollows::kStays;
+  EXPECT_THAT(text(), HasSubstr("some stays  5.0 MiB  done\n"));
+  const Json json = ToJson(std::vector{leap})[0];
+  EXPECT_EQ(json["home"], "stays");
+  EXPECT_EQ(json["home_us"], "7000");
+  EXPECT_EQ(json["home_bytes"], std::to_string(5 << 20));
+  EXPECT_EQ(json["home_bytes_remapped"], std::to_string(4 << 20));
+  EXPECT_EQ(json["home_longest_pause_us"], 190);
+  EXPECT_EQ(json["longest_pause_us"], 180);
 }
 
 TEST(BalancerTextTest, TransferThatDidNotEndWellSaysWhy) {
@@ -85,7 +108,7 @@ TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
   balance.status.transfers[TransferKind::kCopy] = 3;
   std::string text = ToText(balance, false);
   EXPECT_THAT(text, HasSubstr("enabled, one_shot, threshold 0.25, every 1000 ms"));
-  EXPECT_THAT(text, HasSubstr("copies as fast as they go\n7 cycles, 5 links, 3 copies, "));
+  EXPECT_THAT(text, HasSubstr("memory as fast as it goes\n7 cycles, 5 links, 3 copies, "));
   EXPECT_THAT(
       text,
       HasSubstr("OBJECT  ALGORITHM    LOAD  BUSIEST AEU  ITS SHARE  IMBALANCE  NOTHING MOVES\n"

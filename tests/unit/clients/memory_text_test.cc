@@ -44,21 +44,39 @@ TEST(MemoryTextTest, ExitCodeTellsMisplacedFromUnknownFromFine) {
 }
 
 TEST(MemoryTextTest, AllLocalIsSaidInOneLine) {
-  const std::string text = ToText(MemoryVerification{{Bound(0, 10, 0), Bound(1, 20, 0)}});
+  const std::string text =
+      ToText(MemoryVerification{.numa_nodes = {Bound(0, 10, 0), Bound(1, 20, 0)}});
   EXPECT_THAT(text, HasSubstr("30 pages found, all where they should be\n"));
   EXPECT_THAT(text, HasSubstr("100.00 %"));
   EXPECT_THAT(text, Not(HasSubstr("FOR EXAMPLE")));
 }
 
 TEST(MemoryTextTest, StrayPagesAreNamedAndNeverRoundedAway) {
-  const std::string text = ToText(MemoryVerification{{Bound(0, 10'000'000, 1)}});
+  const std::string text = ToText(MemoryVerification{.numa_nodes = {Bound(0, 10'000'000, 1)}});
   EXPECT_THAT(text, HasSubstr("1 of 10000001 pages found are not where they should be\n"));
   EXPECT_THAT(text, HasSubstr("99.99 %"));
   EXPECT_THAT(text, HasSubstr("0x7f00001000"));
 }
 
+TEST(MemoryTextTest, RowsThatAreElsewhereAreALineForEachAeu) {
+  MemoryVerification verification{.numa_nodes = {Bound(0, 10, 0)}};
+  EXPECT_THAT(ToText(verification), testing::Not(testing::HasSubstr("REMOTE")));
+  EXPECT_EQ(ToJson(verification)["rows"], Json::Array());
+  verification.rows = {{.object = "orders", .aeu = AeuId{7}, .bytes = 4096, .remote_bytes = 1024},
+                       {.object = "orders", .aeu = AeuId{8}}};
+  const std::string text = ToText(verification);
+  EXPECT_THAT(text, testing::HasSubstr("PERCENT REMOTE"));
+  EXPECT_THAT(text, testing::HasSubstr("25.00 %"));
+  const Json rows = ToJson(verification)["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["object"], "orders");
+  EXPECT_EQ(rows[0]["aeu"], 7);
+  EXPECT_EQ(rows[0]["bytes"], "4096");
+  EXPECT_EQ(rows[0]["remote_bytes"], "1024");
+}
+
 TEST(MemoryTextTest, UnboundMemoryHasNoPercentButAPlace) {
-  const MemoryVerification verification{{Unbound(0), Bound(1, 0, 0), Unbound(2)}};
+  const MemoryVerification verification{.numa_nodes = {Unbound(0), Bound(1, 0, 0), Unbound(2)}};
   const std::string text = ToText(verification);
   EXPECT_THAT(text, HasSubstr("memory is not bound, and may be anywhere: of NumaNode 0, 2\n"));
   EXPECT_THAT(text, HasSubstr("66.66 %"));  // in huge pages

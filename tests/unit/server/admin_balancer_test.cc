@@ -31,7 +31,12 @@ TransferRecord RecordOf(const std::string& object, KeyRange range) {
           .started = absl::FromUnixMicros(1'700'000'000'000'057),
           .duration_us = 58,
           .longest_pause_us = 59,
-          .longest_pause_wall_us = 60};
+          .longest_pause_wall_us = 60,
+          .home = MemoryFollows::kStays,
+          .home_us = 61,
+          .home_bytes = 62,
+          .home_bytes_remapped = 63,
+          .home_longest_pause_us = 64};
 }
 
 class AdminBalancerTest : public RpcTest {

@@ -69,7 +69,14 @@ TEST_F(AdminClientTest, EveryFigureOfAVerificationArrives) {
               cli::ToJson(*engine.VerifyMemory({.pages_max = pages_max}, limit)));
     EXPECT_EQ(verification->numa_nodes[0].pages_asked, pages_max);
     EXPECT_EQ(verification->numa_nodes[0].reserved_huge_bytes, 24u);
+    EXPECT_TRUE(verification->rows.empty());
   }
+  const auto with_rows = client_->VerifyMemory({.pages_max = 1, .rows = true});
+  ASSERT_TRUE(with_rows.ok()) << with_rows.status();
+  ASSERT_EQ(with_rows->rows.size(), 1u);
+  EXPECT_EQ(with_rows->rows[0].remote_bytes, 33u);
+  EXPECT_EQ(cli::ToJson(*with_rows),
+            cli::ToJson(*engine.VerifyMemory({.pages_max = 1, .rows = true}, limit)));
 }
 
 TEST_F(AdminClientTest, VerificationThatDoesNotSayHowManyPagesHasTheDefault) {

@@ -222,7 +222,15 @@ absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOp
                         .anonymous_huge_bytes = 22,
                         .shared_huge_bytes = 23,
                         .reserved_huge_bytes = 24};
-  return MemoryVerification{.numa_nodes = {std::move(one)}};
+  MemoryVerification verification{.numa_nodes = {std::move(one)}};
+  if (options.rows) {
+    verification.rows = {{.object = "o",
+                          .aeu = AeuId{31},
+                          .numa_node = NumaNodeId{3},
+                          .bytes = 32,
+                          .remote_bytes = 33}};
+  }
+  return verification;
 }
 
 void FakeEngine::Close() {
