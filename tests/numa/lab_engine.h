@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "engine/engine_impl.h"
 #include "memory/numa_node_pool.h"
 #include "tests/numa/pool_ranges.h"
@@ -118,6 +120,19 @@ inline absl::StatusOr<uint64_t> LabEngine::CountCorrect(uint64_t first, uint64_t
       });
   if (!status.ok()) return status;
   return correct;
+}
+
+// Waits until no memory follows a transfer any more.
+inline void AwaitHome(LabEngine& lab) {
+  for (int i = 0; i < 6'000; ++i) {
+    const std::vector<TransferRecord> history = lab.engine().TransferHistory();
+    const bool under_way = std::any_of(history.begin(), history.end(), [](const auto& record) {
+      return record.home == MemoryFollows::kUnderWay;
+    });
+    if (!under_way) return;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  FAIL() << "memory is still under way after a minute";
 }
 
 // What the pools say that they have taken, by the system's NumaNode number; none with 0 bytes.

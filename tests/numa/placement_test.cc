@@ -312,7 +312,7 @@ std::map<NumaNodeId, uint64_t> UsedBytes(LabEngine& lab) {
   return used;
 }
 
-// A copy's rows lie with their new owner, and nothing of them stays behind; a link's stay.
+// A leap's rows come to their new owner, and nothing of them stays behind; a link's stay.
 TEST_F(PlacementTest, RangesThatChangeHandsLieWithTheirNewOwner) {
   ASSERT_TRUE(lab_->engine().SetBalancer({.enabled = false}).ok());
   constexpr uint64_t kKeys = 200'000;
@@ -333,9 +333,10 @@ TEST_F(PlacementTest, RangesThatChangeHandsLieWithTheirNewOwner) {
     const auto before = UsedBytes(*lab_);
     const absl::Status moved = lab_->engine().MoveRange(kObject, range, target.id);
     ASSERT_TRUE(moved.ok()) << moved;
+    AwaitHome(*lab_);
     const std::vector<TransferRecord> history = lab_->engine().TransferHistory();
     ASSERT_FALSE(history.empty());
-    EXPECT_EQ(history.front().kind, same ? TransferKind::kLink : TransferKind::kCopy);
+    EXPECT_EQ(history.front().kind, same ? TransferKind::kLink : TransferKind::kLeap);
     EXPECT_EQ(history.front().rows, source.rows);
     const uint64_t share = before.at(source.numa_node) * source.rows / rows_beside;
     // What is given up is freed in the turns after it.
@@ -356,6 +357,7 @@ TEST_F(PlacementTest, RangesThatChangeHandsLieWithTheirNewOwner) {
     EXPECT_EQ(*correct, kKeys);
     ExpectEveryPageInPlace(*lab_);
     ASSERT_TRUE(lab_->engine().MoveRange(kObject, range, source.id).ok());
+    AwaitHome(*lab_);
   }
 }
 
