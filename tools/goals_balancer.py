@@ -38,7 +38,7 @@ def linearizable(run):
         raise ValueError(f"a history is not linearizable: {said}")
     run.goal(name, failed if report["unanswered"] > 0 else rounds,
              f"{report['operations']} operations in {report['rounds']} rounds, of which {report['unanswered']} with an unknown outcome; "
-             f"at least {report['links_min']} links and {report['copies_min']} copies in each; illegal in {report['illegal_rounds']} rounds, "
+             f"at least {report['links_min']} links, {report['copies_min']} copies and {report['leaps_min']} leaps in each; illegal in {report['illegal_rounds']} rounds, "
              f"undecided in {report['unknown_rounds']}, too few transfers in {len(report['not_counting'])}; "
              f"{report['seconds']:.0f} s")
 
@@ -75,7 +75,7 @@ def shifting(run):
 def copies(run):
     for batch, found in part(run, "copy").items():
         run.goal(f"balancer.copy_p999_over_steady_{batch}", found["p999_over_steady"]["median"],
-                 f"{found['p999_copying_us']['median']:.0f} vs. {found['p999_steady_us']['median']:.0f} us; "
+                 f"{found['p999_moving_us']['median']:.0f} vs. {found['p999_steady_us']['median']:.0f} us; "
                  f"{found['mb_s']['median']:.0f} MB/s copied, {found['clients']} clients with {found['rate']} batches/s each")
         run.goal(f"balancer.longest_pause_over_allowed_{batch}", found["longest_pause_us"] / found["allowed_us"],
                  f"{found['longest_pause_us']} us of CPU time in one turn, {found['longest_pause_wall_us']} by the clock; "

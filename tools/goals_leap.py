@@ -6,6 +6,7 @@ DRIVER = "bench/leap/run.py"
 OVER_MEMCPY = {"owner_quiet_huge": 1.06, "hold_quiet_huge": 1.06, "owner_quiet_file": 1.3, "hold_quiet_file": 1.3,
                "owner_written_huge": 1.1, "owner_written_file": 1.3, "hold_written_huge": 1.2, "hold_written_file": 1.5,
                "hold_flat_out_huge": 1.5}
+BATCHES = ("batch_1", "batch_256")
 
 
 def migrations(run):
@@ -42,10 +43,24 @@ def leaps(run):
     run.goal("leap.owner_changed_us", max(report[keys]["leap"]["hand_over_us"] for keys in ("dense", "sparse")), "of the whole range")
 
 
-LEAP = Part(1, (Step(migrations, {**{f"leap.{name}_over_memcpy": at_most(most) for name, most in OVER_MEMCPY.items()},
+def paced(run):
+    """Lookups at a steady pace while a quarter of an index goes to and fro between two (synthetic) NumaNodes."""
+    report = run.script("bench/balancer/run.py", "--parts", "leap")["leap"]
+    for batch in BATCHES:
+        leap, copy = report["leap"][batch], report["copy"][batch]
+        run.goal(f"leap.paced_p999_over_steady_{batch}", leap["p999_over_steady"]["median"],
+                 f"until all is at home, {leap['p999_moving_us']['median']:.0f} vs. {leap['p999_steady_us']['median']:.0f} us, {leap['mb_s']['median']:.0f} MB/s; "
+                 f"a copy {copy['p999_over_steady']['median']:.2f}, {copy['mb_s']['median']:.0f} MB/s")
+        run.goal(f"leap.longest_pause_over_allowed_{batch}", leap["longest_pause_us"] / leap["allowed_us"],
+                 f"{leap['longest_pause_us']} us of CPU time in one turn, allowed {leap['allowed_us']}; a copy {copy['longest_pause_us']}")
+
+
+LEAP = Part(4, (Step(migrations, {**{f"leap.{name}_over_memcpy": at_most(most) for name, most in OVER_MEMCPY.items()},
                                   "leap.longest_write_over_area_copy": at_most(1.5), "leap.bytes_copied_over_range": at_most(1),
                                   "leap.writes_lost": at_most(0)}),
                 Step(leaps, {"leap.home_over_copy_dense": at_most(0.7), "leap.home_over_copy_sparse": at_most(0.7),
                              "leap.half_home_over_copy_dense": at_most(0.3), "leap.half_home_over_copy_sparse": at_most(0.3),
                              "leap.half_by_superblock_dense": at_least(0.85), "leap.half_by_superblock_sparse": at_least(0.85),
-                             "leap.owner_changed_us": at_most(1000)})))
+                             "leap.owner_changed_us": at_most(1000)}),
+                Step(paced, {f"leap.{name}_{batch}": at_most(1.2) for batch in BATCHES for name in
+                             ("paced_p999_over_steady", "longest_pause_over_allowed")})))

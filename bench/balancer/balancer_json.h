@@ -2,6 +2,7 @@
 #ifndef ERIS_BENCH_BALANCER_BALANCER_JSON_H_
 #define ERIS_BENCH_BALANCER_BALANCER_JSON_H_
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -39,7 +40,10 @@ inline nlohmann::json JsonOf(const TransferRecord& transfer, absl::Time begin) {
           {"chunks", transfer.chunks},
           {"begin_s", absl::ToDoubleSeconds(transfer.started - begin)},
           {"seconds", static_cast<double>(transfer.duration_us) / 1e6},
-          {"longest_pause_us", transfer.longest_pause_us},
+          {"longest_pause_us", std::max(transfer.longest_pause_us, transfer.home_longest_pause_us)},
+          {"home_seconds", static_cast<double>(transfer.home_us) / 1e6},
+          {"home_bytes", transfer.home_bytes},
+          {"home_bytes_remapped", transfer.home_bytes_remapped},
           {"longest_pause_wall_us", transfer.longest_pause_wall_us}};
 }
 

@@ -2,13 +2,14 @@
 """The balancer's benchmark: a changing load, on real AEUs and on many stepped ones, copies during lookups, and transfers
 alone.
 
-    bench/balancer/run.py <builddir> [--parts shifting,copy,turns,scan_begins,stepped,transfer] [--rounds 3]
+    bench/balancer/run.py <builddir> [--parts shifting,copy,leap,...] [--rounds 3]
                           [--keys 16777216] [--phase-s 4] [--period-ms 500] [--json out.json] [--tiny]
 
   shifting  lookups on two AEUs, one per core: all keys, the lower half, then that half moved up four times by a
             64th; off and one-shot. Once, Zipf's law and 100 hot keys that move. Throughput by time, the time until
             it is back, its minimum from the first transfer on, p99.9 of the batches
   copy      a quarter of the data is copied to and fro during lookups at a steady pace
+  leap      the same between two synthetic NumaNodes, by leap until all is at home, and by copy
   turns     whole turns of two stepped AEUs while a part of an object of each kind is copied to and fro: their CPU time
   scan_begins  the delay before a scan of a table starts while an eighth of its rows moves all the time
   stepped   8 and 64 AEUs of synthetic topologies, stepped in turn: the load of the most loaded AEU over the mean, per
@@ -30,7 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..")]
 from lab_process import machine, spread  # noqa: E402
 
-PARTS = ("shifting", "copy", "turns", "scan_begins", "stepped", "transfer")
+PARTS = ("shifting", "copy", "leap", "turns", "scan_begins", "stepped", "transfer")
 WINDOW_S = 0.1  # window in which a dip is searched
 # Values without a flag: phases after the even one, of a copy and its rest, of a stepped run; `transfer`: millions of
 # keys.
@@ -118,19 +119,29 @@ def timeline(report):
 
 
 def copy(options, found):
-    program = [f"{options.build}/bench/balancer/shifting_load", "--copy", "--keys", str(options.keys), "--rounds", str(options.copies),
+    paced(options, found, "--moves", "copy")
+
+
+def leap(options, found):
+    for kind in "leap", "copy":
+        paced(options, found.setdefault(kind, {}), "--moves", kind, "--topology", "numa:2 core:1 pu:1")
+
+
+def paced(options, found, *moves):
+    program = [f"{options.build}/bench/balancer/shifting_load", *moves, "--keys", str(options.keys), "--rounds", str(options.copies),
                "--steady-s", str(options.steady_s)]
     for batch, clients, rate in (1, 2, 4000), (256, 2, 1000):
         reports = [run([*program, "--batch", str(batch), "--clients", str(clients), "--rate", str(rate)])
                    for _ in range(options.rounds)]
         pauses = [one["longest_pause_us"] for report in reports for one in report["transfers"]]
         found[f"batch_{batch}"] = {
-            "p999_over_steady": spread([one["copying"]["p999_us"] / one["steady"]["p999_us"] for one in reports]),
+            "p999_over_steady": spread([one["moving"]["p999_us"] / one["steady"]["p999_us"] for one in reports]),
             "p999_steady_us": spread([one["steady"]["p999_us"] for one in reports]),
-            "p999_copying_us": spread([one["copying"]["p999_us"] for one in reports]),
+            "p999_moving_us": spread([one["moving"]["p999_us"] for one in reports]),
             "p50_steady_us": spread([one["steady"]["p50_us"] for one in reports]),
-            "p50_copying_us": spread([one["copying"]["p50_us"] for one in reports]),
-            "mb_s": spread([one["bytes"] / one["seconds"] / 1e6 for report in reports for one in report["transfers"]]),
+            "p50_moving_us": spread([one["moving"]["p50_us"] for one in reports]),
+            "mb_s": spread([max(one["bytes"], one["home_bytes"]) / max(one["seconds"], one["home_seconds"]) / 1e6
+                            for report in reports for one in report["transfers"]]),
             "longest_pause_us": max(pauses), "allowed_us": reports[0]["pause_us"],
             "longest_pause_wall_us": max(one["longest_pause_wall_us"] for report in reports for one in report["transfers"]),
             "rate": rate, "clients": clients}
@@ -214,7 +225,7 @@ def main():
             report[part] = run([f"{options.build}/bench/balancer/transfer_lab", "--rounds", str(options.rounds),
                                 "--chunks", "4096,16384,65536", "--keys", str(options.transfer)])
         else:
-            {"shifting": shifting, "copy": copy, "turns": turns, "scan_begins": scan_begins, "stepped": stepped}[part](options, report.setdefault(part, {}))
+            {"shifting": shifting, "copy": copy, "leap": leap, "turns": turns, "scan_begins": scan_begins, "stepped": stepped}[part](options, report.setdefault(part, {}))
     text = json.dumps(report, indent=1)
     if options.json == "-":
         print(text)

@@ -6,10 +6,12 @@
 //                 [--aeus 2] [--keys 16777216] [--phases 5] [--phase-s 4] [--period-ms 500]
 //                 [--pause-us 200] [--clients 4] [--batch 4096]
 //
-//   shifting_load --copy   instead: lookups of all keys at a steady pace while a quarter of the
-//                          data is copied to another AEU and back, and their latencies
+//   shifting_load --moves copy|leap   instead: lookups of all keys at a steady pace while a quarter
+//                          of the data goes to another AEU and back, and their latencies; after a
+//                          leap until its memory is at home
+//                 [--topology "numa:2 core:1 pu:1"]   the machine's own if it is not given
 //                 [--rate 2000] [--rounds 5]   batches a second of each client
-//                 [--steady-s 1]   how long it watches between copies
+//                 [--steady-s 1]   how long it watches between moves
 //
 // Every answer is checked. Prints one JSON object.
 #include <algorithm>
@@ -50,7 +52,8 @@ struct LabOptions {
   uint32_t pause_us = 200;
   uint32_t clients = 4;
   uint32_t batch = 4096;
-  bool copy = false;
+  std::string moves;  // a kind of transfer; empty: the phases of a load
+  std::string topology;
   double rate = 2000;
   double steady_s = 1;
   uint32_t rounds = 5;
@@ -183,15 +186,24 @@ json LatencyJson(const load::Histogram& histogram) {
           {"max_us", static_cast<double>(histogram.max_ns()) / 1e3}};
 }
 
+// A quarter of the data moves to the AEU, and its memory.
+void MoveQuarter(const LabOptions& lab, Engine& engine, const Object& object,
+                 const LoadedKeys& keys, AeuId to) {
+  const KeyRange quarter{.lo = keys.Border(lab.keys / 4), .hi = keys.Border(lab.keys / 2)};
+  Must(engine.MoveRange(object.name(), quarter, to, TransferKindNamed(lab.moves)));
+  while (engine.TransferHistory().front().home == MemoryFollows::kUnderWay) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
 // A quarter of the data moves from the first AEU to the second and back, while clients send at a
 // fixed rate. Latencies count from the time a batch was due, so none is missed while a client waits
 // for another.
-json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
-               const LoadedKeys& keys) {
+json RunMoves(const LabOptions& lab, Engine& engine, const Object& object, const LoadedKeys& keys) {
   const auto clients = MakeClients(lab, engine, object, keys, {{"all keys", 0, lab.keys, false}});
-  enum : int { kIdle, kSteady, kCopying, kEnd };
+  enum : int { kIdle, kSteady, kMoving, kEnd };
   std::atomic<int> mode{kIdle};
-  std::vector<load::Histogram> steady(lab.clients), copying(lab.clients);
+  std::vector<load::Histogram> steady(lab.clients), moving(lab.clients);
   std::vector<std::thread> threads;
   for (uint32_t c = 0; c < lab.clients; ++c) {
     threads.emplace_back([&, c] {
@@ -204,7 +216,7 @@ json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
         clients[c]->Look(0);
         const uint64_t took_ns = NowNs() - due_ns;
         if (now == kSteady) steady[c].Add(took_ns);
-        if (now == kCopying) copying[c].Add(took_ns);
+        if (now == kMoving) moving[c].Add(took_ns);
         due_ns += pace_ns;
       }
     });
@@ -213,18 +225,11 @@ json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
   const absl::Time began = absl::Now();
   const absl::Duration steady_time = absl::Seconds(lab.steady_s);
   absl::SleepFor(steady_time);
-  const KeyRange quarter{.lo = keys.Border(lab.keys / 4), .hi = keys.Border(lab.keys / 2)};
-  for (uint32_t round = 0; round < lab.rounds; ++round) {
+  for (uint32_t move = 0; move < 2 * lab.rounds; ++move) {
     mode = kSteady;
     absl::SleepFor(steady_time);
-    mode = kCopying;
-    Must(engine.MoveRange(object.name(), quarter, AeuId{1}, TransferKind::kCopy));
-    mode = kIdle;
-    absl::SleepFor(0.3 * steady_time);
-    mode = kSteady;
-    absl::SleepFor(steady_time);
-    mode = kCopying;
-    Must(engine.MoveRange(object.name(), quarter, AeuId{0}, TransferKind::kCopy));
+    mode = kMoving;
+    MoveQuarter(lab, engine, object, keys, AeuId{(move + 1) % 2});
     mode = kIdle;
     absl::SleepFor(0.3 * steady_time);
   }
@@ -233,11 +238,11 @@ json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
   load::Histogram before, during;
   for (uint32_t c = 0; c < lab.clients; ++c) {
     before.Merge(steady[c]);
-    during.Merge(copying[c]);
+    during.Merge(moving[c]);
   }
   json report{{"rate", lab.rate},
               {"steady", LatencyJson(before)},
-              {"copying", LatencyJson(during)},
+              {"moving", LatencyJson(during)},
               {"pause_us", lab.pause_us}};
   for (const TransferRecord& one : engine.TransferHistory()) {
     report["transfers"].push_back(JsonOf(one, began));
@@ -248,7 +253,8 @@ json RunCopies(const LabOptions& lab, Engine& engine, const Object& object,
 LabOptions Parse(int argc, char** argv) {
   LabOptions lab;
   ParseFlags(argc, argv,
-             {{"--copy", lab.copy},
+             {{"--moves", lab.moves},
+              {"--topology", lab.topology},
               {"--algorithm", lab.algorithm},
               {"--load", lab.load},
               {"--aeus", lab.aeus, 2},
@@ -272,13 +278,16 @@ int Run(int argc, char** argv) {
   options.aeu_count = lab.aeus;
   options.balancer.period_ms = lab.period_ms;
   options.balancer.max_pause_us = lab.pause_us;
-  SetAlgorithm(lab.copy ? "off" : lab.algorithm, options.balancer);
+  options.topology = lab.topology;
+  const bool moves = !lab.moves.empty();
+  if (moves && !TransferKindNamed(lab.moves)) Die("no kind of transfer " + lab.moves);
+  SetAlgorithm(moves ? "off" : lab.algorithm, options.balancer);
   const std::unique_ptr<Engine> engine = Must(Engine::Open(options));
   engine->PauseBalancer();  // the load of filling does not last
   const Object object = CreateLoaded(*engine, keys, lab.aeus);
   json report =
-      lab.copy ? RunCopies(lab, *engine, object, keys) : RunPhases(lab, *engine, object, keys);
-  report["algorithm"] = lab.copy ? "off" : lab.algorithm;
+      moves ? RunMoves(lab, *engine, object, keys) : RunPhases(lab, *engine, object, keys);
+  report["algorithm"] = moves ? "off" : lab.algorithm;
   report["load"] = lab.load;
   report["aeus"] = lab.aeus;
   report["key_count"] = lab.keys;

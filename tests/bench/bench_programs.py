@@ -16,6 +16,7 @@ import math
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -140,7 +141,9 @@ PROGRAMS = {
     "balancer/scan_begins": [Call("--rows 20000 --scans 50", one_object("p99_over_steady", "moving/p99_us"))],
     "balancer/shifting_load": [
         Call("--keys 65536 --phases 1 --phase-s 0.2 --period-ms 50 --load middle", one_object("keys/*", "phases/*/batch_p99_us")),
-        Call("--copy --keys 65536 --rounds 1 --steady-s 0.05 --batch 256", one_object("steady/p99_us", "transfers/*/rows"))],
+        Call("--moves copy --keys 65536 --rounds 1 --steady-s 0.05 --batch 256", one_object("steady/p99_us", "transfers/*/rows")),
+        Call("--moves leap --topology='numa:2 core:1 pu:1' --keys 65536 --rounds 1 --steady-s 0.05 --batch 256",
+             one_object("moving/p99_us", "transfers/*/home_bytes"))],
     "balancer/stepped_load": [Call("--keys 16384 --asked 4096 --cycles 2 --phases 1 --aeus 8 --algorithm ma(1)",
                                    one_object("phases/*/bound", "phases/*/max_over_mean/*"))],
     "balancer/table_copies": [
@@ -216,7 +219,7 @@ def output(command, asked=(), seconds=SECONDS_MAX, accepted=(0,), env=None):
 
 def run_program(build, name, calls, work):
     for call in calls:
-        arguments = call.arguments.format(work=work).split()
+        arguments = shlex.split(call.arguments.format(work=work))
         try:
             call.check(output([build / "bench" / name, *arguments], call.asked))
         except Wrong as error:
