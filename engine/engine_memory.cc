@@ -22,7 +22,8 @@ absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOp
   const auto interrupted = [this, deadline] {
     if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
     if (absl::Now() < deadline) return absl::OkStatus();
-    return absl::DeadlineExceededError("not all memory was located in time");
+    return absl::DeadlineExceededError(
+        "the deadline has passed before all pages and rows were looked at");
   };
   ERIS_ASSIGN_OR_RETURN(MemoryVerification verification,
                         engine::VerifyMemory(resolved_, memory_, options, interrupted));

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/core/control_request.h"
 #include "routing/data_command.h"
@@ -29,7 +30,10 @@ absl::Status MeasureObject(Core& core, const ResolvedOptions& resolved, const Ob
   }
   absl::Status status;
   while (!request.AwaitUntil(absl::Now() + kLook)) {
-    if (status.ok() && !(status = interrupted()).ok()) request.Cancel();
+    // Nothing may be thrown while AEUs write to `bytes`.
+    if (!status.ok()) continue;
+    status = base::OrNoMemory("the system has no memory to go on", interrupted);
+    if (!status.ok()) request.Cancel();
   }
   ERIS_RETURN_IF_ERROR(status);
   for (uint32_t i = 0; i < members.size(); ++i) {

@@ -75,9 +75,9 @@ uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks)
   uint32_t got = 0;
   // The fullest spans have few blocks to give: take several of them, so that the blocks last a
   // while.
+  bool remote = false;  // the NumaNode has none
   while (got < (most + 1) / 2) {
-    Span* run = nullptr;
-    for (uint32_t bucket = kBuckets; bucket-- > 0 && run == nullptr;) run = state.spans[bucket];
+    Span* run = FullestOf(remote ? remote_spans_[size_class] : state.spans);
     if (run == nullptr && empty_runs_[size_class] != nullptr) {
       run = empty_runs_[size_class];
       empty_runs_[size_class] = nullptr;
@@ -86,17 +86,22 @@ uint32_t LocalCache::TakeBlocks(size_t size_class, uint32_t most, void** blocks)
     }
     if (run == nullptr && got == 0) run = TakeMore(size_class);
     if (run == nullptr) break;
+    remote = IsRemote(*run);
     got += TakeBlocksOf(run, size_class, most - got, blocks + got);
   }
   std::reverse(blocks, blocks + got);
   return got;
 }
 
-Span* LocalCache::TakeMore(size_t size_class) {
-  Span* remote = nullptr;
-  for (uint32_t bucket = kBuckets; bucket-- > 0 && remote == nullptr;) {
-    remote = remote_spans_[size_class][bucket];
+Span* LocalCache::FullestOf(const SpanLists& lists, uint32_t bucket_min) {
+  for (uint32_t bucket = kBuckets; bucket-- > bucket_min;) {
+    if (lists[bucket] != nullptr) return lists[bucket];
   }
+  return nullptr;
+}
+
+Span* LocalCache::TakeMore(size_t size_class) {
+  Span* const remote = FullestOf(remote_spans_[size_class]);
   if (remote == nullptr) return TakeRun(size_class);
   if (home_refused_ > 0) {
     --home_refused_;
@@ -161,10 +166,7 @@ void* LocalCache::AllocateAtHome(size_t bytes) {
 }
 
 void* LocalCache::TakeAtHome(size_t size_class) {
-  Span* home = nullptr;
-  for (uint32_t bucket = kBuckets; bucket-- > 0 && home == nullptr;) {
-    home = classes_[size_class].spans[bucket];
-  }
+  Span* home = FullestOf(classes_[size_class].spans);
   if (home == nullptr) {
     home = manager_.TakeRunAtHome(*this, size_class);
     if (home == nullptr) return nullptr;
@@ -275,21 +277,19 @@ void LocalCache::JudgeScatter(size_t size_class) {
 void* LocalCache::AllocateToMove(const void* block, size_t bytes) {
   if (EntryOf(block) != id_) return nullptr;
   const Span* run = layout_.RunOf(block);
-  ClassState& state = classes_[run->size_class];
   ERIS_DCHECK(run->size_class == SizeClassOf(bytes));
-  // To a fuller span, or to one equally empty that is filled first.
-  for (uint32_t bucket = kBuckets; bucket-- > 0;) {
-    if (bucket < BucketOf(*run)) return nullptr;
-    Span* fuller = state.spans[bucket];
-    if (fuller == nullptr) continue;
-    if (fuller == run) return nullptr;
-    void* moved = nullptr;
-    TakeBlocksOf(fuller, run->size_class, 1, &moved);
-    figures_[run->size_class].out.Add(1);
-    Unpoison(moved, bytes);
-    return moved;
-  }
-  return nullptr;
+  // To any span at home if this one is not there. Else to a fuller one, or to one equally empty
+  // that is filled first.
+  const bool remote = IsRemote(*run);
+  const auto& spans = classes_[run->size_class].spans;
+  Span* to = FullestOf(spans, remote ? 0 : BucketOf(*run));
+  if (to == nullptr && remote) to = FullestOf(remote_spans_[run->size_class], BucketOf(*run));
+  if (to == nullptr || to == run) return nullptr;
+  void* moved = nullptr;
+  TakeBlocksOf(to, run->size_class, 1, &moved);
+  figures_[run->size_class].out.Add(1);
+  Unpoison(moved, bytes);
+  return moved;
 }
 
 void LocalCache::FreeMoved(void* block, size_t bytes) {

@@ -139,7 +139,7 @@ class LocalCache {
   bool HasToBring() const { return !to_bring_.empty() || !to_check_.empty(); }
   // Brings the pages of one of these superblocks home: copies them, which takes as long as a copy
   // of a superblock takes, and lets the kernel change the mapping. kLater: it is not possible now,
-  // and nothing has changed. kNone: what was left is gone. kChecked: of superblocks that it had
+  // and nothing has moved. kNone: what was left is gone. kChecked: of superblocks that it had
   // before, so many are to be checked that this call has done nothing else. kEnded: the NumaNode
   // has no memory, or the kernel refuses: the others stay where they are. `bytes`: of the blocks
   // that came home. With `wait` it takes only memory that is ready, and asks for more.
@@ -189,13 +189,14 @@ class LocalCache {
   // Span::bucket of a run without free blocks, and from where on it is one in remote_spans_.
   static constexpr uint32_t kFull = kBuckets;
   static constexpr uint32_t kRemote = kBuckets + 1;
+  using SpanLists = std::array<Span*, kBuckets>;  // with free blocks, by how full they are
   // One cache line. begin == end == nullptr: no magazine.
   struct alignas(base::kCacheLineBytes) ClassState {
     // One writer. relaxed: other threads read them only for figures, which order nothing.
     std::atomic<void**> top{nullptr};
     std::atomic<void**> begin{nullptr};
     void** end = nullptr;
-    std::array<Span*, kBuckets> spans{};  // at home, with free blocks, by how full they are
+    SpanLists spans{};  // at home
     bool scattered = false;
   };
   static_assert(sizeof(ClassState) == base::kCacheLineBytes);
@@ -218,8 +219,6 @@ class LocalCache {
   static constexpr uint32_t kCarriersMax = 1024;
   // Per call of Collect: more than other threads free in a turn, but not enough to delay a turn.
   static constexpr uint64_t kCollectedAtOnce = 16384;
-  // A NumaNode that has refused memory is asked again after so many times that blocks were needed.
-  static constexpr uint32_t kHomeAskedEvery = 32;
   // Superblocks: some 50 us.
   static constexpr uint32_t kCheckedAtOnce = 16;
   static constexpr uint64_t kTrimWorthwhileBytes = 1u << 20;
@@ -256,6 +255,8 @@ class LocalCache {
   Span* TakeRun(size_t size_class);
   // The same; or, if the NumaNode has none, a remote run with free blocks, before more is spilled.
   Span* TakeMore(size_t size_class);
+  // A span of the fullest list from that one on; nullptr: there is none.
+  static Span* FullestOf(const SpanLists& lists, uint32_t bucket_min = 0);
   // Prepares a run that the manager has given, and adds it to the lists.
   Span* AddRun(Span* run, size_t size_class);
   // A block of a span on the own NumaNode, past the magazine; nullptr: refused.
@@ -345,11 +346,11 @@ class LocalCache {
   std::array<ClassState, kSizeClasses> classes_;
   // As ClassState::spans, on other NumaNodes. Used only when there is no memory at home: so they
   // become empty, and their superblocks go back.
-  std::array<std::array<Span*, kBuckets>, kSizeClasses> remote_spans_{};
+  std::array<SpanLists, kSizeClasses> remote_spans_{};
   // Runs without used blocks, not returned to the manager: at most one per class, at home.
   std::array<Span*, kSizeClasses> empty_runs_{};
   uint32_t empty_runs_kept_ = 0;
-  uint32_t home_refused_ = 0;  // how many times it is not to be asked
+  uint32_t home_refused_ = 0;  // as the manager's, for blocks
   std::array<std::unique_ptr<void*[]>, kSizeClasses> magazines_;
   std::array<Outgoing, kOutgoing> outgoing_;
   ReturnCarrier* carriers_ = nullptr;  // all that were created

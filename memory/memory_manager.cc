@@ -107,7 +107,9 @@ Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
   // All AEUs get a new object at the same time: one superblock is enough for many of them.
   while (run == nullptr && share && taking_shared_) {
     shared_taken_.Wait(&mu_);
-    run = TakeFrom(list, cache, size_class, kTriesPerBucket);
+    for (const bool remote : {false, true}) {
+      if (run == nullptr) run = TakeFrom(list, cache, size_class, kTriesPerBucket, remote);
+    }
   }
   if (run == nullptr) {
     if (share) taking_shared_ = true;
@@ -124,9 +126,10 @@ Span* MemoryManager::TakeRun(LocalCache& cache, size_t size_class) {
 Span* MemoryManager::TakeRunAtHome(LocalCache& cache, size_t size_class) {
   if (run_failures_.Fires()) return nullptr;
   base::MutexLock lock(&mu_);
-  Span* run = TakeFrom(cache.superblocks_, cache, size_class, kTriesPerBucket);
+  SuperblockList& list = cache.spans_ < kSharedSpansMax ? shared_ : cache.superblocks_;
+  Span* run = TakeFrom(list, cache, size_class, kTriesPerBucket);
   if (run == nullptr) {
-    Superblock* const superblock = TakeSuperblock(cache.superblocks_, /*spill=*/false);
+    Superblock* const superblock = TakeSuperblock(list, /*spill=*/false);
     if (superblock != nullptr) run = TakeFrom(superblock, cache, size_class);
   }
   if (run != nullptr) cache.spans_ += run->spans;
@@ -148,11 +151,17 @@ Span* MemoryManager::TakeFrom(const SuperblockList& list, LocalCache& cache, siz
 }
 
 Span* MemoryManager::TakeFromNew(SuperblockList& list, LocalCache& cache, size_t size_class) {
-  if (Superblock* superblock = TakeSuperblock(list, /*spill=*/false)) {
-    return TakeFrom(superblock, cache, size_class);
-  }
+  const auto at_home = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) -> Span* {
+    Superblock* const superblock = TakeSuperblock(list, /*spill=*/false);
+    home_refused_ = superblock == nullptr ? kHomeAskedEvery : 0;
+    return superblock == nullptr ? nullptr : TakeFrom(superblock, cache, size_class);
+  };
+  const bool asks = home_refused_ == 0;
+  if (!asks) --home_refused_;
+  if (Span* run = asks ? at_home() : nullptr) return run;
   // What is spilled already, before more is.
   if (Span* run = TakeFrom(list, cache, size_class, kTriesPerBucket, /*remote=*/true)) return run;
+  if (Span* run = asks ? nullptr : at_home()) return run;
   if (Superblock* superblock = TakeSuperblock(list, /*spill=*/true)) {
     return TakeFrom(superblock, cache, size_class);
   }
@@ -165,9 +174,11 @@ Span* MemoryManager::TakeFrom(Superblock* superblock, LocalCache& cache, size_t 
   const size_t spans = RunSpans(size_class);
   Unlink(superblock);
   Span* const entries = layout_.Spans(superblock);
+  const bool remote = superblock->home != &pool_;
+  const auto entry = static_cast<OwnerId>(remote ? cache.id_ | kPagesElsewhere : cache.id_);
   for (size_t i = first; i < first + spans; ++i) {
     superblock->free_bits[i / 64] &= ~(uint64_t{1} << i % 64);
-    superblock->pool->owners().Set(SpanAt(superblock, i), cache.id_);
+    superblock->pool->owners().Set(SpanAt(superblock, i), entry);
     entries[i].run_first = static_cast<uint16_t>(first);
     free_span_bytes_ -= kSpanBytes - layout_.HeaderBytesIn(i);
   }

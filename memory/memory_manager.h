@@ -29,6 +29,9 @@ namespace eris::memory {
 // A cache with up to this many spans takes them from shared superblocks: one of each size that a
 // small tree has.
 inline constexpr size_t kSharedSpansMax = 16;
+// A pool that has refused memory is asked again after so many times that some was needed, if there
+// is remote memory meanwhile.
+inline constexpr uint32_t kHomeAskedEvery = 32;
 
 class MemoryManager {
  public:
@@ -138,6 +141,8 @@ class MemoryManager {
   base::CondVar shared_taken_ ABSL_GUARDED_BY(mu_);
   Superblock* all_ ABSL_GUARDED_BY(mu_) = nullptr;
   Superblock* arriving_ ABSL_GUARDED_BY(mu_) = nullptr;  // received, not adopted so far
+  // How often runs are still taken from remote superblocks before the own pool is asked.
+  uint32_t home_refused_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t superblocks_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t spilled_ ABSL_GUARDED_BY(mu_) = 0;  // of those
   uint64_t free_span_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -23,8 +23,9 @@ inline constexpr OwnerId kPagesElsewhere = 0x4000;
 
 // A value: the beginning of a window of address space, and the entries of its spans. An entry is
 // written when a span without blocks changes hands, which nobody reads meanwhile; and when a
-// superblock changes hands with its blocks (superblock_claim.h). A thread that holds one of those
-// may read the owner before or after it, and either knows where the block belongs. relaxed, hence.
+// superblock changes hands with its blocks, or its pages come home (superblock_claim.h). A thread
+// that holds one of those may read the entry before or after it, and either tells where the block
+// belongs. relaxed, hence.
 class OwnerTable {
  public:
   OwnerTable() = default;

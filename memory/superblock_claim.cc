@@ -8,6 +8,7 @@
 #include "memory/local_cache.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
+#include "memory/system/write_guard.h"
 
 namespace eris::memory {
 namespace {
@@ -153,13 +154,16 @@ LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
       if (wait) return Brought::kLater;
       break;
     }
-    CopyInto(static_cast<std::byte*>(fresh), superblock);
-    const bool moved = pool_.MovePages(fresh, place.base, *place.window, *superblock->home);
+    bool moved = false;
+    {
+      const WriteGuard nobody_writes(place.base, layout_.bytes());
+      CopyInto(static_cast<std::byte*>(fresh), superblock);
+      moved = pool_.MovePages(fresh, place.base, *place.window, *superblock->home);
+    }
     ForEachRun(superblock, [&](const Span* run) {
       bytes += moved ? uint64_t{run->used} * SizeClassBytes(run->size_class) : 0;
     });
     manager_.EndMove(*this, superblock, moved);
-    if (moved) ForEachRun(superblock, [&](Span* run) { CameHome(superblock, run); });
     if (!moved) {
       pool_.ReturnSuperblock(fresh);
       break;
@@ -324,6 +328,8 @@ void MemoryManager::EndMove(LocalCache& cache, Superblock* superblock, bool move
   if (moved) {
     superblock->home = &pool_;
     --spilled_;
+    // Before any other cache can take a span of it.
+    cache.ForEachRun(superblock, [&](Span* run) { cache.CameHome(superblock, run); });
   }
   superblock->list = &cache.superblocks_;
   LinkTo(all_, superblock);

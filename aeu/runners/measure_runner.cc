@@ -35,15 +35,25 @@ void MeasureRunner::EndAll(const ObjectSlot* slot) {
 
 bool MeasureRunner::Advance(uint64_t deadline_ns) {
   if (running_.empty()) return false;
-  do {
-    Measurement& measurement = running_.front();
+  std::erase_if(running_, [&](const Measurement& measurement) {
     const bool cancelled = measurement.context->cancelled();
+    if (cancelled) Answer(measurement, KeyState::kCancelled);
+    return cancelled;
+  });
+  while (!running_.empty()) {
+    Measurement& measurement = running_.front();
+    storage::RowBytes bytes;  // other AEUs' figures may be in the same line
     storage::HomeWork work{.bytes_left = kBlocksPerStep * storage::HomeWork::kVisitBytes,
-                           .measured = measurement.segment.bytes};
-    if (!cancelled && !measurement.walk.GoOn(*measurement.slot, work, std::nullopt)) continue;
-    Answer(measurement, cancelled ? KeyState::kCancelled : KeyState::kPresent);
-    running_.erase(running_.begin());
-  } while (!running_.empty() && NowNs() < deadline_ns);
+                           .measured = &bytes};
+    const bool complete = measurement.walk.GoOn(*measurement.slot, work, std::nullopt);
+    measurement.segment.bytes->all += bytes.all;
+    measurement.segment.bytes->remote += bytes.remote;
+    if (complete) {
+      Answer(measurement, KeyState::kPresent);
+      running_.erase(running_.begin());
+    }
+    if (NowNs() >= deadline_ns) break;
+  }
   return true;
 }
 

@@ -27,6 +27,10 @@ bool Homecoming::Walk::WaitsForAnswers() const {
   return stage == Stage::kPages && !cache().HasToBring() && cache().ClaimsAreOut();
 }
 
+bool Homecoming::Walk::BringsNext() const {
+  return stage == Stage::kBlocks || (stage == Stage::kPages && cache().HasToBring());
+}
+
 void Homecoming::Walk::BeginAt(Stage stage_begun, uint64_t key) {
   stage = stage_begun;
   at.BeginAt(key);
@@ -92,7 +96,7 @@ void Homecoming::End(const ObjectSlot* slot, MemoryFollows state) {
 
 bool Homecoming::Waits(const Walk& walk) const {
   return walk.WaitsForAnswers() ||
-         (walk.stage != Stage::kCensus && rate_.IsLimited() && rate_.WaitNs(NowNs()) > 0);
+         (walk.BringsNext() && rate_.IsLimited() && rate_.WaitNs(NowNs()) > 0);
 }
 
 bool Homecoming::HasWork() const {
@@ -100,9 +104,8 @@ bool Homecoming::HasWork() const {
 }
 
 uint64_t Homecoming::WaitNs() const {
-  const bool waits = std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) {
-    return walk.stage != Stage::kCensus && !walk.WaitsForAnswers();
-  });
+  const bool waits =
+      std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) { return walk.BringsNext(); });
   return waits ? std::clamp(rate_.WaitNs(NowNs()), uint64_t{1}, kWaitNs) : 0;
 }
 
@@ -131,7 +134,7 @@ void Homecoming::GoOn(uint32_t bytes_max) {
 }
 
 uint32_t Homecoming::PieceBytes(const Walk& walk, uint32_t bytes_max) const {
-  if (walk.stage == Stage::kCensus) return bytes_max;
+  if (!walk.BringsNext()) return bytes_max;
   return static_cast<uint32_t>(std::max<uint64_t>(kUnit, rate_.BytesIn(kWaitNs, bytes_max)));
 }
 

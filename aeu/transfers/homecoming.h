@@ -80,6 +80,7 @@ class Homecoming {
 
     memory::LocalCache& cache() const { return slot->cache(); }
     bool WaitsForAnswers() const;
+    bool BringsNext() const;  // the next piece may bring something
     void BeginAt(Stage stage_begun, uint64_t key);
   };
 

@@ -169,20 +169,47 @@ absl::Status CheckAeus(client::Client& client, const MoveFlags& flags, bool pres
   return absl::OkStatus();
 }
 
-// The object's transfers after that one, the newest first.
+// The object's transfers to that AEU after the given one, the newest first.
 absl::StatusOr<std::vector<client::Transfer>> TransfersAfter(client::BalancerClient& balancer,
-                                                             const std::string& object,
-                                                             uint64_t id) {
-  absl::StatusOr<std::vector<client::Transfer>> transfers = balancer.History(object);
+                                                             const MoveFlags& flags, uint64_t id) {
+  absl::StatusOr<std::vector<client::Transfer>> transfers = balancer.History(flags.object);
   if (!transfers.ok()) return transfers;
-  std::erase_if(*transfers, [&](const auto& transfer) { return transfer.record.id <= id; });
+  std::erase_if(*transfers, [&](const client::Transfer& transfer) {
+    return transfer.record.id <= id || transfer.record.to != AeuId{flags.aeu};
+  });
   return transfers;
 }
 
-bool SomeIsUnderWay(const std::vector<client::Transfer>& transfers) {
-  return std::any_of(transfers.begin(), transfers.end(), [](const client::Transfer& transfer) {
-    return transfer.record.home == MemoryFollows::kUnderWay;
+bool AnyIs(const std::vector<client::Transfer>& transfers, MemoryFollows home) {
+  return std::any_of(transfers.begin(), transfers.end(), [home](const client::Transfer& transfer) {
+    return transfer.record.home == home;
   });
+}
+
+// Waits until no memory follows the transfers that the move took. Errors: DeadlineExceeded;
+// ResourceExhausted (some stays where it was); the server's.
+absl::Status AwaitHome(const Cli& cli, const MoveFlags& flags, client::BalancerClient& balancer,
+                       uint64_t before, absl::Time deadline,
+                       std::vector<client::Transfer>& transfers) {
+  while (AnyIs(transfers, MemoryFollows::kUnderWay)) {
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          "the range has moved to AEU ", flags.aeu, ", but not all of its memory was there within ",
+          "--timeout ", cli.timeout_s, ": it is still being brought, `eris balancer history ",
+          flags.object, "` shows it"));
+    }
+    absl::SleepFor(kUntilHomeAgain);
+    const uint64_t newest = transfers.front().record.id;
+    auto now = TransfersAfter(balancer, flags, before);
+    if (!now.ok()) return now.status();
+    // Later ones are not this call's.
+    std::erase_if(*now, [&](const auto& transfer) { return transfer.record.id > newest; });
+    transfers = *std::move(now);
+  }
+  if (!AnyIs(transfers, MemoryFollows::kStays)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the range has moved to AEU ", flags.aeu, ", but its NumaNode has no memory for all of it: ",
+      "some stays where it was; free some there (`eris memory`) and move the range by leap again"));
 }
 
 // Moves the range, and shows the transfers that this took.
@@ -193,30 +220,19 @@ int MoveTo(const Cli& cli, const MoveFlags& flags, client::BalancerClient& balan
   if (!newest.ok()) return Report(newest.status());
   const uint64_t before = newest->empty() ? 0 : newest->front().record.id;
   const std::optional<TransferKind> kind = TransferKindNamed(flags.kind);  // empty: none
-  const absl::Status status = balancer.Move(flags.object, range, AeuId{flags.aeu}, kind, type);
+  absl::Status status = balancer.Move(flags.object, range, AeuId{flags.aeu}, kind, type);
   if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
-  for (;;) {
-    const auto transfers = TransfersAfter(balancer, flags.object, before);
-    if (!transfers.ok()) return Report(transfers.status());
-    if (!flags.until_home || !SomeIsUnderWay(*transfers)) {
-      return Say(cli,
-                 {{"object", flags.object},
-                  {"range", std::move(where)},
-                  {"aeu", flags.aeu},
-                  {"transfers", ToJson(*transfers)}},
-                 absl::StrCat("moved to AEU ", flags.aeu, "\n",
-                              transfers->empty() ? "" : ToText(*transfers)));
-    }
-    if (absl::Now() >= deadline) {
-      return Report(absl::DeadlineExceededError(
-          absl::StrCat("AEU ", flags.aeu,
-                       " has the range, but not all of its memory was there within "
-                       "--timeout ",
-                       cli.timeout_s, ": it is still being brought, `eris balancer history ",
-                       flags.object, "` shows it")));
-    }
-    absl::SleepFor(kUntilHomeAgain);
-  }
+  auto transfers = TransfersAfter(balancer, flags, before);
+  if (!transfers.ok()) return Report(transfers.status());
+  if (flags.until_home) status = AwaitHome(cli, flags, balancer, before, deadline, *transfers);
+  if (!status.ok()) return Report(status);
+  return Say(
+      cli,
+      {{"object", flags.object},
+       {"range", std::move(where)},
+       {"aeu", flags.aeu},
+       {"transfers", ToJson(*transfers)}},
+      absl::StrCat("moved to AEU ", flags.aeu, "\n", transfers->empty() ? "" : ToText(*transfers)));
 }
 
 int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
@@ -299,7 +315,9 @@ void AddShowing(Flags& verb, Cli& cli) {
                    "range had\n"
                    "changed hands. HOME AFTER is when its memory was on the NumaNode of its new "
                    "owner, from the\n"
-                   "beginning on, and BROUGHT what that one had brought of the object by then.\n"
+                   "beginning on, or had gone on with its range; some stays: there was no memory "
+                   "for all of it.\n"
+                   "BROUGHT is what the new owner had brought of the object by then.\n"
                    "\n"
                    "Examples:\n"
                    "  eris balancer history --limit 10\n"

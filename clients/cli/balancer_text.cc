@@ -178,8 +178,8 @@ std::string ToText(const BalancerOptions& options) {
       absl::StrFormat("%.4g", options.threshold), ", every ", options.period_ms,
       " ms; pauses of at most ", options.max_pause_us, " us, ",
       options.max_bytes_per_s == 0
-          ? "memory as fast as it goes"
-          : absl::StrCat("at most ", FormatBytes(options.max_bytes_per_s), "/s copied"),
+          ? "moves as fast as they go"
+          : absl::StrCat("at most ", FormatBytes(options.max_bytes_per_s), "/s moved"),
       "\n");
 }
 

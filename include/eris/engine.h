@@ -147,8 +147,8 @@ class Engine {
   virtual absl::Status Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
                                 absl::Time deadline = absl::InfiniteFuture(),
                                 MoveStop* stop = nullptr) = 0;
-  // Gives a range to an AEU, from all AEUs that own pieces of it. Without `kind`: the possible kind
-  // of lowest rank (TransferTraits).
+  // Gives a range to an AEU, from all AEUs that own pieces of it. Without `kind`: the cheapest kind
+  // that is possible (TransferTraits).
   // Errors: as Presplit (InvalidArgument: no such AEU or kind), and FailedPrecondition (a kind by
   // which this object, or between these AEUs, cannot move; see TransferTraits).
   virtual absl::Status MoveRange(absl::string_view name, const KeyRange& range, AeuId to,

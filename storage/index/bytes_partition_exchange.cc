@@ -130,6 +130,7 @@ absl::Status BytesPartition::Ingest(const ExchangeChunk& chunk) {
 bool BytesPartition::BringHome(HomeWork& work) {
   return rows_->tree().BringHome(
       work, [](memory::LocalCache& cache, uint64_t& word, HomeWork& left) {
+        left.bytes_left -= HomeWork::kVisitBytes / 16;  // it is read, whatever it is
         if (IsShort(word)) return true;
         const size_t bytes = BlockBytes(BytesOf(word).size());
         word = reinterpret_cast<uint64_t>(left.Move(cache, RecordOf(word), bytes));

@@ -156,6 +156,7 @@ bool BringGroup(memory::LocalCache& cache, uint64_t& word, HomeWork& work) {
   }
   HomeWork inside = work;
   inside.next_key = work.next_second;
+  inside.next_second = 0;
   inside.resumes = work.next_second > 0;
   const bool complete = GroupTree(cache, word)->BringHome(inside);
   work.bytes_left = inside.bytes_left;

@@ -3,7 +3,9 @@
 // own keys to itself. Counted is the AEU's whole turn on such a batch, from taking its incoming
 // buffer to the answers; left out is the sending, which is routing. Three engines: one that
 // places memory as it does, one whose own memory is interleaved over all NumaNodes, and one in a
-// process that knows of no NumaNodes at all, as an allocator for any program leaves it.
+// process that knows of no NumaNodes at all, as an allocator for any program leaves it. In the
+// first one each range then leaps to the next NumaNode, and is looked up there once its memory is
+// at home.
 //
 // A batch is sent from the completion function of the batch before, which runs on the AEU's own
 // thread: so an engine as it is opened by anybody will do, and everything that an AEU touches here
@@ -12,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +25,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/check.h"
 #include "engine/engine_impl.h"
 #include "routing/port.h"
@@ -35,6 +40,7 @@ namespace {
 using routing::CommandType;
 using storage::KeyState;
 
+constexpr char kCounted[] = "counted";
 constexpr uint32_t kBatchKeys = 1024;
 constexpr uint32_t kUpsertBatches = 24;  // of new keys
 constexpr uint32_t kLookupBatches = 48;  // of keys that are there
@@ -49,7 +55,8 @@ enum class Phase : uint8_t {
   kInterleavedUpsert = 3,
   kInterleavedLookup = 4,
   kBlindUpsert = 5,
-  kBlindLookup = 6
+  kBlindLookup = 6,
+  kLeaptLookup = 7
 };
 
 inline void Count(Phase phase) {
@@ -68,10 +75,13 @@ inline void Count(Phase phase) {
       return CountInto<5>();
     case Phase::kBlindLookup:
       return CountInto<6>();
+    case Phase::kLeaptLookup:
+      return CountInto<7>();
   }
 }
 
-// The batches of one AEU. Made by the main thread, runs on the AEU's; its memory is allocated
+// The batches of one AEU: upserts of new keys unless `upsert` is kNone, because another one has
+// upserted them, and lookups. Made by the main thread, runs on the AEU's; its memory is allocated
 // there.
 class Driver final : public routing::Reply {
  public:
@@ -146,6 +156,7 @@ class Driver final : public routing::Reply {
     values_.resize(kBatchKeys);
     answers_.resize(kBatchKeys);
     states_.resize(kBatchKeys);
+    if (upsert_ == Phase::kNone) next_batch_ = kWarmUpBatches + kUpsertBatches;
     values = answers_.data();
     states = states_.data();
   }
@@ -210,27 +221,16 @@ class Driver final : public routing::Reply {
   uint64_t wrong_ = 0;
 };
 
-// Upserts and lookups of every AEU on its own range. False: something went wrong, and was told.
-bool Run(const Options& options, Phase upsert, Phase lookup, bool print_maps) {
-  auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
-  if (!engine.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(engine.status().message()).c_str());
-    return false;
-  }
-  for (const std::string& note : (*engine)->Notes()) std::fprintf(stderr, "%s\n", note.c_str());
-  if (const auto created = (*engine)->Create("counted", {}); !created.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(created.status().message()).c_str());
-    return false;
-  }
-  const routing::ObjectRoute& route = (*(*engine)->core().catalogue.Find("counted"))->route;
-  const auto table = route.Pin();
-  std::atomic<uint32_t> running = static_cast<uint32_t>(table->size());
+// The same batches for every AEU, on the range that it owns. How many answers were wrong.
+uint64_t DriveAll(engine::EngineImpl& engine, const std::vector<storage::Range>& ranges,
+                  Phase upsert, Phase lookup, bool print_maps) {
+  const routing::ObjectRoute& route = (*engine.core().catalogue.Find(kCounted))->route;
+  std::atomic<uint32_t> running = static_cast<uint32_t>(ranges.size());
   std::vector<std::unique_ptr<Driver>> drivers;
   {
-    routing::Port port((*engine)->core().directory, (*engine)->core().port_options());
-    for (size_t i = 0; i < table->size(); ++i) {
-      drivers.push_back(
-          std::make_unique<Driver>(**engine, route, table->RangeOf(i), upsert, lookup, running));
+    routing::Port port(engine.core().directory, engine.core().port_options());
+    for (const storage::Range& range : ranges) {
+      drivers.push_back(std::make_unique<Driver>(engine, route, range, upsert, lookup, running));
       drivers.back()->Start(port);
     }
     port.Flush();
@@ -242,11 +242,69 @@ bool Run(const Options& options, Phase upsert, Phase lookup, bool print_maps) {
     std::printf("did %u %zu\n", static_cast<unsigned>(phase),
                 drivers.size() * batches * size_t{kBatchKeys});
   };
-  tell(upsert, kUpsertBatches);
+  if (upsert != Phase::kNone) tell(upsert, kUpsertBatches);
   tell(lookup, kLookupBatches);
   uint64_t wrong = 0;
   for (const auto& driver : drivers) wrong += driver->wrong();
-  const ObjectInfo info = *(*engine)->Describe("counted");
+  return wrong;
+}
+
+// Each range to an AEU of the next NumaNode, and its memory. False: it could not go, as was told.
+bool LeapAll(engine::EngineImpl& engine, const std::vector<storage::Range>& ranges) {
+  const std::vector<AeuStats> aeus = engine.Stats().aeus;
+  const auto apart = static_cast<size_t>(std::count_if(aeus.begin(), aeus.end(), [&](auto& aeu) {
+    return aeu.numa_node == aeus.front().numa_node;
+  }));
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    KeyRange range{.lo = ranges[i].lo.head};
+    if (ranges[i].hi) range.hi = ranges[i].hi->head;
+    const AeuId to = aeus[(i + apart) % aeus.size()].id;
+    Engine& mover = engine;  // whose calls have defaults
+    const absl::Status moved = mover.MoveRange(kCounted, range, to, TransferKind::kLeap);
+    if (!moved.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(moved.message()).c_str());
+      return false;
+    }
+  }
+  for (const TransferRecord& leap : engine.TransferHistory()) {
+    const auto home = [&] {
+      for (const TransferRecord& now : engine.TransferHistory()) {
+        if (now.id == leap.id) return now.home;
+      }
+      return MemoryFollows::kStays;
+    };
+    while (home() == MemoryFollows::kUnderWay) absl::SleepFor(absl::Milliseconds(1));
+    if (home() == MemoryFollows::kHome) continue;
+    std::fprintf(stderr, "memory of a range has not come home\n");
+    return false;
+  }
+  return true;
+}
+
+// Upserts and lookups of every AEU on its own range, and lookups after leaps unless `leapt` is
+// kNone. False: something went wrong, and was told.
+bool Run(const Options& options, Phase upsert, Phase lookup, Phase leapt, bool print_maps) {
+  auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
+  if (!engine.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(engine.status().message()).c_str());
+    return false;
+  }
+  for (const std::string& note : (*engine)->Notes()) std::fprintf(stderr, "%s\n", note.c_str());
+  if (const auto created = (*engine)->Create(kCounted, {}); !created.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(created.status().message()).c_str());
+    return false;
+  }
+  std::vector<storage::Range> ranges;
+  {
+    const auto table = (*(*engine)->core().catalogue.Find(kCounted))->route.Pin();
+    for (size_t i = 0; i < table->size(); ++i) ranges.push_back(table->RangeOf(i));
+  }
+  uint64_t wrong = DriveAll(**engine, ranges, upsert, lookup, print_maps);
+  if (leapt != Phase::kNone) {
+    if (!LeapAll(**engine, ranges)) return false;
+    wrong += DriveAll(**engine, ranges, Phase::kNone, leapt, /*print_maps=*/false);
+  }
+  const ObjectInfo info = *(*engine)->Describe(kCounted);
   std::fprintf(stderr, "%u AEUs, %lu keys, %lu wrong answers\n", (*engine)->aeu_count(), info.keys,
                wrong);
   return wrong == 0 && (*engine)->aeu_count() == sysconf(_SC_NPROCESSORS_ONLN);
@@ -268,11 +326,13 @@ int Main(bool print_maps) {
   // Counts are by cpu: a thread that reads all AEUs' loads now and then, on whatever cpu, would be
   // in them.
   options.balancer.enabled = false;
-  if (!Run(options, Phase::kLocalUpsert, Phase::kLocalLookup, print_maps)) return 1;
+  if (!Run(options, Phase::kLocalUpsert, Phase::kLocalLookup, Phase::kLeaptLookup, print_maps))
+    return 1;
   // Ordinary pages: a few huge ones would be local or not by luck.
   options.huge_pages = HugePages::kNone;
   options.memory_placement = MemoryPlacement::kInterleaved;
-  if (!Run(options, Phase::kInterleavedUpsert, Phase::kInterleavedLookup, false)) return 1;
+  if (!Run(options, Phase::kInterleavedUpsert, Phase::kInterleavedLookup, Phase::kNone, false))
+    return 1;
   options.memory_placement = MemoryPlacement::kLocal;
   if (!InterleaveAll()) {
     std::perror("set_mempolicy");
@@ -280,7 +340,7 @@ int Main(bool print_maps) {
   }
   // A synthetic topology: AEUs on the same cpus, memory bound to no NumaNode.
   options.topology = "numa:1 core:" + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " pu:1";
-  return Run(options, Phase::kBlindUpsert, Phase::kBlindLookup, false) ? 0 : 1;
+  return Run(options, Phase::kBlindUpsert, Phase::kBlindLookup, Phase::kNone, false) ? 0 : 1;
 }
 
 }  // namespace

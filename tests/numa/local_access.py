@@ -29,6 +29,7 @@ CACHE = {"cache_kib": 256, "cache_ways": 8}
 COHERENCE = {"coherence": 1}
 # The phases of local_access.cc.
 LOCAL = {"upserts": 1, "lookups": 2}
+LEAPT = {"lookups after leaps": 7}
 INTERLEAVED = {"upserts": 3, "lookups": 4}
 BLIND = {"upserts": 5, "lookups": 6}
 GOAL = 0.995
@@ -52,7 +53,7 @@ def far_per_key(result, phase, what="far"):
 
 def describe(result):
     """A line for each phase."""
-    for placement, phases in (("local", LOCAL), ("interleaved", INTERLEAVED), ("blind", BLIND)):
+    for placement, phases in (("local", LOCAL), ("local", LEAPT), ("interleaved", INTERLEAVED), ("blind", BLIND)):
         for name, phase in phases.items():
             yield (f"{placement} {name}: {result.total([phase]):>10} accesses, {result.local_ratio([phase]):.4f} local; "
                    f"{result.total([phase], 'misses'):>8} misses, {result.local_ratio([phase], 'misses'):.4f} local; "

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import local_access  # noqa: E402
 from judged import judge  # noqa: E402
-from local_access import BLIND, GOAL, INTERLEAVED, LOCAL  # noqa: E402
+from local_access import BLIND, GOAL, INTERLEAVED, LEAPT, LOCAL  # noqa: E402
 
 # The program's own pages, its constants and the clock's lie on one NumaNode.
 MISSES_MIN = 0.99
@@ -22,7 +22,7 @@ BLIND_FAR_MIN = 0.5
 
 
 def problems(result):
-    for name, phase in LOCAL.items():
+    for name, phase in {**LOCAL, **LEAPT}.items():
         for what, least in (("accesses", GOAL), ("misses", MISSES_MIN)):
             ratio = result.local_ratio([phase], what)
             if ratio < least:

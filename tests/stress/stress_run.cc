@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "memory/system/write_guard.h"
 #include "tests/stress/loads.h"
 
 namespace eris::stress {
@@ -192,6 +193,7 @@ int Run(int argc, char** argv) {
   std::printf("stress: seed %lu, %s buffers, balancer %s\n", flags.options.seed,
               flags.options.small_buffers ? "small" : "ordinary",
               flags.options.balancer ? "on" : "off");
+  memory::WriteGuard::TurnOn();  // superblocks leap under the loads
   World world(flags.options);
   const std::vector<std::unique_ptr<Load>> loads = LoadsOf(world);
   for (const auto& load : loads) load->Prepare();

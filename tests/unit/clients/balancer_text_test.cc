@@ -108,7 +108,7 @@ TEST(BalancerTextTest, StatusHasALinePerObjectAndOnRequestOnePerAeu) {
   balance.status.transfers[TransferKind::kCopy] = 3;
   std::string text = ToText(balance, false);
   EXPECT_THAT(text, HasSubstr("enabled, one_shot, threshold 0.25, every 1000 ms"));
-  EXPECT_THAT(text, HasSubstr("memory as fast as it goes\n7 cycles, 5 links, 3 copies, "));
+  EXPECT_THAT(text, HasSubstr("moves as fast as they go\n7 cycles, 5 links, 3 copies, "));
   EXPECT_THAT(
       text,
       HasSubstr("OBJECT  ALGORITHM    LOAD  BUSIEST AEU  ITS SHARE  IMBALANCE  NOTHING MOVES\n"
@@ -163,7 +163,7 @@ TEST(BalancerTextTest, OptionsSayWhatIsInForce) {
                                    .max_pause_us = 100,
                                    .max_bytes_per_s = 200 << 20}),
             "disabled, moving_average of 3 on either side, threshold 0.1, every 500 ms; pauses of "
-            "at most 100 us, at most 200.0 MiB/s copied\n");
+            "at most 100 us, at most 200.0 MiB/s moved\n");
 }
 
 TEST(BalancerTextTest, PlanSaysWhatMovesOrWhyNothingDoes) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "memory/system/write_guard.h"
 #include "tests/unit/memory/superblock_claim_lab.h"
 
 namespace eris::memory {
@@ -47,6 +48,8 @@ class ClaimMailbox {
 
 class SuperblockThreadsTest : public ClaimLab {
  protected:
+  SuperblockThreadsTest() { WriteGuard::TurnOn(); }
+
   static int Turns(int turns) {
 #if defined(ERIS_TSAN) || defined(ERIS_ASAN)
     return turns / 4;

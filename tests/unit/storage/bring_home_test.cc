@@ -48,6 +48,26 @@ struct Nodes {
 
 constexpr int64_t kPiece = 4096;
 
+// What the blocks take, in pieces of so many visits.
+RowBytes Measure(const auto& bring, int64_t visits) {
+  RowBytes bytes;
+  HomeWork work{.measured = &bytes};
+  for (bool complete = false; !complete;) {
+    work.bytes_left = visits * HomeWork::kVisitBytes;
+    complete = bring(work);
+    work.resumes = true;
+  }
+  return bytes;
+}
+// The same however it is cut into pieces, and what the account says.
+void ExpectMeasured(Node& node, const auto& bring) {
+  node.cache.Trim();
+  const uint64_t used = node.manager.Account().used_bytes;
+  for (const int64_t visits : {1, 2, 7, 100, 1'000'000'000}) {
+    EXPECT_EQ(Measure(bring, visits).all, used) << visits << " visits a piece";
+  }
+}
+
 // How many pieces it took.
 uint32_t BringAll(const auto& bring) {
   HomeWork work;
@@ -80,8 +100,10 @@ TEST_P(BringHomeTest, EveryBlockOfATreeComesHome) {
       ASSERT_NE(tree.Upsert(key, value), UpsertResult::kNoMemory);
       model[key] = value;
     }
+    const auto bring = [&](HomeWork& work) { return tree.BringHome(work); };
+    ExpectMeasured(nodes.source, bring);
     tree.Rehome(nodes.target.cache);
-    const uint32_t pieces = BringAll([&](HomeWork& work) { return tree.BringHome(work); });
+    const uint32_t pieces = BringAll(bring);
     nodes.target.cache.EndTurn();
     EXPECT_EQ(CheckTree(tree), absl::OkStatus());
     EXPECT_EQ(RowsOf(tree), Rows(model.begin(), model.end()));
@@ -231,9 +253,10 @@ TEST(BringHomeValuesTest, GroupsOfTwoPartKeysComeHomeInPiecesToo) {
     ASSERT_NE(word, 0u);
     ASSERT_EQ(firsts.Upsert(first, word), UpsertResult::kInserted);
   }
+  const auto bring = [&](HomeWork& work) { return firsts.BringHome(work, BringGroup); };
+  ExpectMeasured(nodes.source, bring);
   firsts.Rehome(nodes.target.cache);
-  const uint32_t pieces =
-      BringAll([&](HomeWork& work) { return firsts.BringHome(work, BringGroup); });
+  const uint32_t pieces = BringAll(bring);
   EXPECT_GT(pieces, 25'000 * 16 / kPiece);
   EXPECT_LT(pieces, 3 * 25'000 * 24 / kPiece);
   nodes.target.cache.EndTurn();
