@@ -30,7 +30,7 @@ class MeasureRunner final : public Runner {
   size_t running() const override { return running_.size(); }
 
  private:
-  // Blocks that a step visits: some 20 us.
+  // Blocks that a step visits. The deadline is looked at after each step.
   static constexpr int64_t kBlocksPerStep = 1024;
 
   struct Measurement {

@@ -317,7 +317,7 @@ void AddShowing(Flags& verb, Cli& cli) {
                    "owner, from the\n"
                    "beginning on, or had gone on with its range; some stays: there was no memory "
                    "for all of it.\n"
-                   "BROUGHT is what the new owner had brought of the object by then.\n"
+                   "BROUGHT are the bytes that the new owner moved to its NumaNode until then.\n"
                    "\n"
                    "Examples:\n"
                    "  eris balancer history --limit 10\n"
