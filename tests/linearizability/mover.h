@@ -27,7 +27,8 @@ struct MoverOptions {
   // to the next one belongs to AEU i % aeus.
   std::vector<uint64_t> keys;
   uint32_t rows_behind = 0;  // each key
-  // Ranges also move by link and by leap; else by copy alone, and from an end of their owner's range.
+  // Ranges also move by link and by leap; else by copy alone, and from an end of their owner's
+  // range.
   bool links = true;
   uint32_t aeus = 4;
   uint32_t aeus_per_numa_node = 2;  // links stay inside one

@@ -25,20 +25,8 @@ constexpr uint64_t kKeys = 300'000;
 constexpr int kLeaps = 100;
 constexpr uint64_t kOperations = 1'000'000;
 
-class HomecomingTest : public testing::Test {
+class HomecomingTest : public LabEngineTest {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open();
-    ASSERT_TRUE(lab.ok()) << lab.status();
-    lab_ = *std::move(lab);
-    if (lab_->topology().numa_nodes().size() < 2) {
-      GTEST_SKIP() << "one NumaNode only: nothing can lie on the wrong one; ./dev numa has more";
-    }
-  }
-  void TearDown() override {
-    if (lab_) lab_->engine().Close();
-  }
-
   absl::Status Leap(const KeyRange& range, AeuId to) {
     return lab_->engine().MoveRange(kObject, range, to, TransferKind::kLeap);
   }
@@ -78,8 +66,6 @@ class HomecomingTest : public testing::Test {
     EXPECT_EQ(MeasuredBytes(), UsedBytes());
     ExpectEveryPageInPlace(*lab_);
   }
-
-  std::unique_ptr<LabEngine> lab_;
 };
 
 // Writes the upper half of the keys anew, over and over, and looks the lower half up.

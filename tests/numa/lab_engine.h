@@ -78,6 +78,25 @@ inline absl::StatusOr<std::unique_ptr<LabEngine>> LabEngine::Open(const Options&
   return lab;
 }
 
+// For tests that mean something only with several NumaNodes.
+class LabEngineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open();
+    ASSERT_TRUE(lab.ok()) << lab.status();
+    lab_ = *std::move(lab);
+    if (lab_->topology().numa_nodes().size() < 2) {
+      GTEST_SKIP() << "one NumaNode only: nothing can lie on the wrong one; ./dev numa has more";
+    }
+    ASSERT_TRUE(lab_->engine().Notes().empty()) << lab_->engine().Notes().front();  // refused
+  }
+  void TearDown() override {
+    if (lab_) lab_->engine().Close();
+  }
+
+  std::unique_ptr<LabEngine> lab_;
+};
+
 // Calls `batch` with the keys and their numbers, kBatchKeys at a time.
 template <class Batch>
 absl::Status ForEachBatch(uint64_t first, uint64_t count, Batch batch) {

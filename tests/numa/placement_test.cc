@@ -70,25 +70,10 @@ std::map<std::string, Pinned> PinnedThreads() {
   return threads;
 }
 
-class PlacementTest : public testing::Test {
+class PlacementTest : public LabEngineTest {
  protected:
-  void SetUp() override {
-    absl::StatusOr<std::unique_ptr<LabEngine>> lab = LabEngine::Open();
-    ASSERT_TRUE(lab.ok()) << lab.status();
-    lab_ = *std::move(lab);
-    if (lab_->topology().numa_nodes().size() < 2) {
-      GTEST_SKIP() << "one NumaNode only: nothing can lie on the wrong one; ./dev numa has more";
-    }
-    ASSERT_THAT(lab_->engine().Notes(), testing::IsEmpty());  // nothing was refused
-  }
-  void TearDown() override {
-    if (lab_) lab_->engine().Close();
-  }
-
   // Where an AEU's data belongs, by the system's number.
   uint32_t NumaNodeOf(const AeuStats& aeu) { return lab_->OsIndex(aeu.numa_node); }
-
-  std::unique_ptr<LabEngine> lab_;
 };
 
 TEST_F(PlacementTest, EveryAeuRunsOnItsOwnCpuAndStaysThere) {
