@@ -33,7 +33,8 @@ AEUS = 4
 AEUS_PER_NUMA_NODE = 2
 # The kind of a round's object, in turn, and whether its ranges move by link and by leap.
 KINDS = {"index": True, "hash": False, "bytes": True, "two_part": True, "table": False, "int64": True}
-AGAIN_MAX = 3  # more rounds of a kind after one with too few moves, as on a busy machine
+# More rounds of a kind, each twice as long, after one with too few moves, as on a busy machine.
+AGAIN_MAX = 3
 COLUMNS = ("round", "kind", "operations", "streamed", "doubled", "links", "copies", "leaps", "balanced", "refused",
            "unanswered", "wrong rows", "illegal", "unknown", "seconds", "checked in")
 
@@ -83,12 +84,12 @@ def judge(checker, history):
     return verdict
 
 
-def run_round(args, programs, server, checker, number):
+def run_round(args, programs, server, checker, number, seconds_min):
     history = os.path.join(server.directory.name, f"history-{number}")
     load = os.path.join(programs.build, "tests", "linearizability", "linearizability_load")
     kind = args.kinds[(number - 1) % len(args.kinds)]
     options = {"object": f"round-{number}", "kind": kind, "history": history, "clients": args.clients,
-               "operations": args.operations, "seconds-min": args.seconds_min, "aeus": AEUS,
+               "operations": args.operations, "seconds-min": seconds_min, "aeus": AEUS,
                "aeus-per-numa-node": AEUS_PER_NUMA_NODE, "seed": args.seed * 10_000 + number}
     done = server.run(load, *(f"--{name}={value}" for name, value in options.items()))
     print(done.stderr, end="", flush=True)
@@ -122,8 +123,9 @@ def run_rounds(args, programs, checker):
         print(*(f"{name:>10}" for name in COLUMNS), flush=True)
         for number in range(1, args.rounds + 1):
             for again in range(AGAIN_MAX + 1):
-                # A number of the same kind, and a seed of its own.
-                result = run_round(args, programs, server, checker, number + again * 1000 * len(args.kinds))
+                # A number of the same kind, a seed of its own, and twice the time.
+                result = run_round(args, programs, server, checker, number + again * 1000 * len(args.kinds),
+                                   args.seconds_min << again)
                 results.append(result)
                 print(*(f"{result[name.replace(' ', '_')]:>10}" for name in COLUMNS), flush=True)
                 result["repeated"] = not (args.planted or counts(args, result)) and again < AGAIN_MAX
