@@ -3,6 +3,7 @@
 // HWY_ONCE is compiled once.
 #include "storage/table/kernels/kernels.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -71,20 +72,77 @@ HWY_INLINE void Keep(uint32_t rows, bool complement, uint64_t* mask, What what) 
   }
 }
 
+// The eight lines of a word's rows: a bit each, the first of its byte, set if a row of the line is.
+HWY_INLINE uint64_t LinesOf(uint64_t word) {
+  word |= word >> 4;
+  word |= word >> 2;
+  word |= word >> 1;
+  return word & 0x0101010101010101;
+}
+
+// As Keep, of columns of eight bytes of which few rows are left: reads only lines that have one,
+// and fetches them ahead by the mask.
+template <class T, class What>
+HWY_INLINE void KeepFew(const T* values, uint32_t rows, bool complement, uint64_t* mask,
+                        What what) {
+  constexpr size_t kLineRows = 8;
+  constexpr uint32_t kAhead = kPrefetchBytes / (64 * sizeof(T));
+  static_assert(sizeof(T) == 8 && kLineRows % kLanes<T> == 0);
+  const uint8_t flip = complement ? 0xff : 0;
+  const uint32_t words = (rows + 63) / 64;
+  const auto for_lines = [&](uint32_t w, auto then) HWY_ATTR {
+    for (uint64_t lines = LinesOf(mask[w]); lines != 0; lines &= lines - 1) {
+      then(hwy::Num0BitsBelowLS1Bit_Nonzero64(lines));
+    }
+  };
+  const auto fetch = [&](uint32_t w) HWY_ATTR {
+    for_lines(w, [&](size_t first) { __builtin_prefetch(values + w * 64 + first); });
+  };
+  for (uint32_t w = 0; w < std::min(kAhead, words); ++w) fetch(w);
+  for (uint32_t w = 0; w < words; ++w) {
+    if (w + kAhead < words) fetch(w + kAhead);
+    uint64_t kept = 0;
+    for_lines(w, [&](size_t first) HWY_ATTR {
+      uint8_t found = 0;
+      for (size_t i = 0; i < kLineRows; i += kLanes<T>) {
+        uint8_t bytes[8] = {};
+        hn::StoreMaskBits(Tag<T>(), what(w * 64 + first + i), bytes);
+        found |= static_cast<uint8_t>(bytes[0] << i);
+      }
+      kept |= uint64_t{static_cast<uint8_t>(found ^ flip)} << first;
+    });
+    mask[w] &= kept;
+  }
+}
+
+// Whether so few rows are left that most lines of eight have none.
+inline bool AreFew(uint32_t rows, const uint64_t* mask) {
+  constexpr uint32_t kOneOf = 12;
+  uint64_t left = 0;
+  for (uint32_t w = 0; w < (rows + 63) / 64; ++w) left += hwy::PopCount(mask[w]);
+  return left * kOneOf < rows;
+}
+
 template <class T>
 void KeepInRange(const T* values, uint32_t rows, T lo, T hi, bool negated, uint64_t* mask) {
   const Tag<T> d;
   const RangeTest<T> test(lo, hi);
+  const auto keep = [&](bool complement, auto what) HWY_ATTR {
+    if constexpr (sizeof(T) == 8) {
+      if (AreFew(rows, mask)) {
+        KeepFew(values, rows, complement, mask, what);
+        return;
+      }
+    }
+    Keep<T>(rows, complement, mask, [&](size_t i) HWY_ATTR {
+      Prefetch(values + i);
+      return what(i);
+    });
+  };
   if constexpr (RangeTest<T>::kOutside) {
-    Keep<T>(rows, !negated, mask, [&](size_t i) HWY_ATTR {
-      Prefetch(values + i);
-      return test.Outside(hn::LoadU(d, values + i));
-    });
+    keep(!negated, [&](size_t i) HWY_ATTR { return test.Outside(hn::LoadU(d, values + i)); });
   } else {
-    Keep<T>(rows, negated, mask, [&](size_t i) HWY_ATTR {
-      Prefetch(values + i);
-      return test.Inside(hn::LoadU(d, values + i));
-    });
+    keep(negated, [&](size_t i) HWY_ATTR { return test.Inside(hn::LoadU(d, values + i)); });
   }
 }
 

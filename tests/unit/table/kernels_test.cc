@@ -65,10 +65,11 @@ class Values {
 
 std::vector<uint64_t> SomeMask(QueryRandom& random, uint32_t rows) {
   std::vector<uint64_t> mask((rows + 63) / 64 + 1);
-  const uint64_t kind = random() % 4;
+  const uint64_t kind = random() % 5;  // all, half, by words, few, none
   for (uint32_t i = 0; i < rows; ++i) {
     const bool set = kind == 0 || (kind == 1 && random() % 2 == 0) ||
-                     (kind == 2 && (i / 64 % 2 == 0 || random() % 40 == 0));
+                     (kind == 2 && (i / 64 % 2 == 0 || random() % 40 == 0)) ||
+                     (kind == 3 && random() % 20 == 0);
     if (set) mask[i / 64] |= uint64_t{1} << i % 64;
   }
   return mask;
