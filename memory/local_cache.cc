@@ -327,14 +327,11 @@ bool LocalCache::HasExtent(const void* extent) const { return manager_.HasExtent
 void* LocalCache::AllocateExtent(size_t bytes) {
   if (bytes == 0) return nullptr;
   if (failures_.Fires()) return nullptr;
-  void* block = manager_.TakeExtent(bytes);
-  if (block != nullptr) extent_bytes_.Add(ClassBytes(bytes));
-  return block;
+  return manager_.TakeExtent(bytes, extent_bytes_);
 }
 
 void LocalCache::FreeExtent(void* block, size_t bytes) {
   ERIS_CHECK(bytes != 0);
-  extent_bytes_.Add(-uint64_t{ClassBytes(bytes)});
   manager_.ReturnExtent(block);
 }
 
@@ -356,7 +353,8 @@ uint64_t LocalCache::used_bytes() const {
   ObjectAccount account;
   AddTo(account);
   // Negative if it frees blocks that other caches have allocated.
-  const auto used = static_cast<int64_t>(account.used_bytes + extent_bytes_.Read());
+  const auto used =
+      static_cast<int64_t>(account.used_bytes + extent_bytes_.load(std::memory_order_relaxed));
   return static_cast<uint64_t>(std::max<int64_t>(used, 0));
 }
 

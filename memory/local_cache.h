@@ -164,8 +164,8 @@ class LocalCache {
   const SuperblockLayout& layout() const { return layout_; }
 
   // Sum of ClassBytes of live blocks: those allocated here minus those freed here. A block that a
-  // cache of another manager frees counts here until this cache has taken it in; one above the
-  // largest class as long as the cache exists. Any thread; O(size classes).
+  // cache of another manager frees counts here until this cache has taken it in. One above the
+  // largest class counts where it was allocated, whoever frees it. Any thread; O(size classes).
   uint64_t used_bytes() const;
   // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.
@@ -368,7 +368,9 @@ class LocalCache {
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;
-  base::Counter extent_bytes_;
+
+  // Shared: written under the manager's mutex, read by anyone. relaxed: a figure.
+  std::atomic<uint64_t> extent_bytes_{0};
 
   // Shared: written by other caches' threads, read by this one's.
   RecollectionBin bin_;

@@ -65,7 +65,7 @@ MemoryManager::MemoryManager(ObjectId object, NumaNodePool& pool, std::vector<Nu
 MemoryManager::~MemoryManager() {
   directory_->Remove(*this);
   base::MutexLock lock(&mu_);
-  for (const auto& [extent, bytes] : extents_) pool_.ReturnExtent(extent, bytes);
+  for (const auto& [memory, extent] : extents_) pool_.ReturnExtent(memory, extent.bytes);
   for (Superblock* superblock : {all_, arriving_}) {
     while (superblock != nullptr) {
       Superblock* const next = superblock->all_next;
@@ -310,14 +310,15 @@ void MemoryManager::UnlinkFrom(Superblock*& all, Superblock* superblock) {
   if (superblock->all_next != nullptr) superblock->all_next->all_prev = superblock->all_prev;
 }
 
-void* MemoryManager::TakeExtent(size_t bytes) {
+void* MemoryManager::TakeExtent(size_t bytes, std::atomic<uint64_t>& taken_bytes) {
   if (run_failures_.Fires()) return nullptr;
   void* extent = pool_.TakeExtent(bytes);
   if (extent == nullptr) return nullptr;
   try {
     base::MutexLock lock(&mu_);
-    extents_[extent] = bytes;
+    extents_[extent] = {bytes, &taken_bytes};
     extent_bytes_ += pool_.ExtentBytes(bytes);
+    taken_bytes.fetch_add(pool_.ExtentBytes(bytes), std::memory_order_relaxed);
     return extent;
   } catch (const std::bad_alloc&) {  // the general heap reports "no memory"
     pool_.ReturnExtent(extent, bytes);
@@ -336,7 +337,8 @@ bool MemoryManager::TryReturnExtent(void* extent) {
     base::MutexLock lock(&mu_);
     const auto found = extents_.find(extent);
     if (found == extents_.end()) return false;
-    bytes = found->second;
+    bytes = found->second.bytes;
+    found->second.taken_bytes->fetch_sub(pool_.ExtentBytes(bytes), std::memory_order_relaxed);
     extents_.erase(found);
     extent_bytes_ -= pool_.ExtentBytes(bytes);
   }

@@ -72,7 +72,7 @@ class MemoryManager {
   // The same, of the own NumaNode's pool alone.
   Span* TakeRunAtHome(LocalCache& cache, size_t size_class);
   void ReturnRun(LocalCache& cache, Span* run);
-  [[nodiscard]] void* TakeExtent(size_t bytes);
+  [[nodiscard]] void* TakeExtent(size_t bytes, std::atomic<uint64_t>& taken_bytes);
   // The extent may be another manager's of the object.
   void ReturnExtent(void* extent);
   bool HasExtent(const void* extent) const;
@@ -147,7 +147,11 @@ class MemoryManager {
   uint64_t spilled_ ABSL_GUARDED_BY(mu_) = 0;  // of those
   uint64_t free_span_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t extent_bytes_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<void*, size_t> extents_ ABSL_GUARDED_BY(mu_);
+  struct Extent {
+    size_t bytes;
+    std::atomic<uint64_t>* taken_bytes;  // of the cache that has taken it
+  };
+  std::map<void*, Extent> extents_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<LocalCache>> caches_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -369,8 +369,14 @@ void NumaNodePool::UnmapExtents(const Extents& extents) {
 }
 
 void NumaNodePool::SetKeeper(PoolKeeper* keeper) {
-  base::MutexLock lock(&mu_);
-  keeper_ = keeper;
+  {
+    base::MutexLock lock(&mu_);
+    keeper_ = keeper;
+  }
+  // What it has not done: later the other pools may have gone.
+  uint64_t bytes = 0;
+  while (keeper == nullptr && GiveBackAbroad(bytes)) {
+  }
 }
 
 PoolFigures NumaNodePool::figures() const {

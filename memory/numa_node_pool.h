@@ -101,8 +101,9 @@ class NumaNodePool final : public Reclaimable {
   // untaken. It also leaves 1/32 free, whatever else runs on the machine, in addition to what the
   // kernel keeps for itself.
   [[nodiscard]] void* TakeSuperblock();
-  // The same, of those that have their pages already. nullptr: there is none, and the keeper makes
-  // some. Without a keeper as TakeSuperblock.
+  // The same, of those that have their pages already, for a change of a mapping. nullptr: there is
+  // none, and the keeper makes some; or somebody makes pages, for which the change would wait.
+  // Without a keeper as TakeSuperblock.
   [[nodiscard]] void* TakeReady();
   void ReturnSuperblock(void* superblock);
   // For a superblock that has this pool's pages, in the address space of `window`.
@@ -206,6 +207,16 @@ class NumaNodePool final : public Reclaimable {
   size_t SourceOf(const void* superblock) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The pages of a superblock are this pool's no longer: they have gone back to the system.
   void Lose(std::byte* at) ABSL_LOCKS_EXCLUDED(mu_);
+  // A superblock that has this pool's pages at an address of `window`, and is not in use.
+  struct Abroad {
+    std::byte* at;
+    NumaNodePool* window;
+  };
+  void LosePages(std::byte* at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Gives their pages back to the system, and the addresses to their windows.
+  void GiveBack(std::span<const Abroad> superblocks) ABSL_LOCKS_EXCLUDED(mu_);
+  // The same for some of dead_abroad_, and adds their bytes. False: there are none.
+  bool GiveBackAbroad(uint64_t& bytes) ABSL_LOCKS_EXCLUDED(mu_);
   // Notes beforehand that pages of this pool are to be at an address of another one's, and that an
   // address of this one is to have others. False: no memory.
   bool NoteAbroad(std::byte* at, size_t source) ABSL_LOCKS_EXCLUDED(mu_);
@@ -257,6 +268,8 @@ class NumaNodePool final : public Reclaimable {
   // Returned extents that the keeper must unmap: nodes of extents_, so that returning needs no
   // memory.
   Extents dead_extents_ ABSL_GUARDED_BY(mu_);
+  // The same for superblocks at addresses of other pools. With room for all that are abroad.
+  std::vector<Abroad> dead_abroad_ ABSL_GUARDED_BY(mu_);
   uint64_t reserved_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t in_use_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t mapped_bytes_ ABSL_GUARDED_BY(mu_) = 0;

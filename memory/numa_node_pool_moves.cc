@@ -2,11 +2,13 @@
 // another, its home. What finds something from an address goes by the window; figures, the limit
 // and the check of placement go by home. Paper: page leap, 3.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <new>
 
 #include "memory/numa_node_pool.h"
+#include "memory/system/mapping_traffic.h"
 #include "memory/system/poison.h"
 
 namespace eris::memory {
@@ -16,7 +18,9 @@ namespace {
 // begin one after it, until it is mapped as at first. The process may have only so many mappings:
 // half of them are left to others.
 constexpr uint64_t kMappingsEach = 2;
-constexpr uint64_t kMappingsLeft = 1024;     // of that half, for all else
+constexpr uint64_t kMappingsLeft = 1024;  // of that half, for all else
+// Superblocks that a thread takes out of the list of those to be given back.
+constexpr size_t kPutBackAtOnce = 16;
 std::atomic<uint64_t> superblocks_moved{0};  // of the process. relaxed: a bound, not an order
 
 uint64_t SuperblocksMovedMax() {
@@ -56,6 +60,7 @@ void* NumaNodePool::TakeReady() {
       keeper_->Wake(/*now=*/true);
       return nullptr;
     }
+    if (keeper_ != nullptr && MappingTraffic::PagesAreMade()) return nullptr;
   }
   return TakeSuperblock();
 }
@@ -114,6 +119,8 @@ bool NumaNodePool::MovePages(void* fresh, void* at, NumaNodePool& window, NumaNo
 bool NumaNodePool::NoteAbroad(std::byte* at, size_t source) {
   base::MutexLock lock(&mu_);
   try {
+    // Returning it then needs no memory.
+    if (dead_abroad_.capacity() <= abroad_.size()) dead_abroad_.reserve(2 * abroad_.size() + 1);
     abroad_[at] = source;
     return true;
   } catch (const std::bad_alloc&) {  // the general heap's word for "no"
@@ -166,31 +173,73 @@ bool NumaNodePool::Discard(std::byte* superblock, size_t source) {
 
 void NumaNodePool::Lose(std::byte* at) {
   base::MutexLock lock(&mu_);
+  in_use_bytes_ -= layout_.bytes();
+  LosePages(at);
+}
+
+void NumaNodePool::LosePages(std::byte* at) {
   const auto found = abroad_.find(at);
   sources_[found == abroad_.end() ? SourceOf(at) : found->second].populated_bytes -=
       layout_.bytes();
   if (found != abroad_.end()) abroad_.erase(found);
-  in_use_bytes_ -= layout_.bytes();
   reserved_bytes_ -= layout_.bytes();
   budget_.Return(layout_.bytes());
 }
 
 void NumaNodePool::ReturnSuperblock(void* superblock, NumaNodePool& window) {
   if (&window == this) return ReturnSuperblock(superblock);
-  auto* const at = static_cast<std::byte*>(superblock);
-  Unpoison(at, layout_.bytes());
-  size_t source = 0;
+  const Abroad abroad{static_cast<std::byte*>(superblock), &window};
+  Unpoison(superblock, layout_.bytes());
   {
-    base::MutexLock lock(&window.mu_);
-    source = window.SourceOf(at);
+    base::MutexLock lock(&mu_);
+    in_use_bytes_ -= layout_.bytes();
+    budget_.AddReclaimable(static_cast<int64_t>(layout_.bytes()));
+    // To change a mapping takes a while: not the AEU's while.
+    if (keeper_ != nullptr) {
+      dead_abroad_.push_back(abroad);
+      keeper_->Wake(/*now=*/true);
+      return;
+    }
   }
-  // Without a mapping to spare the pages go, and the address space is lost.
-  window.Discard(at, source);
-  Lose(at);
-  base::MutexLock lock(&window.mu_);
-  if (window.moved_.contains(at)) return;
-  window.away_.erase(at);
-  window.sources_[source].bare.push_back(at);
+  GiveBack({&abroad, 1});
+}
+
+bool NumaNodePool::GiveBackAbroad(uint64_t& bytes) {
+  std::array<Abroad, kPutBackAtOnce> some;
+  size_t count = 0;
+  {
+    base::MutexLock lock(&mu_);
+    for (; count < some.size() && !dead_abroad_.empty(); ++count) {
+      some[count] = dead_abroad_.back();
+      dead_abroad_.pop_back();
+    }
+    // What was known of the NumaNode is out of date.
+    if (count > 0) takes_until_read_ = 0;
+  }
+  GiveBack(std::span(some).first(count));
+  bytes += count * layout_.bytes();
+  return count > 0;
+}
+
+void NumaNodePool::GiveBack(std::span<const Abroad> superblocks) {
+  for (const auto& [at, window] : superblocks) {
+    size_t source = 0;
+    {
+      base::MutexLock lock(&window->mu_);
+      source = window->SourceOf(at);
+    }
+    // Without a mapping to spare the pages go, and the address space is lost.
+    window->Discard(at, source);
+    budget_.AddReclaimable(-static_cast<int64_t>(layout_.bytes()));
+    {
+      base::MutexLock lock(&mu_);
+      LosePages(at);
+    }
+    base::MutexLock lock(&window->mu_);
+    if (window->moved_.contains(at)) continue;
+    window->away_.erase(at);
+    window->sources_[source].bare.push_back(at);
+  }
 }
 
 NumaNodePool::Moves NumaNodePool::moves() const {

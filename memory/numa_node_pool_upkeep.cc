@@ -5,6 +5,7 @@
 #include <array>
 
 #include "memory/numa_node_pool.h"
+#include "memory/system/mapping_traffic.h"
 
 namespace eris::memory {
 namespace {
@@ -45,9 +46,13 @@ NumaNodePool::Work NumaNodePool::Maintain(bool tick) {
   // What the system refuses to take back is tried again, but not at once.
   const bool more_to_return = ReturnToSystem(std::span(old).first(olds)) > 0 && olds == old.size();
   UnmapExtents(extents);
+  uint64_t given_back = 0;
+  GiveBackAbroad(given_back);
   const bool more_to_make = MakeReady();
   base::MutexLock lock(&mu_);
-  if (more_to_make || more_to_return || !dead_extents_.empty()) return Work::kNow;
+  if (more_to_make || more_to_return || !dead_extents_.empty() || !dead_abroad_.empty()) {
+    return Work::kNow;
+  }
   const bool later = !kept_.empty() || !ready_.empty() || ready_wanted_ > 0 || taken_in_tick_ > 0;
   return later ? Work::kWithTheNextTick : Work::kNone;
 }
@@ -74,7 +79,11 @@ bool NumaNodePool::MakeReady() {
     }
     // The last eighth of the limit is kept for superblocks that are needed now.
     if (budget_.taken_bytes() + layout_.bytes() > budget_.limit_bytes() / 8 * 7) return false;
-    void* superblock = TakeFromSystem(/*reclaim=*/false);
+    void* superblock = nullptr;
+    {
+      const MappingTraffic::PagesMade making;
+      superblock = TakeFromSystem(/*reclaim=*/false);
+    }
     if (superblock == nullptr) return false;
     base::MutexLock lock(&mu_);
     ready_.push_back(superblock);
@@ -94,6 +103,8 @@ void NumaNodePool::Reclaim(uint64_t bytes) {
     if (!extents.empty()) takes_until_read_ = 0;
   }
   UnmapExtents(extents);
+  while (given < bytes && GiveBackAbroad(given)) {
+  }
   while (given < bytes) {
     std::array<void*, kGivenBackAtOnce> superblocks;
     size_t count = 0;

@@ -8,6 +8,7 @@
 #include "memory/local_cache.h"
 #include "memory/memory_manager.h"
 #include "memory/numa_node_pool.h"
+#include "memory/system/mapping_traffic.h"
 #include "memory/system/write_guard.h"
 
 namespace eris::memory {
@@ -148,6 +149,7 @@ LocalCache::Brought LocalCache::BringSuperblock(bool wait, uint64_t& bytes) {
       to_bring_.pop_back();
       continue;
     }
+    const MappingTraffic::ChangeDue change_due;
     void* const fresh = wait ? pool_.TakeReady() : pool_.TakeSuperblock();
     if (fresh == nullptr) {
       manager_.EndMove(*this, superblock, /*moved=*/false);

@@ -57,6 +57,47 @@ TEST_F(SuperblockMoveTest, AddressesThatArePutBackServeAgain) {
   ExpectNothingLeft();
 }
 
+class CountingKeeper final : public PoolKeeper {
+ public:
+  void Wake(bool now) override { calls += now ? 1 : 0; }
+  int calls = 0;
+};
+
+// The mapping changes on the keeper's thread, or on that of a caller for whom there is no memory.
+TEST_F(SuperblockMoveTest, TheKeeperPutsAddressesBack) {
+  Open(2, {.ready_superblocks_max = 0});
+  for (const bool reclaimed : {false, true}) {
+    ClaimBlocks blocks = Make(here(), 40);
+    const std::set<const std::byte*> bases = Bases(blocks);
+    Move(there(), here(), blocks);
+    CountingKeeper keeper;
+    there().pool->SetKeeper(&keeper);
+    FreeAll(*there().cache, blocks);
+    there().cache->Trim();
+    EXPECT_GE(keeper.calls, 40);
+    EXPECT_EQ(there().pool->in_use_bytes(), 0u);
+    EXPECT_EQ(there().pool->reserved_bytes(), Bytes(40));
+    EXPECT_EQ(RangesOf(*there().pool), bases);
+    if (reclaimed) {
+      there().pool->Reclaim(1);
+      EXPECT_LT(there().pool->reserved_bytes(), Bytes(40));
+      EXPECT_GT(there().pool->reserved_bytes(), 0u) << "no more than is needed, but for a few";
+      there().pool->Reclaim(Bytes(40));
+    } else {
+      uint32_t pieces = 1;
+      for (; there().pool->Maintain(/*tick=*/false) == NumaNodePool::Work::kNow; ++pieces) {
+      }
+      EXPECT_EQ(pieces, 3u);
+    }
+    there().pool->SetKeeper(nullptr);
+    ExpectNothingLeft();
+    blocks = Make(here(), 40);
+    EXPECT_EQ(Bases(blocks), bases);
+    FreeAll(*here().cache, blocks);
+    ExpectNothingLeft();
+  }
+}
+
 TEST_F(SuperblockMoveTest, ASuperblockGoesOnToAThirdPool) {
   Open(3);
   const ClaimBlocks blocks = Make(here(), 4);
