@@ -17,9 +17,15 @@ using storage::Range;
 namespace {
 
 constexpr auto kUnit = static_cast<uint32_t>(HomeWork::kVisitBytes);
-// How long the keeper may take to prepare memory. Then the AEU takes its pages from the system. And
-// how long an AEU sleeps because of the rate, which may have changed meanwhile.
+// How long an AEU sleeps because of the rate, which may have changed meanwhile.
 constexpr uint64_t kWaitNs = 20'000'000;
+// How long the keeper may take to prepare memory. Then the AEU takes its pages from the system.
+constexpr uint64_t kPreparedWaitNs = 1'000'000'000;
+constexpr uint64_t kLookAgainNs = 100'000;  // whether it is there
+// How long an AEU counts as busy after a turn with other work, and how much longer than a piece it
+// then does nothing of this kind.
+constexpr uint64_t kBusyForNs = 2'000'000;
+constexpr uint64_t kRestsFor = 3;
 
 }  // namespace
 
@@ -99,14 +105,23 @@ bool Homecoming::Waits(const Walk& walk) const {
          (walk.BringsNext() && rate_.IsLimited() && rate_.WaitNs(NowNs()) > 0);
 }
 
+void Homecoming::NoteTurn(bool busy) {
+  if (busy && !walks_.empty()) busy_until_ns_ = NowNs() + kBusyForNs;
+}
+
 bool Homecoming::HasWork() const {
+  if (walks_.empty() || (rests_until_ns_ > 0 && NowNs() < rests_until_ns_)) return false;
   return std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) { return !Waits(walk); });
 }
 
 uint64_t Homecoming::WaitNs() const {
   const bool waits =
       std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) { return walk.BringsNext(); });
-  return waits ? std::clamp(rate_.WaitNs(NowNs()), uint64_t{1}, kWaitNs) : 0;
+  const uint64_t now_ns = NowNs();
+  const uint64_t rests_ns =
+      walks_.empty() || rests_until_ns_ <= now_ns ? 0 : rests_until_ns_ - now_ns;
+  const uint64_t rate_ns = waits ? std::clamp(rate_.WaitNs(now_ns), uint64_t{1}, kWaitNs) : 0;
+  return std::max(rests_ns, rate_ns);
 }
 
 void Homecoming::GoOn(uint32_t bytes_max) {
@@ -121,10 +136,13 @@ void Homecoming::GoOn(uint32_t bytes_max) {
   const uint64_t bytes_before = counters_.bytes_brought_home.Read();
   const uint64_t remapped_before = counters_.bytes_remapped.Read();
   const bool ended = GoOnWith(walk, PieceBytes(walk, bytes_max));
+  const uint64_t cpu_ns = turn_.clock() - began_ns;
+  const uint64_t now_ns = NowNs();
+  rests_until_ns_ = now_ns < busy_until_ns_ ? now_ns + kRestsFor * cpu_ns : 0;
+  if (walk.waits_since_ns != 0) rests_until_ns_ = std::max(rests_until_ns_, now_ns + kLookAgainNs);
   const uint64_t bytes = counters_.bytes_brought_home.Read() - bytes_before;
   if (bytes > 0 && rate_.IsLimited()) rate_.Add(bytes, NowNs());
-  Brought(walk.slot, bytes, counters_.bytes_remapped.Read() - remapped_before,
-          turn_.clock() - began_ns);
+  Brought(walk.slot, bytes, counters_.bytes_remapped.Read() - remapped_before, cpu_ns);
   if (ended) {
     End(walk.slot, walk.stays ? MemoryFollows::kStays : MemoryFollows::kHome);
   } else {
@@ -201,7 +219,7 @@ bool Homecoming::BringPages(Walk& walk) {
     walk.BeginAt(Stage::kBlocks, walk.begin);
     return false;
   }
-  const bool wait = walk.waits_since_ns == 0 || NowNs() - walk.waits_since_ns < kWaitNs;
+  const bool wait = walk.waits_since_ns == 0 || NowNs() - walk.waits_since_ns < kPreparedWaitNs;
   uint64_t bytes = 0;
   switch (cache.BringSuperblock(wait, bytes)) {
     case LocalCache::Brought::kYes:

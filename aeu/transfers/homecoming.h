@@ -52,9 +52,13 @@ class Homecoming {
   // The object is being dropped: its memory need not come home.
   void EndAll(const ObjectSlot* slot);
 
+  // Once a turn: whether the AEU has had other work. For some time after that pieces leave it most
+  // of its time, so that a command mostly meets none.
+  void NoteTurn(bool busy);
   // Whether there is something to be done now. Answers to a claim come with freed memory.
   bool HasWork() const;
-  // Nanoseconds after which to ask again, because of the rate; 0: what is left waits for answers.
+  // Nanoseconds after which to ask again, because of the rate or of other work; 0: what is left
+  // waits for answers.
   uint64_t WaitNs() const;
   // Does a piece, bounded in bytes and in time.
   void GoOn(uint32_t bytes_max);
@@ -110,6 +114,8 @@ class Homecoming {
   base::ByteRate& rate_;
   std::vector<Walk> walks_;  // at most one a slot; oldest first
   std::vector<Note> notes_;  // of slots with a walk
+  uint64_t busy_until_ns_ = 0;
+  uint64_t rests_until_ns_ = 0;
 };
 
 }  // namespace eris::aeu

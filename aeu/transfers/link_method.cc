@@ -64,8 +64,23 @@ absl::Status LinkMethod::CutOff(ObjectSlot& slot, OwnedRange& owned, const Range
 
 absl::Status LinkMethod::TakeIn(ObjectSlot& slot, TransferStep& step) {
   ERIS_RETURN_IF_ERROR(step.partition->ordered()->Rehome(slot.cache()));
+  if (TraitsOf(step.kind).memory_follows) MoveObject(slot, step);
   ranges_.Join(slot, ranges_.Add(slot, std::move(step.partition)));
   return absl::OkStatus();
+}
+
+void LinkMethod::MoveObject(ObjectSlot& slot, TransferStep& step) {
+  const Range none{step.covers.lo, step.covers.lo};
+  std::unique_ptr<Partition> fresh;
+  const absl::Status made = base::OrNoMemory("no memory for a partition", [&]() -> absl::Status {
+    auto partition = slot.MakePartition(none, snapshots_);
+    if (!partition.ok()) return partition.status();
+    fresh = *std::move(partition);
+    return absl::OkStatus();
+  });
+  // Without memory it stays, which is correct, too.
+  if (!made.ok() || !fresh->ordered()->Absorb(*step.partition->ordered()).ok()) return;
+  step.partition = std::move(fresh);
 }
 
 void LinkMethod::Conclude(ObjectSlot& slot, TransferStep& step, Partition*, bool installed) {

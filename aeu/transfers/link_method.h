@@ -6,12 +6,15 @@
 #include "aeu/transfers/slot_ranges.h"
 #include "aeu/transfers/transfer_host.h"
 #include "aeu/transfers/transfer_method.h"
+#include "storage/snapshot_view.h"
 
 namespace eris::aeu {
 
 class LinkMethod final : public TransferMethod {
  public:
-  LinkMethod(TransferHost& host, SlotRanges& ranges) : host_(host), ranges_(ranges) {}
+  // All outlive it. `snapshots` is the turn's view.
+  LinkMethod(TransferHost& host, SlotRanges& ranges, const storage::SnapshotView& snapshots)
+      : host_(host), ranges_(ranges), snapshots_(snapshots) {}
 
   absl::Status Check(const ObjectSlot& slot) const override;
   storage::Partition::End NearEnd(const routing::TransferStep&) const override {
@@ -28,8 +31,13 @@ class LinkMethod final : public TransferMethod {
                 bool installed) override;
 
  private:
+  // The partition's own fields lie where the source's thread has allocated them: another object, of
+  // this thread's memory, takes everything over.
+  void MoveObject(ObjectSlot& slot, routing::TransferStep& step);
+
   TransferHost& host_;
   SlotRanges& ranges_;
+  const storage::SnapshotView& snapshots_;
 };
 
 }  // namespace eris::aeu

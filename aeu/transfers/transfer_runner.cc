@@ -238,6 +238,7 @@ bool TransferRunner::GoOnAfterSteps(bool busy) {
 }
 
 bool TransferRunner::BringHome(bool busy) {
+  homecoming_.NoteTurn(busy);
   if (!homecoming_.HasWork()) return false;
   homecoming_.GoOn(busy ? Homecoming::kBroughtPerTurn : Homecoming::kBroughtPerIdleTurn);
   return true;

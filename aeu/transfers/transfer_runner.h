@@ -51,7 +51,7 @@ class TransferRunner {
         counters_(counters),
         snapshots_(snapshots),
         ranges_(host, snapshots),
-        link_(host, ranges_),
+        link_(host, ranges_, snapshots),
         copy_(host, ranges_, snapshots, turn_),
         homecoming_(host, turn_, counters, rate) {}
 

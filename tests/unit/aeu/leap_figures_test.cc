@@ -1,6 +1,7 @@
 // What can be seen of memory that follows a leap, and what bounds it: the transfer's note, the
 // measure of rows, and the rate.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <vector>
@@ -67,8 +68,37 @@ class LeapFiguresTest : public TransferTest {
   storage::RowBytes Measure(uint32_t aeu) { return lab().Measure(*route_, {aeu}); }
 };
 
+// A command that comes while a range's memory follows mostly meets an AEU that rests.
+TEST_F(LeapFiguresTest, BesideOtherWorkPiecesLeaveTimeBetweenThem) {
+  BuildOnTwo(20'000);
+  const Note note = Leap(0, 1, kFrom10);
+  lab()[1].SetWorkClock([] {
+    static uint64_t now_ns = 0;
+    return now_ns += 100'000'000;  // a piece takes 100 ms
+  });
+  const auto sent = Send(CommandType::kUpsert, {{{1'000, 0}, 7}});
+  lab().Step(1);
+  EXPECT_EQ(sent->reply.answered, 1u);
+  EXPECT_FALSE(lab()[1].HasWork());
+  EXPECT_GT(lab()[1].WaitNs(), 50'000'000u);
+  for (int i = 0; i < 10; ++i) {
+    lab().Step(1);
+    EXPECT_FALSE(lab()[1].HasWork()) << "it rests";
+  }
+  // Commands are executed all the same.
+  const auto more = Send(CommandType::kUpsert, {{{1'001, 0}, 8}});
+  lab().Step(1);
+  EXPECT_EQ(more->reply.answered, 1u);
+  while (lab()[1].WaitNs() > 0) usleep(1'000);
+  EXPECT_TRUE(lab()[1].HasWork());
+  lab()[1].SetWorkClock([] { return uint64_t{0}; });
+  Rest();
+  EXPECT_EQ(note->Read().state, MemoryFollows::kHome);
+}
+
 TEST_F(LeapFiguresTest, TheNoteTellsWhenAllIsAtHomeAndWhatCame) {
   BuildOnTwo(20'000);
+  lab()[1].SetWorkClock(ThreadCpuNs);
   const uint64_t began_ns = NowNs();
   const Note note = Leap(0, 1, kFrom10);
   EXPECT_EQ(note->Read().state, MemoryFollows::kUnderWay);

@@ -37,7 +37,9 @@ class LeapTest : public TransferTest, public testing::WithParamInterface<Kind> {
         turns += lab()[i].counters().bytes_brought_home.Read() > before;
       }
       works = false;
-      for (uint32_t i = 0; i < lab().size(); ++i) works |= lab()[i].HasWork();
+      for (uint32_t i = 0; i < lab().size(); ++i) {
+        works |= lab()[i].HasWork() || lab()[i].WaitNs() > 0;
+      }
     }
     return turns;
   }
@@ -244,6 +246,7 @@ TEST_P(LeapTest, AWalkEndsWhereTheRangeEnds) {
 
 TEST_P(LeapTest, TheStepSetsWhatATurnMayTake) {
   BuildOnTwo();
+  for (uint32_t i = 0; i < 2; ++i) lab()[i].SetWorkClock(ThreadCpuNs);
   Put(ManyAndOneLow(5'000));
   // Some rows stay on either NumaNode, so no superblock changes hands.
   Range range = kFrom10;

@@ -74,6 +74,8 @@ class TransferTest : public testing::Test {
     port_ = std::make_unique<routing::Port>(
         lab_->directory(),
         routing::PortOptions{.outgoing_bytes = 1 << 10, .pool_bytes_max = 4 << 20});
+    // The clock decides nothing; a test of that sets another one.
+    for (uint32_t i = 0; i < aeus; ++i) lab()[i].SetWorkClock([] { return uint64_t{0}; });
     route_ = &lab_->Create(0, {1}, {0}, {{0}}, kind.like, numa_nodes);
     routing::InstallSegment slot = kind.like;
     slot.slot_only = true;
