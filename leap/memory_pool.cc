@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -128,6 +129,7 @@ MemoryPool::~MemoryPool() {
     system_->Discard(piece, bytes);
     system_->Unmap(piece, bytes);
   }
+  for (const Range& kept : kept_) munmap(kept.begin, kept.bytes);
 }
 
 size_t MemoryPool::free_bytes() const {
@@ -173,6 +175,19 @@ void MemoryPool::Give(std::byte* piece, size_t bytes) {
     }
   }
   free_.emplace(piece, bytes);
+}
+
+void MemoryPool::KeepPages(const Range& range) {
+  if (range.bytes < kHugePageBytes) return;
+  // With length 0: another mapping of the same memory, without a page of its own.
+  void* const kept = mremap(range.begin, 0, range.bytes, MREMAP_MAYMOVE);
+  if (kept == MAP_FAILED) return;
+  base::MutexLock lock(&mu_);
+  try {
+    kept_.push_back({kept, range.bytes});
+  } catch (const std::bad_alloc&) {  // the general heap's word for "no"
+    munmap(kept, range.bytes);
+  }
 }
 
 }  // namespace eris::leap

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
@@ -36,6 +37,9 @@ class MemoryPool final : public Pool {
   [[nodiscard]] std::byte* Take(size_t bytes, const std::byte* like);
   // A piece, or a part of one, that is not needed.
   void Give(std::byte* piece, size_t bytes);
+  // Keeps the pages of a memory file, which a range has, until the pool ends: to free them one by
+  // one takes as long as a copy. Does nothing for small ranges, or if the kernel refuses.
+  void KeepPages(const Range& range);
 
  private:
   MemoryPool(const PoolOptions& options, std::unique_ptr<memory::SystemMemory> system)
@@ -45,6 +49,7 @@ class MemoryPool final : public Pool {
   const std::unique_ptr<memory::SystemMemory> system_;
   mutable base::Mutex mu_;
   std::map<std::byte*, size_t> free_ ABSL_GUARDED_BY(mu_);  // apart from each other
+  std::vector<Range> kept_ ABSL_GUARDED_BY(mu_);            // mappings
 };
 
 }  // namespace eris::leap

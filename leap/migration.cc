@@ -73,6 +73,8 @@ Migration::Migration(const Range& range, const RangeKind& kind, MemoryPool& pool
 
 absl::Status Migration::Prepare() {
   map_entries_most_ = CountMapEntries().most / 2;
+  const bool small_pages = kind_.file && kind_.page_bytes == 4096;
+  if (small_pages && options_.method != Method::kKernel) pool_.KeepPages(range_);
   if (options_.method == Method::kRetry) return PrepareFaults();
   if (options_.method != Method::kHold) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<Userfault>> userfault = Userfault::Register(range_, kind_);

@@ -61,7 +61,8 @@ struct PoolOptions {
 
 // Memory of one NumaNode, with all pages present. Thread-safe. Outlives the calls that use it, not
 // the memory that has moved: that is the range's from then on. Pages of a memory file are freed
-// when all that has moved from the pool is unmapped.
+// when all that has moved from the pool is unmapped, and the range's old ones, if nobody else has
+// the file, when the pool ends: to free small pages takes as long as to copy them.
 class Pool {
  public:
   // Blocks until all pages are there. Errors: InvalidArgument (no bytes, or a NumaNode that the

@@ -1,7 +1,8 @@
 // Memory that migrates to another NumaNode while a thread writes it, and where the kernel then says
 // that its pages lie: for each method, and for the kernel's own balancing. Prints how many pages
 // moved and how many were left behind; the emulated machine says nothing of times. Needs two
-// NumaNodes with memory: ./dev numa 2x2.
+// NumaNodes with memory, and 32 reserved huge pages on each:
+// ./dev numa --huge-pages 32,32 2x2.
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
@@ -42,13 +43,19 @@ std::string ReadWord(const std::string& path) {
 // 64 MiB whose pages lie on one NumaNode, but may be anywhere.
 class RangeOn {
  public:
-  RangeOn(uint32_t numa_node, bool huge) {
+  RangeOn(uint32_t numa_node, leap::Pages pages) {
     wide_ = mmap(nullptr, kBytes + kHugePageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const auto first = reinterpret_cast<uintptr_t>(wide_) + kHugePageBytes - 1;
     void* const at = reinterpret_cast<void*>(first / kHugePageBytes * kHugePageBytes);
     words_ = static_cast<uint64_t*>(at);
-    mprotect(at, kBytes, PROT_READ | PROT_WRITE);
-    madvise(at, kBytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    if (pages == leap::Pages::kReservedHuge) {
+      EXPECT_EQ(mmap(at, kBytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED, -1, 0),
+                at);
+    } else {
+      mprotect(at, kBytes, PROT_READ | PROT_WRITE);
+      madvise(at, kBytes, pages == leap::Pages::kAnonymousHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    }
     const unsigned long mask = 1UL << numa_node;
     // The kernel wants one bit more than the mask has.
     syscall(SYS_mbind, at, kBytes, MPOL_BIND, &mask, 8 * sizeof mask + 1, 0);
@@ -122,17 +129,25 @@ class LeapTest : public testing::Test {
 };
 
 class LeapMethodTest : public LeapTest,
-                       public testing::WithParamInterface<std::tuple<leap::Method, bool>> {};
+                       public testing::WithParamInterface<std::tuple<leap::Method, leap::Pages>> {};
+
+std::string PagesName(leap::Pages pages) {
+  switch (pages) {
+    case leap::Pages::kAnonymousHuge:
+      return "huge";
+    case leap::Pages::kReservedHuge:
+      return "reserved huge";
+    default:
+      return "small";
+  }
+}
 
 TEST_P(LeapMethodTest, PagesLieOnTheOtherNumaNode) {
-  const auto [method, huge] = GetParam();
+  const auto [method, pages] = GetParam();
   Balance("0");  // else the kernel would move pages, too
-  RangeOn range(from_, huge);
+  RangeOn range(from_, pages);
   ASSERT_EQ(range.PagesOn(from_), kBytes / kPageBytes);
-  const auto pool =
-      leap::Pool::Create({.os_numa_node = to_,
-                          .bytes = kBytes,
-                          .pages = huge ? leap::Pages::kAnonymousHuge : leap::Pages::kAnonymous});
+  const auto pool = leap::Pool::Create({.os_numa_node = to_, .bytes = kBytes, .pages = pages});
   ASSERT_TRUE(pool.ok()) << pool.status();
 
   Increments increments(range.words());
@@ -159,7 +174,7 @@ TEST_P(LeapMethodTest, PagesLieOnTheOtherNumaNode) {
   const size_t moved = range.PagesOn(to_);
   const size_t left = kBytes / kPageBytes - moved;
   Tell(std::string(leap::MethodName(method)) + (done->how.empty() ? "" : " by " + done->how) +
-           (huge ? ", huge pages" : ", small pages"),
+           ", " + PagesName(pages) + " pages",
        moved, left);
   EXPECT_EQ(left, done->progress.left_bytes / kPageBytes);
   if (method != leap::Method::kKernel) {
@@ -169,22 +184,25 @@ TEST_P(LeapMethodTest, PagesLieOnTheOtherNumaNode) {
   EXPECT_EQ(increments.CountLost(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, LeapMethodTest,
-                         testing::Combine(testing::Values(leap::Method::kOwner, leap::Method::kHold,
-                                                          leap::Method::kRetry,
-                                                          leap::Method::kKernel),
-                                          testing::Bool()),
-                         [](const auto& one) {
-                           return std::string(leap::MethodName(std::get<0>(one.param))) +
-                                  (std::get<1>(one.param) ? "_huge" : "_small");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Methods, LeapMethodTest,
+    testing::Combine(testing::Values(leap::Method::kOwner, leap::Method::kHold,
+                                     leap::Method::kRetry, leap::Method::kKernel),
+                     testing::Values(leap::Pages::kAnonymous, leap::Pages::kAnonymousHuge,
+                                     leap::Pages::kReservedHuge)),
+    [](const auto& one) {
+      std::string name = leap::MethodName(std::get<0>(one.param));
+      name += "_" + PagesName(std::get<1>(one.param));
+      std::replace(name.begin(), name.end(), ' ', '_');
+      return name;
+    });
 
 // How far the kernel comes by itself is its own affair: nothing of it is asserted.
 TEST_F(LeapTest, TheKernelsBalancingLosesNoPage) {
   if (balancing_.empty()) GTEST_SKIP() << "this kernel has no automatic balancing";
   Balance("1");
   for (const bool huge : {false, true}) {
-    RangeOn range(from_, huge);
+    RangeOn range(from_, huge ? leap::Pages::kAnonymousHuge : leap::Pages::kAnonymous);
     Increments increments(range.words());
     std::thread reader([&] {
       cpu_set_t cpus;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "tests/unit/leap/leap_fixture.h"
@@ -72,6 +73,31 @@ TEST(PoolTest, MoreThanTheMachineHasIsRefused) {
     const auto pool = Pool::Create({.bytes = bytes, .bind = false});
     EXPECT_EQ(pool.status().code(), absl::StatusCode::kResourceExhausted) << bytes;
   }
+}
+
+// Mappings of the file that TestMemory makes.
+size_t CountMappings() {
+  size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    count += line.find("/memfd:leap-test") != std::string::npos;
+  }
+  return count;
+}
+
+TEST(MemoryPoolTest, OldPagesOfAFileAreFreedWithThePool) {
+  const TestMemory memory(4 << 20, Pages::kFile);
+  const size_t before = CountMappings();
+  auto pool = NewPool(4 << 20, Pages::kFile);
+  const auto done = Migrate(memory.range(), *pool, {.method = Method::kOwner});
+  ASSERT_TRUE(done.ok()) << done.status();
+  ASSERT_TRUE(done->ended.ok()) << done->ended;
+  // What is around the range, and the old pages.
+  const size_t around = CountMappings();
+  pool.reset();
+  EXPECT_EQ(CountMappings() + 1, around);
+  EXPECT_GE(before + 2, around);
+  EXPECT_EQ(memory.CountWrong(), 0u);
 }
 
 }  // namespace

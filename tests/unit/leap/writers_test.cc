@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,6 +76,12 @@ struct WritersCase {
   size_t area_bytes;
 };
 
+// What each case makes at least: in a soak more than a test has time for.
+uint64_t WritesWanted() {
+  const char* const wanted = std::getenv("ERIS_LEAP_WRITES");
+  return wanted == nullptr ? 0 : std::strtoull(wanted, nullptr, 10);
+}
+
 class WritersTest : public ::testing::TestWithParam<WritersCase> {
  protected:
   ~WritersTest() override {
@@ -88,10 +96,15 @@ TEST_P(WritersTest, LoseNothing) {
   Writers writers(memory.words());
   uint64_t splits = 0;
   const uint64_t writes_before = writers.writes();
+  const uint64_t wanted = WritesWanted();
   // An area becomes dirty only if a writer runs while it is copied.
   const absl::Time latest = absl::Now() + absl::Seconds(60);
   const bool retries = method == Method::kRetry;
-  for (int round = 0; round < 12 || (retries && splits == 0 && absl::Now() < latest); ++round) {
+  const auto goes_on = [&](int round) {
+    return round < 12 || (retries && splits == 0 && absl::Now() < latest) ||
+           writers.writes() - writes_before < wanted;
+  };
+  for (int round = 0; goes_on(round); ++round) {
     const auto pool = NewPool(kBytes, pages);
     if (!userfault) {
       InjectedFaults().userfault.Arm(1, memory::FailurePoint::Mode::kFromThen);
@@ -113,6 +126,9 @@ TEST_P(WritersTest, LoseNothing) {
   }
   EXPECT_EQ(writers.CountLost(), 0U);
   EXPECT_GT(writers.writes(), writes_before);
+  RecordProperty("writes", std::to_string(writers.writes()));
+  if (wanted > 0)
+    std::printf("%s: %.1f M writes\n", name, static_cast<double>(writers.writes()) * 1e-6);
   if (retries) {
     EXPECT_GT(splits, 0U);  // it was written to meanwhile
   }
