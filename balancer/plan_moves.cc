@@ -168,8 +168,8 @@ absl::Status SetKind(TransferKind kind, const LoadSample& sample, const PlanWorl
         absl::StrCat("kind ", static_cast<int>(kind), " is no kind of transfer"));
   }
   if (!world.CanMoveBy(kind)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("objects of this kind cannot move by ", name, ", only indexes can"));
+    return absl::FailedPreconditionError(absl::StrCat("objects of this kind cannot move by ", name,
+                                                      ", only indexes and heap tables can"));
   }
   for (PlannedTransfer& transfer : plan.transfers) {
     if (!world.CanMoveBetween(transfer.from, transfer.to, kind)) {

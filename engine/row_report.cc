@@ -62,7 +62,8 @@ absl::StatusOr<std::vector<RowMemory>> MeasureRows(Core& core, const ResolvedOpt
   const InFlight::Entered entered(core.administration);
   std::vector<RowMemory> rows;
   for (const ObjectRef& object : objects) {
-    if (object->kind != ObjectKind::kIndex) continue;
+    // With the others no memory follows a transfer.
+    if (object->kind != ObjectKind::kIndex && object->kind != ObjectKind::kHeapTable) continue;
     ERIS_RETURN_IF_ERROR(interrupted());
     ERIS_RETURN_IF_ERROR(MeasureObject(core, resolved, *object, interrupted, rows));
   }

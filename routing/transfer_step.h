@@ -38,11 +38,12 @@ class TransferStep : public Reply {
   AeuId source;
   AeuId target;
   TransferKind kind = TransferKind::kCopy;
-  // kLink, kLeap: the leaving range, inside one range of the source. kCopy: the part still to
+  // kLink, kLeap: the leaving range, inside one range of the source; of a heap table whole
+  // segments. kCopy: the part still to
   // leave, an end of one range of the source or all of it.
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
-  // kCopy: the limit of this chunk (storage::ChunkLimit).
+  // kCopy: the limit of this chunk (storage::ChunkLimit). Of a heap table's segments: their rows.
   uint32_t rows_max = 0;
   uint64_t bytes_max = kBatchValueBytesMax;
   // The object's next table version: by it the target will own the leaving range, or the source the
@@ -63,10 +64,11 @@ class TransferStep : public Reply {
   std::atomic<uint32_t> turns{0};
   std::atomic<bool> left{false};
 
-  // Set by the source. The moving content: a partition, or rows.
+  // Set by the source. The moving content: a partition, segments, or rows.
   std::unique_ptr<storage::Partition> partition;
+  storage::SegmentsOut segments;
   storage::ExchangeChunk chunk;
-  storage::Range covers;
+  storage::Range covers;  // of segments: all keys
   uint64_t rows = 0;
   uint64_t bytes = 0;  // copied
   // Some memory of the partition may lie on another NumaNode than the target.

@@ -92,6 +92,16 @@ struct ExchangeChunk {
   }
 };
 
+class Segment;
+
+// Whole segments of a heap table on their way to another partition of the table. Their memory is
+// the table's, and is freed with it.
+struct SegmentsOut {
+  std::vector<Segment*> segments{};  // the last one first
+  Segment* open = nullptr;           // of those: rows may be appended to it
+  uint64_t rows = 0;
+};
+
 // Called on the thread of the AEU that owns the partition.
 class Exchange {
  public:

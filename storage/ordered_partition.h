@@ -41,10 +41,7 @@ class OrderedPartition : public Partition {
   // Errors: InvalidArgument (a cache of another object); then nothing has changed.
   virtual absl::Status Rehome(memory::LocalCache& cache) = 0;
 
-  // Moves the memory of rows from work.next_key on to the NumaNode of its AEU, until the work is
-  // spent. True: the walk has come to the end, or memory was refused. Old rows of snapshots stay
-  // where they are until they are freed, and so may rows that are lent or forgotten.
-  virtual bool BringHome(HomeWork& work) = 0;
+  bool BringHome(HomeWork& work) override = 0;
 
   OrderedPartition* ordered() final { return this; }
 };

@@ -11,6 +11,7 @@
 
 #include "storage/batch.h"
 #include "storage/exchange.h"
+#include "storage/home_work.h"
 #include "storage/key.h"
 #include "storage/snapshot_view.h"
 
@@ -39,6 +40,12 @@ class Partition : public Exchange {
   }
   // Background work on at most `rows_max` rows, for turns with spare time. True: there is more.
   virtual bool Maintain(const SnapshotView& snapshots, uint32_t rows_max) = 0;
+
+  // Moves the memory of rows from work.next_key on to the NumaNode of its AEU, until the work is
+  // spent. True: the walk has come to the end, or memory was refused. Old rows of snapshots stay
+  // where they are until they are freed, and so may rows that are lent or forgotten. The default is
+  // for kinds that move as copies alone.
+  virtual bool BringHome(HomeWork&) { return true; }
 
   // For the end of a whole object: forgets the rows without walking them. Their memory is freed
   // with their cache, which its owner ends next.

@@ -43,6 +43,14 @@ def leaps(run):
     run.goal("leap.owner_changed_us", max(report[keys]["leap"]["hand_over_us"] for keys in ("dense", "sparse")), "of the whole range")
 
 
+def segments(run):
+    """The same for a heap table, whose segments change hands whole: rows of twelve numbers and a string."""
+    report = run.json([f"{run.build}/bench/balancer/segment_lab", "--rounds", "3", *(["--rows", "0.05"] if run.tiny else [])])
+    run.goal("leap.segments_over_copy", report["leap_over_copy"],
+             f"{report['rows'] / 1e6:.3g} M rows of {report['row_bytes']} bytes: {report['leap_home_ns_row']:.1f} vs. {report['copy_ns_row']:.1f} ns a row; "
+             f"the owner changed after {report['leap_hand_over_us']:.0f} us; {100 * report['share_by_superblock']:.0f} % by superblock")
+
+
 def paced(run):
     """Lookups at a steady pace while a quarter of an index goes to and fro between two (synthetic) NumaNodes."""
     report = run.script("bench/balancer/run.py", "--parts", "leap")["leap"]
@@ -62,5 +70,6 @@ LEAP = Part(4, (Step(migrations, {**{f"leap.{name}_over_memcpy": at_most(most) f
                              "leap.half_home_over_copy_dense": at_most(0.3), "leap.half_home_over_copy_sparse": at_most(0.3),
                              "leap.half_by_superblock_dense": at_least(0.85), "leap.half_by_superblock_sparse": at_least(0.85),
                              "leap.owner_changed_us": at_most(1000)}),
+                Step(segments, {"leap.segments_over_copy": at_most(0.15)}),
                 Step(paced, {f"leap.{name}_{batch}": at_most(1.2) for batch in BATCHES for name in
                              ("paced_p999_over_steady", "longest_pause_over_allowed")})))

@@ -1,5 +1,6 @@
 // A walk over the ranges of an object at an AEU, in key order, a piece a turn. It remembers a key,
-// so ranges may be cut, joined and moved in between. Owned by the AEU.
+// so ranges may be cut, joined and moved in between. A heap table has segments with numbers instead
+// of keys. Owned by the AEU.
 #ifndef ERIS_AEU_RANGE_WALK_H_
 #define ERIS_AEU_RANGE_WALK_H_
 
@@ -20,8 +21,11 @@ struct RangeWalk {
     next_second = 0;
   }
   // Does a piece of the ranges up to `end`; nullopt: to the end of the key space. True: it has come
-  // there, or `work` is refused. REQUIRES: ordered partitions.
+  // there, or `work` is refused.
   bool GoOn(ObjectSlot& slot, storage::HomeWork& work, std::optional<uint64_t> end);
+
+ private:
+  bool GoOnByNumber(ObjectSlot& slot, storage::HomeWork& work, std::optional<uint64_t> end);
 };
 
 }  // namespace eris::aeu

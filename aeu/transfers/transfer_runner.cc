@@ -58,7 +58,7 @@ void TransferRunner::Give(const CommandHeader* command) {
   } else if (leaving.Empty() || leaving.lo.tail != 0 || (leaving.hi && leaving.hi->tail != 0)) {
     Refuse(LeanStatus(StatusCode::kInvalidArgument,
                       "an empty range, or one with bounds of two parts"));
-  } else if (const absl::Status can = MethodOf(*step).Check(*given.slot); !can.ok()) {
+  } else if (const absl::Status can = MethodOf(*given.slot, *step).Check(*given.slot); !can.ok()) {
     Refuse(can);
   }
 }
@@ -78,7 +78,7 @@ OwnedRange* TransferRunner::FindGiven(Range& given) {
     given = step.leaving;
     return slot.ranges().empty() ? nullptr : &slot.ranges().front();
   }
-  OwnedRange* owned = slot.Find(MethodOf(step).NearEnd(step) == Partition::End::kLow
+  OwnedRange* owned = slot.Find(MethodOf(slot, step).NearEnd(step) == Partition::End::kLow
                                     ? step.leaving.lo.head
                                     : storage::LastFirstPartOf(step.leaving));
   if (owned != nullptr) given = Intersection(step.leaving, owned->partition->range());
@@ -117,7 +117,7 @@ bool TransferRunner::Advance() {
   CommandHeader* const record = port_.Open(step.target, sizeof(TransferSegment));
   if (record == nullptr) return false;
   const absl::Status status = base::OrNoMemory("no memory to cut off a range", [&] {
-    return MethodOf(step).CutOff(slot, *owned, given, step, giving_.lender);
+    return MethodOf(slot, step).CutOff(slot, *owned, given, step, giving_.lender);
   });
   if (!status.ok()) {
     port_.Withdraw(step.target, record);
@@ -173,7 +173,7 @@ bool TransferRunner::Prepare(OwnedRange& owned, const Range& given) {
   // ones are freed, piece by piece.
   if (owned.forgets) return false;
   const absl::StatusOr<bool> ready = base::OrNoMemory("no memory to make rows ready", [&] {
-    return MethodOf(step).Prepare(*giving_.slot, *owned.partition, given, step);
+    return MethodOf(*giving_.slot, step).Prepare(*giving_.slot, *owned.partition, given, step);
   });
   if (ready.ok()) return *ready;
   Refuse(ready.status());
@@ -194,6 +194,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
     // Dropped meanwhile: what came back is freed with the object's memory.
     if (step->partition != nullptr) step->partition->Abandon();
     step->partition.reset();
+    step->segments = {};
     return answer(KeyState::kNoObject);
   }
   ObjectSlot& slot = *given.slot;
@@ -204,7 +205,7 @@ void TransferRunner::Conclude(const CommandHeader* command) {
   const bool installed = step->outcome == StepOutcome::kInstalled;
   // Commands forwarded meanwhile have been refused, so older commands are refused here.
   if (!installed && slot.has_keys()) slot.history().TookIn(step->covers, step->version);
-  MethodOf(*step).Conclude(slot, *step, given.lender, installed);
+  MethodOf(slot, *step).Conclude(slot, *step, given.lender, installed);
   // The walk may have passed while it was away.
   if (!installed && given.coming_home) homecoming_.Begin(slot, step->covers);
   host_.RangesChanged(slot);
@@ -256,7 +257,7 @@ void TransferRunner::TakeIn(const CommandHeader* command) {
                         "the AEU that was to have the range has no part of the object");
   } else if (status = MakeRoom(*slot, std::nullopt); status.ok()) {
     status = base::OrNoMemory("no memory to take a range in",
-                              [&] { return MethodOf(step).TakeIn(*slot, step); });
+                              [&] { return MethodOf(*slot, step).TakeIn(*slot, step); });
   }
   step.outcome = status.ok() ? StepOutcome::kInstalled : StepOutcome::kReturned;
   step.status = status;

@@ -20,6 +20,7 @@
 #include "aeu/transfers/copy_method.h"
 #include "aeu/transfers/homecoming.h"
 #include "aeu/transfers/link_method.h"
+#include "aeu/transfers/segment_method.h"
 #include "aeu/transfers/slot_ranges.h"
 #include "aeu/transfers/transfer_host.h"
 #include "aeu/transfers/transfer_method.h"
@@ -52,6 +53,7 @@ class TransferRunner {
         snapshots_(snapshots),
         ranges_(host, snapshots),
         link_(host, ranges_, snapshots),
+        segments_(host, snapshots),
         copy_(host, ranges_, snapshots, turn_),
         homecoming_(host, turn_, counters, rate) {}
 
@@ -99,10 +101,11 @@ class TransferRunner {
     storage::Partition* lender = nullptr;  // for a copy in transit
   };
 
-  TransferMethod& MethodOf(const routing::TransferStep& step) {
+  TransferMethod& MethodOf(const ObjectSlot& slot, const routing::TransferStep& step) {
     switch (step.kind) {
       case TransferKind::kLink:
       case TransferKind::kLeap:
+        if (slot.spec().kind == ObjectKind::kHeapTable) return segments_;
         return link_;
       case TransferKind::kCopy:
         return copy_;
@@ -130,6 +133,7 @@ class TransferRunner {
   TransferTurn turn_;
   SlotRanges ranges_;
   LinkMethod link_;
+  SegmentMethod segments_;
   CopyMethod copy_;
   Homecoming homecoming_;
   Giving giving_;

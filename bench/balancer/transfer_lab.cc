@@ -18,23 +18,20 @@
 //
 // Prints one JSON object: medians of the rounds; steps in microseconds of the thread's own time,
 // the longest of any round.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "bench/balancer/homecoming_steps.h"
 #include "bench/key_order.h"
 #include "bench/memory/our_memory.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "memory/superblock_census.h"
 #include "storage/home_work.h"
 #include "storage/index/index_partition.h"
 #include "storage/index/versioned_partition.h"
@@ -56,28 +53,6 @@ constexpr double kBytesPerRow = 16;
 void Check(const absl::Status& status) {
   if (!status.ok()) Die(std::string(status.message()));
 }
-
-// CPU time of this thread: on a shared machine a descheduled step is not a long one.
-uint64_t ThreadNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-// Total time of calls of one kind, and the longest one.
-struct Steps {
-  uint64_t ns = 0;
-  uint64_t longest_ns = 0;
-
-  template <class Call>
-  void Time(const Call& call) {
-    const uint64_t begin_ns = ThreadNs();
-    call();
-    const uint64_t took_ns = ThreadNs() - begin_ns;
-    ns += took_ns;
-    longest_ns = std::max(longest_ns, took_ns);
-  }
-};
 
 std::vector<uint64_t> SortedKeys(uint64_t count, bool sparse) {
   std::vector<uint64_t> keys(count);
@@ -274,21 +249,6 @@ Json Leap(const std::vector<uint64_t>& keys, uint32_t rounds) {
           {"piece_us_max", static_cast<double>(longest_ns) * 1e-3}};
 }
 
-// Until a walk over the partition has ended.
-storage::HomeWork Walk(OrderedPartition& partition, storage::HomeWork work, Steps& piece,
-                       OurMemory& memory) {
-  constexpr int64_t kPieceBytes = 256 << 10;
-  for (bool complete = false; !complete;) {
-    work.bytes_left = kPieceBytes;
-    piece.Time([&] {
-      complete = partition.BringHome(work);
-      memory.cache(1).EndTurn();
-    });
-    piece.Time([&] { OurMemory::EndTurn(memory.cache(0)); });
-  }
-  return work;
-}
-
 Json LeapHalf(const std::vector<uint64_t>& keys, uint32_t rounds) {
   std::vector<double> home_ns, census_ns, shares, superblock_us;
   for (uint32_t round = 0; round < rounds; ++round) {
@@ -307,30 +267,12 @@ Json LeapHalf(const std::vector<uint64_t>& keys, uint32_t rounds) {
     OrderedPartition& half = **cut;
     Check(half.Rehome(memory.cache(1)));
 
-    Steps census, claim, superblock, blocks;
-    memory::SuperblockCensus noted(memory.cache(1));
-    Walk(half, {.census = &noted}, census, memory);
-    claim.Time([&] { memory.cache(1).Claim(std::move(noted)); });
-    uint64_t by_superblock = 0;
-    while (memory.cache(1).ClaimsAreOut()) {
-      claim.Time([&] { memory.cache(0).Collect(); });
-      claim.Time([&] { memory.cache(1).Collect(); });
-    }
-    while (memory.cache(1).HasToBring()) {
-      uint64_t bytes = 0;
-      superblock.Time([&] { memory.cache(1).BringSuperblock(/*wait=*/true, bytes); });
-      by_superblock += bytes;
-      if (bytes == 0) usleep(100);  // the keeper makes memory ready
-    }
-    const storage::HomeWork rest = Walk(half, {}, blocks, memory);
-    if (rest.refused) Die("rows were left");
+    const Homecoming home = ComeHome(half, memory);
     const auto count = static_cast<double>(half.size());
-    home_ns.push_back(static_cast<double>(census.ns + claim.ns + superblock.ns + blocks.ns) /
-                      count);
-    census_ns.push_back(static_cast<double>(census.ns) / count);
-    shares.push_back(static_cast<double>(by_superblock) /
-                     static_cast<double>(by_superblock + rest.moved_bytes));
-    superblock_us.push_back(static_cast<double>(superblock.longest_ns) * 1e-3);
+    home_ns.push_back(static_cast<double>(home.ns()) / count);
+    census_ns.push_back(static_cast<double>(home.census.ns) / count);
+    shares.push_back(home.share_by_superblock());
+    superblock_us.push_back(static_cast<double>(home.superblocks.longest_ns) * 1e-3);
     half.Abandon();
     whole->Abandon();
   }

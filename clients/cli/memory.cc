@@ -80,7 +80,8 @@ void AddMemory(Flags& program, Cli& cli) {
       verb.AddVerb("verify", "Ask the server's kernel on which NumaNodes the pages lie");
   verify.Add("--pages", flags->pages, "4 KiB pages to look at per NumaNode; 0: every one")
       .ShowDefault();
-  verify.Add("--rows", flags->rows, "Also what rows of indexes have on other NumaNodes, by AEU");
+  verify.Add("--rows", flags->rows,
+             "Also what rows of indexes and heap tables have on other NumaNodes, by AEU");
   verify.SetFooter(
       "The pages are spread evenly over all that the server has for data. ABSENT are those not\n"
       "touched yet, or given back meanwhile. HUGE is what lies in huge pages. Every page of a big\n"

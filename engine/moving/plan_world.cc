@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "storage/table/rows/segment_view.h"
+
 namespace eris::engine {
 namespace {
 
@@ -39,8 +41,10 @@ balancer::PlanWorld MakePlanWorld(const ResolvedOptions& resolved) {
 
 balancer::PlanWorld ForObject(const balancer::PlanWorld& machine, const ObjectEntry& object) {
   balancer::PlanWorld world = machine;
-  world.is_index = world.cuts_inside = object.kind == ObjectKind::kIndex;
+  static_assert(balancer::PlanWorld::kSegmentRows == storage::kSegmentRows);
+  world.cuts_inside = object.kind == ObjectKind::kIndex;
   world.by_size = object.kind == ObjectKind::kHeapTable;
+  world.relinks = world.cuts_inside || world.by_size;
   world.row_bytes = RowBytes(object);
   return world;
 }

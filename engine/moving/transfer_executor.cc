@@ -68,6 +68,7 @@ class TransferRun {
         range_(storage::Range::FromPublic(transfer.range)),
         ticket_(ticket),
         id_(id),
+        kind_(transfer.kind),
         chunk_size_(chunk_size) {
     chunk_size_.Begin(max_pause_us());
   }
@@ -92,7 +93,7 @@ class TransferRun {
   absl::Status MoveAll(bool& stopped) {
     stopped = true;
     ERIS_RETURN_IF_ERROR(
-        executor_.AwaitTurn(object_, ticket_, transfer_.kind));  // before anything is reserved
+        executor_.AwaitTurn(object_, ticket_, kind_));  // before anything is reserved
     stopped = false;
     PrepareMemory();
     ERIS_RETURN_IF_ERROR(executor_.sender_.Reserve(object_, transfer_.to));
@@ -100,9 +101,14 @@ class TransferRun {
       const std::optional<TransferPiece> piece = Next();
       if (!piece) return absl::OkStatus();
       stopped = true;
-      ERIS_RETURN_IF_ERROR(executor_.AwaitTurn(object_, ticket_, transfer_.kind));
+      ERIS_RETURN_IF_ERROR(executor_.AwaitTurn(object_, ticket_, kind_));
       stopped = false;
       ERIS_RETURN_IF_ERROR(MoveOne(*piece, stopped));
+      if (NoSegmentLeaves()) {
+        CopyInstead();
+        continue;
+      }
+      if (tries_again_) kind_ = transfer_.kind;
       if (heap() && step_.rows == 0) return absl::OkStatus();  // the source has no more
     }
   }
@@ -136,9 +142,12 @@ class TransferRun {
       ERIS_RETURN_IF_ERROR(executor_.AwaitSource(object_, ticket_));
       stopped = false;
     }
+    if (NoSegmentLeaves()) return absl::OkStatus();
     if (step_.outcome != StepOutcome::kInstalled) return WhyNot();
     rows_ += step_.rows;
-    if (TraitsOf(transfer_.kind).in_chunks) {
+    // The record has the kind of what has moved; chunks may have been copied before.
+    if (kind_ == transfer_.kind && heap()) executor_.history_.SetKind(id_, kind_);
+    if (TraitsOf(kind_).in_chunks) {
       // With its versions: a chunk of erased rows may have nothing else.
       chunk_size_.Learn(step_.chunk.weight(), step_.bytes,
                         std::max(step_.source_cpu_ns, step_.target_cpu_ns), max_pause_us(),
@@ -148,6 +157,19 @@ class TransferRun {
       return absl::InternalError("a step of a transfer has moved no range");
     }
     return absl::OkStatus();
+  }
+
+  // For heap tables: a snapshot is held that would miss segments which change hands, or none has as
+  // few rows as are to move.
+  bool NoSegmentLeaves() const {
+    return heap() && !TraitsOf(kind_).copies_rows && step_.outcome == StepOutcome::kRefused &&
+           (absl::IsAborted(step_.status) || absl::IsFailedPrecondition(step_.status));
+  }
+  // A chunk, after which segments are tried again; or all that is left.
+  void CopyInstead() {
+    tries_again_ = absl::IsAborted(step_.status);
+    kind_ = TransferKind::kCopy;
+    if (rows_ == 0) executor_.history_.SetKind(id_, kind_);
   }
 
   // Errors: as of Give, and what has stopped it (then `stopped`). Else step_ says how it ended.
@@ -203,7 +225,7 @@ class TransferRun {
   void PrepareMemory() {
     constexpr uint64_t kLeastBytes = 8u << 20;  // sizes that it has no blocks of yet
     executor_.sender_.PrepareMemory(transfer_.to, kLeastBytes + 2 * step_.bytes);
-    if (!TraitsOf(transfer_.kind).copies_rows) return;
+    if (!TraitsOf(kind_).copies_rows) return;
     constexpr uint64_t kRecordBytes = 32;
     const bool hash = object_.kind == ObjectKind::kHash;
     const uint64_t rows = hash ? transfer_.rows : object_.is_table() ? chunk_size_.rows() : 0;
@@ -266,18 +288,19 @@ class TransferRun {
   void PrepareStep(const TransferPiece& piece) {
     step_.source = transfer_.from;
     step_.target = transfer_.to;
-    step_.kind = transfer_.kind;
+    step_.kind = kind_;
     step_.leaving = piece.leaving;
     step_.version = heap() ? 0 : object_.route.version() + 1;  // nobody else publishes meanwhile
     step_.from = piece.from;
     step_.rows_max = chunk_size_.rows();
     step_.bytes_max = chunk_size_.bytes_max();
     if (heap()) {
-      step_.rows_max =
-          static_cast<uint32_t>(std::min<uint64_t>(step_.rows_max, transfer_.rows - rows_));
+      const uint64_t most = TraitsOf(kind_).in_chunks ? step_.rows_max : ~uint32_t{0};
+      step_.rows_max = static_cast<uint32_t>(std::min(most, transfer_.rows - rows_));
     }
     step_.turn_cpu_ns_max = 1000 * uint64_t{max_pause_us()};
     step_.partition = nullptr;
+    step_.segments = {};
     version_bytes_ = step_.chunk.versions.bytes.size();
     ClearChunk(step_.chunk);
     if (TraitsOf(step_.kind).copies_rows) PrepareChunk();
@@ -345,6 +368,8 @@ class TransferRun {
   const TransferStop::Ticket& ticket_;
   const uint64_t id_;
 
+  TransferKind kind_;         // of the next step: what no segment has is copied
+  bool tries_again_ = false;  // no segment was given, because of a snapshot
   ChunkSize& chunk_size_;
   TransferStep step_;           // one after the other
   uint64_t rows_ = 0;           // moved

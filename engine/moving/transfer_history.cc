@@ -36,6 +36,13 @@ uint64_t TransferHistory::Begin(absl::string_view object, const PlannedTransfer&
   return last_id_ = id;
 }
 
+void TransferHistory::SetKind(uint64_t id, TransferKind kind) {
+  base::MutexLock lock(&mu_);
+  const auto run = running_.find(id);
+  ERIS_CHECK(run != running_.end());
+  run->second.record().kind = kind;
+}
+
 void TransferHistory::SetPhase(uint64_t id, TransferPhase phase) {
   base::MutexLock lock(&mu_);
   const auto run = running_.find(id);

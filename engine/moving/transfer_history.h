@@ -35,6 +35,8 @@ class TransferHistory {
   // std::bad_alloc, with nothing begun.
   uint64_t Begin(absl::string_view object, const PlannedTransfer& transfer,
                  std::shared_ptr<const routing::HomeNote> home = nullptr);
+  // It is of another kind than was planned.
+  void SetKind(uint64_t id, TransferKind kind);
   // From now on it is in another phase.
   void SetPhase(uint64_t id, TransferPhase phase);
   // Called now and then while a step of it is with the source or the target.

@@ -158,9 +158,9 @@ struct NumaNodePlacement {
   uint64_t reserved_huge_bytes = 0;  // the machine's reserved ones
 };
 
-// What an AEU's rows of an index take, as the AEU has found them in a walk: exact while nothing is
-// written or moved. Rows of other kinds lie on other NumaNodes only if they were spilled
-// (ObjectMemory).
+// What an AEU's rows of an index or a heap table take, as the AEU has found them in a walk: exact
+// while nothing is written or moved. Rows of other kinds lie on other NumaNodes only if they were
+// spilled (ObjectMemory).
 struct RowMemory {
   std::string object{};
   AeuId aeu{};
@@ -171,7 +171,7 @@ struct RowMemory {
 
 struct MemoryVerification {
   std::vector<NumaNodePlacement> numa_nodes{};  // those with a pool, by id
-  std::vector<RowMemory> rows{};                // if asked for: of indexes; by name, then AEU
+  std::vector<RowMemory> rows{};                // if asked for; by name, then AEU
 };
 
 }  // namespace eris

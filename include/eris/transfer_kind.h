@@ -14,9 +14,9 @@ namespace eris {
 
 // Numbered without gaps from 1, as on the wire.
 enum class TransferKind : uint8_t {
-  kLink = 1,  // inside a NumaNode: the subtree changes hands, nothing is copied
+  kLink = 1,  // inside a NumaNode: a subtree, or segments, change hands, nothing is copied
   kCopy = 2,
-  kLeap = 3,  // to any NumaNode: the subtree changes hands, and its memory follows
+  kLeap = 3,  // to any NumaNode: they change hands, and their memory follows
 };
 
 struct TransferTraits {
@@ -27,7 +27,7 @@ struct TransferTraits {
   // each of its rows. A plan takes the cheapest kind that is possible.
   uint32_t transfer_us;
   double row_ns;
-  bool indexes_only;        // the object must be an index; else any object moves so
+  bool relinks;             // the object must be an index or a heap table; else any moves so
   bool between_numa_nodes;  // else both AEUs must be on one NumaNode
   // Rows go over in chunks, whose size is learned from what the last one cost (max_pause_us).
   bool in_chunks;
@@ -50,10 +50,10 @@ constexpr TransferTraits TraitsOf(TransferKind kind) {
     case TransferKind::kLink:
       return {.name = "link",
               .plural = "links",
-              .summary = "hands a part of the index over inside a NumaNode",
+              .summary = "hands a part of the object over inside a NumaNode",
               .transfer_us = 10,
               .row_ns = 0,
-              .indexes_only = true,
+              .relinks = true,
               .between_numa_nodes = false,
               .in_chunks = false,
               .copies_rows = false,
@@ -64,7 +64,7 @@ constexpr TransferTraits TraitsOf(TransferKind kind) {
               .summary = "moves rows in chunks",
               .transfer_us = 20,
               .row_ns = 10,
-              .indexes_only = false,
+              .relinks = false,
               .between_numa_nodes = true,
               .in_chunks = true,
               .copies_rows = true,
@@ -72,10 +72,10 @@ constexpr TransferTraits TraitsOf(TransferKind kind) {
     case TransferKind::kLeap:
       return {.name = "leap",
               .plural = "leaps",
-              .summary = "hands a part of the index over at once, and its memory follows",
+              .summary = "hands a part of the object over at once, and its memory follows",
               .transfer_us = 40,
               .row_ns = 5,
-              .indexes_only = true,
+              .relinks = true,
               .between_numa_nodes = true,
               .in_chunks = false,
               .copies_rows = false,

@@ -46,7 +46,7 @@ uint32_t TablePartition::Body::Room(Growth growth) {
 }
 
 Segment* TablePartition::Body::CreateSegment(uint64_t capacity) {
-  if (!segments_.Reserve(cache_, 1)) return nullptr;
+  if (!segments_.Reserve(cache_, 1 + segments_out_)) return nullptr;
   return Segment::Create(cache_, *layout_, next_number_, static_cast<uint32_t>(capacity));
 }
 

@@ -8,6 +8,7 @@
 //   table_maintain.cc      old versions, compaction
 //   table_loan.cc          rows that another AEU takes over: lend, forget, take back
 //   table_ingest.cc        rows that come from another AEU
+//   table_segments.cc      whole segments that change hands
 #ifndef ERIS_STORAGE_TABLE_TABLE_BODY_H_
 #define ERIS_STORAGE_TABLE_TABLE_BODY_H_
 
@@ -71,6 +72,12 @@ class TablePartition::Body {
   void TakeBack();
   absl::Status Ingest(const ExchangeChunk& chunk);
   void Abandon();
+
+  // --- segments of a heap table (table_segments.cc)
+  absl::Status CutSegments(uint64_t rows_max, const SnapshotView& snapshots, SegmentsOut& out);
+  absl::Status TakeSegments(SegmentsOut& in);
+  void SegmentsAreGone() { segments_out_ = 0; }
+  bool BringHome(HomeWork& work);
 
  private:
   struct EndRows;
@@ -162,6 +169,7 @@ class TablePartition::Body {
   std::optional<KeyIndex> keys_;  // for clustered tables: has all live rows, including lent ones
   uint64_t heap_rows_ = 0;
   SegmentList segments_;
+  uint32_t segments_out_ = 0;  // that may come back: the list has room for them
   uint64_t next_number_ = 1;
   Segment* open_ = nullptr;  // rows are appended to it
   std::optional<Loan> loan_;

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "storage/range_ops.h"
 #include "storage/table/table_body.h"
 
@@ -69,6 +70,19 @@ void TablePartition::TakeBack() { body_->TakeBack(); }
 bool TablePartition::CanGo(const SnapshotView& snapshots) const { return body_->CanGo(snapshots); }
 
 absl::Status TablePartition::Ingest(const ExchangeChunk& chunk) { return body_->Ingest(chunk); }
+absl::Status TablePartition::CutSegments(uint64_t rows_max, const SnapshotView& snapshots,
+                                         SegmentsOut& out) {
+  return body_->CutSegments(rows_max, snapshots, out);
+}
+void TablePartition::SegmentsAreGone() { body_->SegmentsAreGone(); }
+void TablePartition::TakeSegmentsBack(SegmentsOut& in) {
+  body_->SegmentsAreGone();  // the room for them is left
+  const absl::Status status = body_->TakeSegments(in);
+  ERIS_CHECK(status.ok());
+}
+absl::Status TablePartition::TakeSegments(SegmentsOut& in) { return body_->TakeSegments(in); }
+bool TablePartition::BringHome(HomeWork& work) { return body_->BringHome(work); }
+
 void TablePartition::Abandon() { body_->Abandon(); }
 
 }  // namespace eris::storage

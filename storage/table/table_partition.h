@@ -91,6 +91,20 @@ class TablePartition final : public Partition {
   // Also waits for the end of snapshots that have lost rows here.
   bool CanGo(const SnapshotView& snapshots) const override;
 
+  // Whole segments of a heap table change hands without a copy, those at the end first: as many as
+  // have `rows_max` rows together, but a bounded number. Scans at later snapshots must not begin
+  // before another partition of the table, or this one again, has taken them.
+  // Errors: Aborted (a snapshot is held: later, perhaps), FailedPrecondition (no segment with so
+  // few rows; a loan is out), ResourceExhausted; then nothing has changed.
+  absl::Status CutSegments(uint64_t rows_max, const SnapshotView& snapshots, SegmentsOut& out);
+  // How it ended: either they are gone for good, or they come back, which needs no memory.
+  void SegmentsAreGone();
+  void TakeSegmentsBack(SegmentsOut& in);
+  // Those of another partition; empties `in`. Errors: ResourceExhausted; then nothing has changed.
+  absl::Status TakeSegments(SegmentsOut& in);
+  // For heap tables; the walk goes by the segments' numbers, and its second part by their arrays.
+  bool BringHome(HomeWork& work) override;
+
   void Abandon() override;
   TablePartition* table() override { return this; }
 

@@ -149,6 +149,7 @@ PROGRAMS = {
     "balancer/table_copies": [
         Call("--rows 20000 --columns 4 --string 16 --rounds 1", one_object("transfers/*/longest_pause_us", "transfers/*/rows")),
         Call("--rows 20000 --columns 4 --heap 1 --rounds 1", one_object("transfers/*/longest_pause_us"))],
+    "balancer/segment_lab": [Call("--rows 0.05 --rounds 1", one_object("leap_over_copy", "copy_ns_row", "leap_home_ns_row"))],
     "balancer/transfer_lab": [Call("--keys 0.05 --rounds 1 --chunks 4096",
                                    one_object(*(f"{keys}/{what}" for keys in ("dense", "sparse") for what in ("link/us", "leap/home_ns_row", "copy/*/ratio"))))],
     "engine/index_join": [Call("20000 2 1", one_object("*"))],

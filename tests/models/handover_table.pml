@@ -9,7 +9,9 @@
  * target may refuse (REFUSALS). A writer changes rows, WRITES times in all, by a table that it has
  * read before: along the stub or by the table its commands go on. SCANS scans take a snapshot each,
  * pass the gate, ask all members of the object, AEUs that ever had a part of it, and end their
- * snapshot. A turn of an AEU: take a command, read E, execute it under that E.
+ * snapshot. A turn of an AEU: take a command, read E and which snapshots are held, execute it under
+ * these. With LINKS a row leaves as it is, in its segment, if none is held then: the source keeps
+ * nothing of it, and its birth goes along (of heap tables; storage/table/table_segments.cc).
  *
  * Abstracted: turns of more than one command (snapshot.pml); pieces of a scan's part; a row that
  * was dead before (a move copies living rows only); who passes the gate first. Of dead rows that is kept which a held
@@ -26,7 +28,8 @@
  * (before the source has heard the conclusion), OWNERS_ASKED (instead of members),
  * MEMBERS_READ_FIRST (before the snapshot begins), ROWS_FREED (the source keeps nothing for
  * snapshots), BIRTHS_KEPT (the target stores rows as born when the source's were), DIES_LATER (the
- * source marks its rows dead in the epoch of its own turn).
+ * source marks its rows dead in the epoch of its own turn); with LINKS also LINKED_UNDER_SNAPSHOTS
+ * (whatever is held) and SNAPSHOTS_READ_BEFORE (the source reads them before it takes the command).
  */
 #ifndef AEUS
 #define AEUS 3
@@ -82,6 +85,7 @@ byte step_target;
 byte step_value;
 byte step_birth;
 byte step_born; /* when the row was born at the target */
+bool step_linked;
 bool step_over;
 byte refusals = REFUSALS;
 
@@ -174,7 +178,31 @@ inline give() {
   stub_to[me] = step_target;
   step_value = value[AT(me, row)];
   step_birth = birth[AT(me, row)];
+#ifdef LINKS
+#ifdef LINKED_UNDER_SNAPSHOTS
+  held = false;
+#endif
+  step_linked = !held;
+  if
+  :: step_linked -> lives[AT(me, row)] = false; birth[AT(me, row)] = 0; value[AT(me, row)] = 0
+  :: else
+  fi;
+#endif
   queue[step_target]!HANDOVER, row
+}
+
+/* Whether any snapshot is. */
+inline look_for_snapshots() {
+#ifdef LINKS
+  scan = 0;
+  held = false;
+  do
+  :: scan < SCANS -> held = held || snapshot[scan] > 0; scan++
+  :: else -> break
+  od
+#else
+  skip
+#endif
 }
 
 inline hand_over() {
@@ -188,7 +216,7 @@ inline hand_over() {
 #ifdef BIRTHS_KEPT
     birth[AT(me, row)] = step_birth;
 #else
-    birth[AT(me, row)] = e;
+    birth[AT(me, row)] = (step_linked -> step_birth : e);
 #endif
     step_born = e;
     step_outcome = INSTALLED
@@ -197,7 +225,16 @@ inline hand_over() {
 
 inline conclude() {
   if
-  :: step_outcome == INSTALLED ->
+  :: step_linked ->
+    if
+    :: step_outcome == INSTALLED
+    :: else ->
+      owns[AT(me, row)] = true;
+      lives[AT(me, row)] = true;
+      birth[AT(me, row)] = step_birth;
+      value[AT(me, row)] = step_value
+    fi
+  :: !step_linked && step_outcome == INSTALLED ->
 #ifndef DIES_LATER
     e = step_born;
 #endif
@@ -216,10 +253,18 @@ inline conclude() {
 
 proctype Aeu(byte me) {
   byte e, what, which;
+  bool held;
 end:
   do
-  :: atomic { queue[me]?what, which };
+#ifdef SNAPSHOTS_READ_BEFORE
+  :: atomic { what == 0 -> look_for_snapshots(); what = 255 };
+end_of_turn:
+    atomic { queue[me]?what, which };
     atomic { e = E };
+#else
+  :: atomic { queue[me]?what, which };
+    atomic { e = E; look_for_snapshots() };
+#endif
     atomic {
       row = which;
       if
@@ -230,6 +275,7 @@ end:
       :: what == CONCLUDE -> conclude()
       fi;
       e = 0;
+      held = false;
       what = 0;
       which = 0
     }
@@ -299,6 +345,7 @@ proctype Coordinator() {
       step_value = 0;
       step_birth = 0;
       step_born = 0;
+      step_linked = false;
       source = 0;
       which = 0
     };

@@ -85,6 +85,7 @@ enum class Event : uint8_t {
   kStepsOfHashes,
   kStepsOfTables,
   kStepsOfHeaps,  // with any rows
+  kSegmentSteps,  // of heap tables: links and leaps
   kReleases,      // of what a hash has made ready
   kStepsRefused,
   kStepsReturned,
@@ -172,6 +173,7 @@ inline constexpr const char* kEventNames[] = {"steps",
                                               "chunks of hashes",
                                               "chunks of tables",
                                               "chunks of heap tables",
+                                              "steps of heap segments",
                                               "hashes released",
                                               "steps refused",
                                               "steps returned",

@@ -121,7 +121,7 @@ struct SimObject {
   bool hash() const { return form == Form::kHash; }
   bool heap() const { return form == Form::kHeap; }
   bool is_table() const { return form == Form::kTable || form == Form::kHeap; }
-  // An end of a partition leaves, as a copy, and no partition is cut.
+  // An end of a partition leaves, as a copy, and no partition is cut. Of a heap table rows leave.
   bool only_copies() const { return hash() || is_table(); }
   const std::shared_ptr<const storage::TableLayout>& layout() const {
     return LayoutOf(heap() ? 0 : two_parts ? 2 : 1);

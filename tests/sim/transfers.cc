@@ -85,7 +85,11 @@ void Simulation::StartTransfer() {
   transfer->kind = KindOf(transfer->from, transfer->to);
   transfer->end = random_.OneIn(2) ? Partition::End::kLow : Partition::End::kHigh;
   transfer->rows_max = static_cast<uint32_t>(random_.Between(1, 9));
-  if (object->only_copies()) transfer->kind = TransferKind::kCopy;
+  if (object->only_copies() && !object->heap()) transfer->kind = TransferKind::kCopy;
+  // Segments have more rows than a chunk.
+  if (object->heap() && transfer->kind != TransferKind::kCopy) {
+    transfer->rows_max = static_cast<uint32_t>(random_.Between(1, 300));
+  }
   if (object->heap()) transfer->end = Partition::End::kHigh;
   Range& rest = transfer->rest = table->RangeOf(partition);
   const auto cut = [&] {
@@ -328,7 +332,11 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
       if (plan_.form == Form::kTwoParts) outcome_.coverage.Add(Event::kStepsOfTwoParts);
       if (plan_.form == Form::kHash) outcome_.coverage.Add(Event::kStepsOfHashes);
       if (plan_.form == Form::kTable) outcome_.coverage.Add(Event::kStepsOfTables);
-      if (plan_.form == Form::kHeap) outcome_.coverage.Add(Event::kStepsOfHeaps, step.rows > 0);
+      if (plan_.form == Form::kHeap) {
+        outcome_.coverage.Add(
+            step.kind == TransferKind::kCopy ? Event::kStepsOfHeaps : Event::kSegmentSteps,
+            step.rows > 0);
+      }
       transfer.phase = Phase::kPublish;
       break;
     case StepOutcome::kReturned:

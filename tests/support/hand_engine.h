@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -80,6 +81,7 @@ class HandEngine {
   // Makes the object and opens it.
   Object Create(absl::string_view name, const CreateOptions& options = {}) {
     const auto created = While([&] { return engine_->Create(name, options); });
+    if (!created.ok()) std::fprintf(stderr, "%s\n", created.status().ToString().c_str());
     ERIS_CHECK(created.ok());
     return Open(*engine_, name);
   }

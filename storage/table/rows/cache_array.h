@@ -11,6 +11,7 @@
 
 #include "base/cache_line.h"
 #include "memory/local_cache.h"
+#include "storage/home_work.h"
 
 namespace eris::storage {
 
@@ -39,6 +40,10 @@ class CacheArray {
     if (data_ != nullptr) cache.Free(data_, Bytes(capacity_));
     data_ = nullptr;
     capacity_ = 0;
+  }
+  // Its memory comes to the NumaNode of the cache's AEU (storage/home_work.h).
+  void BringHome(memory::LocalCache& cache, HomeWork& work) {
+    if (data_ != nullptr) data_ = static_cast<T*>(work.Move(cache, data_, Bytes(capacity_)));
   }
 
  private:

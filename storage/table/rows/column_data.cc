@@ -260,6 +260,24 @@ PutResult ColumnData::PutStrings(memory::LocalCache& cache, const ColumnSource& 
   return PutResult::kDone;
 }
 
+void ColumnData::BringHome(memory::LocalCache& cache, HomeWork& work) {
+  values_.BringHome(cache, work);
+  validity_.BringHome(cache, work);
+  offsets_.BringHome(cache, work);
+  dictionary_.BringHome(cache, work);
+  const auto show = [](auto& shown, const void* now) {
+    if (shown != nullptr) shown = static_cast<std::remove_reference_t<decltype(shown)>>(now);
+  };
+  show(view_.values, values_.data());
+  show(view_.validity, validity_.data());
+  show(view_.offsets, offsets_.data());
+}
+
+void ColumnData::MovedHere() {
+  if (view_.bounds != nullptr) view_.bounds = &bounds_;
+  if (view_.dictionary != nullptr) view_.dictionary = &dictionary_.view();
+}
+
 void ColumnData::Free(memory::LocalCache& cache) {
   values_.Free(cache);
   validity_.Free(cache);

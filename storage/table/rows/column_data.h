@@ -73,6 +73,10 @@ class ColumnData {
     expected_bytes_ = bytes;
     plain_ = plain;
   }
+  // Moves the arrays to the NumaNode of the cache's AEU. Afterwards view() is another one.
+  void BringHome(memory::LocalCache& cache, HomeWork& work);
+  // The column itself has been copied to another address.
+  void MovedHere();
   void Free(memory::LocalCache& cache);
 
 #ifdef ERIS_TABLE_FAULTS

@@ -87,6 +87,11 @@ class RowVersions {
   bool FreeUnneeded(const SnapshotView& snapshots, DeathRecordPool& pool, uint32_t& budget);
 
   uint32_t marks() const { return marks_count_; }
+  // Moves marks and bits to the NumaNode of the cache's AEU; records stay until they are freed.
+  void BringHome(memory::LocalCache& cache, HomeWork& work) {
+    marks_.BringHome(cache, work);
+    dead_.BringHome(cache, work);
+  }
   void Free(memory::LocalCache& cache, DeathRecordPool& pool);
 
 #ifdef ERIS_TABLE_FAULTS

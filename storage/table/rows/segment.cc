@@ -91,6 +91,29 @@ void Segment::TakeBack(uint32_t rows) {
   }
 }
 
+Segment* Segment::BringHome(Segment* segment, uint32_t part, memory::LocalCache& cache,
+                            HomeWork& work) {
+  if (part == 1) {
+    segment->versions_.BringHome(cache, work);
+    return segment;
+  }
+  if (part > 1) {
+    ColumnData& column = segment->Columns()[part - 2];
+    column.BringHome(cache, work);
+    if (!work.MovesNothing()) segment->Views()[part - 2] = column.view();
+    return segment;
+  }
+  void* const moved = work.Move(cache, segment, BlockBytes(segment->columns_));
+  if (moved == segment) return segment;
+  segment = static_cast<Segment*>(moved);
+  ERIS_CHECK(reinterpret_cast<uint64_t>(moved) >> (64 - kRowBits) == 0);  // as in Create
+  for (uint32_t i = 0; i < segment->columns_; ++i) {
+    segment->Columns()[i].MovedHere();
+    segment->Views()[i] = segment->Columns()[i].view();
+  }
+  return segment;
+}
+
 uint32_t SegmentList::LowerBound(uint64_t number) const {
   uint32_t low = 0;
   for (uint32_t high = size_; low < high;) {

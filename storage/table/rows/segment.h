@@ -64,6 +64,14 @@ class Segment {
   void Commit(uint32_t count, const SnapshotView& snapshots);
   // Takes back rows that Commit has counted but no reader has seen. Heap tables.
   void TakeBack(uint32_t rows);
+  // Moves a part of its memory to the NumaNode of the cache's AEU: 0 is its own block, 1 its
+  // versions, then each column. Returns where the segment is from now on.
+  static Segment* BringHome(Segment* segment, uint32_t part, memory::LocalCache& cache,
+                            HomeWork& work);
+  uint32_t home_parts() const { return 2 + columns_; }
+  // It is in another partition, or again in this one, under another number.
+  void Renumber(uint64_t number) { number_ = number; }
+
   // Allows rows to die from now on; rows of a heap table die only when another AEU takes them over.
   // False: no memory.
   [[nodiscard]] bool MayDie(memory::LocalCache& cache) {
@@ -82,7 +90,7 @@ class Segment {
   }
 
   const uint64_t id_;
-  const uint64_t number_;
+  uint64_t number_;
   const uint32_t columns_;
   const bool dies_;  // true for clustered tables; for heap tables from MayDie on
   uint32_t rows_ = 0;
@@ -101,6 +109,9 @@ class SegmentList {
   // REQUIRES: room reserved; a number above all others.
   void Add(Segment* segment) { segments_[size_++] = segment; }
   void RemoveAt(uint32_t i);
+  // The segment has moved.
+  void Set(uint32_t i, Segment* segment) { segments_[i] = segment; }
+  void BringHome(memory::LocalCache& cache, HomeWork& work) { segments_.BringHome(cache, work); }
   void Free(memory::LocalCache& cache) { segments_.Free(cache); }
   // Forgets the memory.
   void Abandon() { *this = SegmentList(); }

@@ -99,6 +99,14 @@ bool StringDictionary::Grow(memory::LocalCache& cache, size_t length) {
   return true;
 }
 
+void StringDictionary::BringHome(memory::LocalCache& cache, HomeWork& work) {
+  offsets_.BringHome(cache, work);
+  bytes_.BringHome(cache, work);
+  slots_.BringHome(cache, work);
+  view_.offsets = offsets_.data();
+  view_.bytes = bytes_.data();
+}
+
 void StringDictionary::Free(memory::LocalCache& cache) {
   offsets_.Free(cache);
   bytes_.Free(cache);

@@ -35,6 +35,7 @@ class StringDictionary {
     return {bytes_.data() + offsets_[code], offsets_[code + 1] - offsets_[code]};
   }
 
+  void BringHome(memory::LocalCache& cache, HomeWork& work);
   void Free(memory::LocalCache& cache);
 
  private:

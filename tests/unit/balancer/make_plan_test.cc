@@ -237,16 +237,16 @@ TEST(PlanMoveTest, SaysWhyAKindCannotBe) {
   EXPECT_EQ(why({250, 260}, 0, world),
             "to move by link, both AEUs must be on one NumaNode; AEU 2 and AEU 0 are on different "
             "ones");
-  world.is_index = false;
+  world.relinks = false;
   EXPECT_EQ(why({150, 160}, 0, world),
-            "objects of this kind cannot move by link, only indexes can");
+            "objects of this kind cannot move by link, only indexes and heap tables can");
 }
 
 // What MoveRange may be asked for without a kind: the cheapest possible kind.
 TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindIsCheaper) {
-  for (const bool is_index : {false, true}) {
+  for (const bool relinks : {false, true}) {
     PlanWorld world = World(4, 2);
-    world.is_index = is_index;
+    world.relinks = relinks;
     for (uint32_t pair = 0; pair < 16; ++pair) {
       const AeuId from{pair / 4}, to{pair % 4};
       for (const uint64_t rows : {0, 100, 1'000'000}) {
@@ -256,7 +256,7 @@ TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindIsCheaper) {
           if (!world.CanMoveBetween(from, to, kind)) continue;
           EXPECT_LE(TraitsOf(chosen).CostUs(rows), TraitsOf(kind).CostUs(rows));
         }
-        EXPECT_EQ(chosen == TransferKind::kLink, is_index && world.SameNumaNode(from, to));
+        EXPECT_EQ(chosen == TransferKind::kLink, relinks && world.SameNumaNode(from, to));
       }
     }
   }
@@ -266,8 +266,18 @@ TEST(PlanWorldTest, FewRowsOfAnIndexAreCopiedToAnotherNumaNodeAndManyLeap) {
   PlanWorld world = World(2, 1);
   EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 1'000), TransferKind::kCopy);
   EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 100'000), TransferKind::kLeap);
-  world.is_index = false;
+  world.relinks = false;
   EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 100'000), TransferKind::kCopy);
+}
+
+TEST(PlanWorldTest, OfAHeapTableOnlyWholeSegmentsChangeHandsWithoutACopy) {
+  PlanWorld world = World(4, 2);
+  world.by_size = true;
+  for (const AeuId to : {AeuId{1}, AeuId{2}}) {
+    EXPECT_EQ(world.KindBetween(AeuId{0}, to, 65'535), TransferKind::kCopy);
+    EXPECT_EQ(world.KindBetween(AeuId{0}, to, 65'536),
+              to.value == 1 ? TransferKind::kLink : TransferKind::kLeap);
+  }
 }
 
 // Half of the rows of AEU 0, then all of AEU 1's.
@@ -309,7 +319,7 @@ TEST(PlanMoveTest, RefusesWhatCannotBe) {
   EXPECT_EQ(code({150, 160}, 0, no_kind, world), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({150, 160}, 0, TransferKind{}, world), StatusCode::kInvalidArgument);
   PlanWorld copies = world;
-  copies.is_index = false;
+  copies.relinks = false;
   EXPECT_EQ(code({150, 160}, 0, TransferKind::kLink, copies), StatusCode::kFailedPrecondition);
   PlanWorld ends = copies;
   ends.cuts_inside = false;

@@ -111,6 +111,7 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
     const PlannedTransfer transfer{
         .from = from,
         .to = {static_cast<uint32_t>((from.value + 1 + random() % (kAeus - 1)) % kAeus)},
+        .kind = kTransferKinds[random() % kTransferKindCount],
         .rows = 1 + random() % 500};
     const auto result = engine_->transfers().Run(**core.catalogue.Find(object_.name()), transfer,
                                                  core.transfer_stop.Begin({}));
@@ -265,7 +266,10 @@ TEST_P(MovingObjectTest, EveryAnswerIsRightWhileRangesMove) {
   }});
   engine_.StepUntil([&] { return engine_->core().in_flight.count() == 0; });
   const BalancerStatus status = engine_->Balancer();
-  EXPECT_EQ(status.transfers[TransferKind::kLink] > 0, object_.links());
+  // Segments of a heap table link while no snapshot is held, which is a matter of luck.
+  if (GetParam() != AnyKind::kHeapTable) {
+    EXPECT_EQ(status.transfers[TransferKind::kLink] > 0, object_.links());
+  }
   EXPECT_GT(status.rows_moved, 1'000u);
   EXPECT_EQ(engine_->Describe(object_.name())->keys, model.size());
 }

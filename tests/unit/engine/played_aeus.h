@@ -66,8 +66,13 @@ class PlayedAeus final : public StepSender {
     }
     version_before_ = VersionOf(object);
     step.outcome = outcome(gives);
+    if (step.kind != TransferKind::kCopy && step.rows_max < segment_rows) {
+      step.outcome = StepOutcome::kRefused;
+      step.status = absl::FailedPreconditionError("no segment has as few rows");
+      return absl::OkStatus();
+    }
     if (step.outcome == StepOutcome::kRefused) {
-      step.status = absl::FailedPreconditionError("not an end of the range");
+      step.status = refusal;
       return absl::OkStatus();
     }
     under_way_ = &step;
@@ -140,10 +145,12 @@ class PlayedAeus final : public StepSender {
   std::set<uint64_t> moved{};                     // to the target
   std::map<uint32_t, uint64_t> prepared_bytes{};  // by target
   uint64_t row_ns = 100;
+  uint64_t segment_rows = 0;  // of a heap table, each
   std::function<StepOutcome(int)> outcome = [](int) { return StepOutcome::kInstalled; };
   std::function<void(TransferStep&)> on_give = nullptr;
   std::function<void()> on_conclude;
   absl::Status reserve_status, give_status;
+  absl::Status refusal = absl::FailedPreconditionError("not an end of the range");  // kRefused
   int gives = 0, concludes = 0, releases = 0;
   bool makes_no_progress = false;  // a step ends when it is given up
   std::vector<uint32_t> rows_max{};
@@ -160,6 +167,9 @@ class PlayedAeus final : public StepSender {
       if (object.kind == ObjectKind::kHeapTable || step.leaving.ContainsU64(key)) {
         leaving.push_back(key);
       }
+    }
+    if (step.kind != TransferKind::kCopy && object.kind == ObjectKind::kHeapTable) {
+      leaving.erase(leaving.begin(), leaving.end() - static_cast<ptrdiff_t>(segment_rows));
     }
     if (step.kind == TransferKind::kCopy && leaving.size() > step.rows_max) {
       if (step.from == storage::Partition::End::kLow) {

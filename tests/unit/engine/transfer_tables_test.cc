@@ -2,6 +2,7 @@
 // tables.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -82,6 +83,64 @@ TEST_F(TransferTablesTest, OfAHeapTableSoManyRowsMoveAndTheTargetBecomesAHolder)
   transfer.rows = 1'000'000;
   EXPECT_TRUE(Run(transfer).status.ok());
   EXPECT_EQ(aeus_.moved, all_);
+}
+
+// A snapshot is held, or no segment has as few rows: what does not go over whole is copied.
+TEST_F(TransferTablesTest, OfAHeapTableWhatHasNoWholeSegmentIsCopied) {
+  const std::vector<AeuId> holders{AeuId{0}};
+  object_ =
+      NewEntry(ObjectKind::kHeapTable, {.columns = {{.name = "v", .type = ColumnType::kUint64}}},
+               {0}, std::make_unique<routing::BitmapTable>(1, /*aeus=*/4, holders));
+  for (const int linked : {0, 2}) {
+    aeus_.refusal = absl::FailedPreconditionError("no segment has as few rows");
+    aeus_.rows = all_;
+    aeus_.moved.clear();
+    aeus_.gives = 0;
+    std::vector<TransferKind> kinds;
+    aeus_.on_give = [&](const TransferStep& step) { kinds.push_back(step.kind); };
+    aeus_.segment_rows = 700;
+    aeus_.outcome = [&](int give) {
+      return give == linked + 1 ? StepOutcome::kRefused : StepOutcome::kInstalled;
+    };
+    PlannedTransfer transfer = Copy({});
+    transfer.kind = TransferKind::kLeap;
+    transfer.rows = 3'000;
+    const TransferExecutor::Result result = Run(transfer);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(aeus_.moved.size(), 3'000u);
+    EXPECT_EQ(result.record.rows, 3'000u);
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), TransferKind::kLeap), linked + 1);
+    EXPECT_EQ(kinds.back(), TransferKind::kCopy);
+    EXPECT_EQ(result.record.kind, linked == 0 ? TransferKind::kCopy : TransferKind::kLeap);
+    EXPECT_EQ(result.record.bytes, 16u * (3'000 - 700 * linked));
+  }
+}
+
+// While a snapshot is held a chunk is copied, and segments are tried again after it.
+TEST_F(TransferTablesTest, OfAHeapTableSegmentsAreTriedAgainAfterASnapshot) {
+  const std::vector<AeuId> holders{AeuId{0}};
+  object_ =
+      NewEntry(ObjectKind::kHeapTable, {.columns = {{.name = "v", .type = ColumnType::kUint64}}},
+               {0}, std::make_unique<routing::BitmapTable>(1, /*aeus=*/4, holders));
+  std::vector<TransferKind> kinds;
+  aeus_.on_give = [&](const TransferStep& step) { kinds.push_back(step.kind); };
+  aeus_.segment_rows = 700;
+  aeus_.refusal = absl::AbortedError("a snapshot is held");
+  aeus_.outcome = [](int give) {
+    return give == 1 || give == 4 ? StepOutcome::kRefused : StepOutcome::kInstalled;
+  };
+  PlannedTransfer transfer = Copy({});
+  transfer.kind = TransferKind::kLink;
+  transfer.rows = 700 * 4;
+  executor_.SetBudget(1, 0);  // small chunks
+  const TransferExecutor::Result result = Run(transfer);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_GE(kinds.size(), 6u);
+  kinds.resize(6);
+  const TransferKind link = TransferKind::kLink, copy = TransferKind::kCopy;
+  EXPECT_EQ(kinds, (std::vector<TransferKind>{link, copy, link, link, copy, link}));
+  EXPECT_EQ(aeus_.moved.size(), transfer.rows);
+  EXPECT_EQ(result.record.kind, link);
 }
 
 }  // namespace

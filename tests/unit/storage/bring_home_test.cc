@@ -10,41 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "memory/cache_directory.h"
 #include "storage/index/two_part_group.h"
 #include "tests/unit/storage/partition_kinds.h"
+#include "tests/unit/storage/two_numa_nodes.h"
 
 namespace eris::storage {
 namespace {
-
-// One NumaNode's part of the object's memory.
-struct Node {
-  Node(uint32_t id, uint64_t limit_bytes, std::shared_ptr<memory::CacheDirectory> directory)
-      : budget(limit_bytes),
-        pool(topology::NumaNode{.id = NumaNodeId{id}}, /*bind=*/false, budget),
-        manager(ObjectId{1}, pool, {}, std::move(directory)),
-        cache(*manager.NewCache()) {}
-  // Nothing is used of it, once all that is on its way has come.
-  void ExpectEmpty() {
-    while (cache.Collect()) {
-    }
-    cache.Trim();
-    EXPECT_EQ(manager.Account().used_bytes, 0u);
-    EXPECT_EQ(manager.reserved_bytes(), 0u);
-  }
-  memory::MemoryBudget budget;
-  memory::NumaNodePool pool;
-  memory::MemoryManager manager;
-  memory::LocalCache& cache;
-};
-
-struct Nodes {
-  explicit Nodes(uint64_t target_bytes = uint64_t{1} << 30)
-      : source(0, uint64_t{1} << 30, directory), target(1, target_bytes, directory) {}
-  std::shared_ptr<memory::CacheDirectory> directory = std::make_shared<memory::CacheDirectory>();
-  Node source;
-  Node target;
-};
 
 constexpr int64_t kPiece = 4096;
 
