@@ -15,8 +15,7 @@ from local_access import BLIND, GOAL, INTERLEAVED, LEAPT, LOCAL  # noqa: E402
 
 # The program's own pages, its constants and the clock's lie on one NumaNode.
 MISSES_MIN = 0.99
-# A partition's own fields, a few lines on the general heap, stay where it was made. They are in the cache: no miss tells of them.
-LEAPT_MIN = 0.95
+LEAPT_MIN = 0.995
 BLIND_MAX = 0.5  # a quarter of the memory is local by chance
 # Transfers between NumaNodes of a key: own keys, sent by the AEU itself, against one to two lines of a tree that lies anywhere.
 FAR_MAX = 0.05
