@@ -88,7 +88,8 @@ class Aeu final : private TransferHost {
   bool Step(const StepBudget& budget);
   // Whether Step would find work: call it between Waker::PrepareToSleep and Sleep.
   bool HasWork() const;
-  // Nanoseconds until Step finds work that nobody wakes the AEU for; 0: there is none such.
+  // Nanoseconds until Step finds work that nobody wakes the AEU for; 0: there is none such. Ask it
+  // before HasWork: a clock goes on between the two.
   uint64_t WaitNs() const { return transfers_.WaitNs(); }
 
   // Called by the owner's thread before it steps. Not owned; nullptr: none.

@@ -81,12 +81,13 @@ void AeuThread::Run() {
       continue;
     }
     endpoint_.waker.PrepareToSleep();
+    // Before it is asked for work: what a clock lets begin in between is found then.
+    const uint64_t wait_ns = aeu_->WaitNs();
     if (aeu_->HasWork() || stop_.load(std::memory_order_seq_cst)) {
       endpoint_.waker.CancelSleep();
       continue;
     }
     aeu_->counters().parks.Add(1);
-    const uint64_t wait_ns = aeu_->WaitNs();
     // A sender that comes before the door is open wakes this thread.
     door.Leave();
     endpoint_.waker.Sleep(wait_ns == 0 ? -1 : static_cast<int64_t>(wait_ns));
@@ -99,7 +100,8 @@ void AeuThread::Run() {
 
 bool AeuThread::RunTurn() noexcept {
   aeu_->Step(options_.budget);
-  return aeu_->HasWork() || aeu_->WaitNs() > 0;  // for which the thread has to set its alarm
+  const bool alarm = aeu_->WaitNs() > 0;  // which the thread has to set; first, as in Run
+  return aeu_->HasWork() || alarm;
 }
 
 }  // namespace eris::aeu

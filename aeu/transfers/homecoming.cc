@@ -39,6 +39,7 @@ bool Homecoming::Walk::BringsNext() const {
 
 void Homecoming::Walk::BeginAt(Stage stage_begun, uint64_t key) {
   stage = stage_begun;
+  waits_since_ns = 0;
   at.BeginAt(key);
 }
 
