@@ -23,7 +23,8 @@ struct HomeWork {
   uint64_t next_key = 0;
   uint64_t next_second = 0;
   bool stopped = false;
-  // What may still be copied; a block that is only visited takes kVisitBytes.
+  // What may still be copied; a block that is only visited takes kVisitBytes. The last path, from a
+  // TreeNode down to its first leaf, goes beyond it.
   int64_t bytes_left = 0;
   uint64_t moved_bytes = 0;
   // The NumaNode has no memory: the walk has ended, and what has not been moved stays remote.

@@ -18,6 +18,8 @@ namespace eris::storage {
 namespace {
 
 constexpr int64_t kPiece = 4096;
+// A piece that has begun a block goes down to a leaf: seven TreeNodes and a page at most.
+constexpr uint64_t kPathBytes = 7 * sizeof(TreeNode256) + sizeof(TreePage);
 
 // What the blocks take, in pieces of so many visits.
 RowBytes Measure(const auto& bring, int64_t visits) {
@@ -46,8 +48,7 @@ uint32_t BringAll(const auto& bring) {
     work.bytes_left = kPiece;
     const uint64_t moved = work.moved_bytes;
     const bool complete = bring(work);
-    // At most the last block goes beyond it, or a run with what its values refer to.
-    EXPECT_LE(work.moved_bytes - moved, kPiece + sizeof(TreePage));
+    EXPECT_LE(work.moved_bytes - moved, kPiece + kPathBytes);
     if (complete || pieces > 1'000'000) return pieces;
   }
 }
