@@ -165,7 +165,7 @@ class LocalCache {
 
   // Sum of ClassBytes of live blocks: those allocated here minus those freed here. A block that a
   // cache of another manager frees counts here until this cache has taken it in. One above the
-  // largest class counts where it was allocated, whoever frees it. Any thread; O(size classes).
+  // largest class counts here until any cache frees it. Any thread; O(size classes).
   uint64_t used_bytes() const;
   // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.

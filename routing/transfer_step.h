@@ -39,8 +39,7 @@ class TransferStep : public Reply {
   AeuId target;
   TransferKind kind = TransferKind::kCopy;
   // kLink, kLeap: the leaving range, inside one range of the source; of a heap table whole
-  // segments. kCopy: the part still to
-  // leave, an end of one range of the source or all of it.
+  // segments. kCopy: the part still to leave, an end of one range of the source or all of it.
   storage::Range leaving;
   storage::Partition::End from = storage::Partition::End::kLow;  // kCopy: which end goes first
   // kCopy: the limit of this chunk (storage::ChunkLimit). Of a heap table's segments: their rows.

@@ -71,16 +71,11 @@ absl::Status LinkMethod::TakeIn(ObjectSlot& slot, TransferStep& step) {
 
 void LinkMethod::MoveObject(ObjectSlot& slot, TransferStep& step) {
   const Range none{step.covers.lo, step.covers.lo};
-  std::unique_ptr<Partition> fresh;
-  const absl::Status made = base::OrNoMemory("no memory for a partition", [&]() -> absl::Status {
-    auto partition = slot.MakePartition(none, snapshots_);
-    if (!partition.ok()) return partition.status();
-    fresh = *std::move(partition);
-    return absl::OkStatus();
-  });
+  auto fresh = base::OrNoMemory("no memory for a partition",
+                                [&] { return slot.MakePartition(none, snapshots_); });
   // Without memory it stays, which is correct, too.
-  if (!made.ok() || !fresh->ordered()->Absorb(*step.partition->ordered()).ok()) return;
-  step.partition = std::move(fresh);
+  if (!fresh.ok() || !(*fresh)->ordered()->Absorb(*step.partition->ordered()).ok()) return;
+  step.partition = *std::move(fresh);
 }
 
 void LinkMethod::Conclude(ObjectSlot& slot, TransferStep& step, Partition*, bool installed) {

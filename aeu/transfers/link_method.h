@@ -17,13 +17,6 @@ class LinkMethod final : public TransferMethod {
       : host_(host), ranges_(ranges), snapshots_(snapshots) {}
 
   absl::Status Check(const ObjectSlot& slot) const override;
-  storage::Partition::End NearEnd(const routing::TransferStep&) const override {
-    return storage::Partition::End::kLow;
-  }
-  absl::StatusOr<bool> Prepare(ObjectSlot&, storage::Partition&, const storage::Range&,
-                               const routing::TransferStep&) override {
-    return true;
-  }
   absl::Status CutOff(ObjectSlot& slot, OwnedRange& owned, const storage::Range& given,
                       routing::TransferStep& step, storage::Partition*& lender) override;
   absl::Status TakeIn(ObjectSlot& slot, routing::TransferStep& step) override;

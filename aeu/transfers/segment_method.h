@@ -19,13 +19,6 @@ class SegmentMethod final : public TransferMethod {
       : host_(host), snapshots_(snapshots) {}
 
   absl::Status Check(const ObjectSlot&) const override { return absl::OkStatus(); }
-  storage::Partition::End NearEnd(const routing::TransferStep&) const override {
-    return storage::Partition::End::kLow;
-  }
-  absl::StatusOr<bool> Prepare(ObjectSlot&, storage::Partition&, const storage::Range&,
-                               const routing::TransferStep&) override {
-    return true;
-  }
   absl::Status CutOff(ObjectSlot& slot, OwnedRange& owned, const storage::Range& given,
                       routing::TransferStep& step, storage::Partition*& lender) override;
   absl::Status TakeIn(ObjectSlot& slot, routing::TransferStep& step) override;

@@ -31,14 +31,18 @@ class TransferMethod {
 
   // Whether the object's ranges can move in this way. Errors: InvalidArgument.
   virtual absl::Status Check(const ObjectSlot& slot) const = 0;
-  // Which end of the leaving range goes first.
-  virtual storage::Partition::End NearEnd(const routing::TransferStep& step) const = 0;
+  // Which end of the leaving range goes first. The default is for kinds whose range goes at once.
+  virtual storage::Partition::End NearEnd(const routing::TransferStep&) const {
+    return storage::Partition::End::kLow;
+  }
 
   // For the source, called in each turn until it returns true: the range may be cut off in this
-  // turn. Errors: ResourceExhausted; the rows are served as before.
-  virtual absl::StatusOr<bool> Prepare(ObjectSlot& slot, storage::Partition& partition,
-                                       const storage::Range& given,
-                                       const routing::TransferStep& step) = 0;
+  // turn. Errors: ResourceExhausted; the rows are served as before. The default is for kinds that
+  // make nothing ready.
+  virtual absl::StatusOr<bool> Prepare(ObjectSlot&, storage::Partition&, const storage::Range&,
+                                       const routing::TransferStep&) {
+    return true;
+  }
   // For the source: cuts `given`, or a part of it, off `owned` and puts it into the step. Room for
   // the additional ranges has been reserved. `lender`: the partition whose rows stay until the
   // conclusion; nullptr: none. Errors: ResourceExhausted, and those of the partition; then every

@@ -17,6 +17,7 @@
 
 #include "bench/balancer/homecoming_steps.h"
 #include "bench/memory/our_memory.h"
+#include "bench/must.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "storage/table/table_partition.h"
@@ -33,10 +34,6 @@ using storage::TablePartition;
 using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kBatch = 4096;
-
-void Check(const absl::Status& status) {
-  if (!status.ok()) Die(std::string(status.message()));
-}
 
 struct LabOptions {
   double millions = 2;
@@ -56,7 +53,7 @@ class SegmentLab {
       schema.columns.push_back({.name = "c" + std::to_string(i), .type = ColumnType::kUint64});
     }
     schema.columns.push_back({.name = "text", .type = ColumnType::kString});
-    layout_ = *TableLayout::Create(schema);
+    layout_ = Must(TableLayout::Create(schema));
     numbers_.resize(kBatch);
     offsets_.resize(kBatch + 1);
   }
@@ -71,10 +68,10 @@ class SegmentLab {
     Steps steps;
     while (source->size() > 0) {
       steps.Time([&] {
-        Check(source->Lend(source->range(), Partition::End::kHigh, options_.chunk_rows, chunk));
+        Must(source->Lend(source->range(), Partition::End::kHigh, options_.chunk_rows, chunk));
       });
       steps.Time([&] {
-        Check(target->Ingest(chunk));
+        Must(target->Ingest(chunk));
         OurMemory::EndTurn(memory.cache(1));
       });
       steps.Time([&] {
@@ -103,8 +100,8 @@ class SegmentLab {
     hand_over.Time([&] {
       while (source->size() > 0) {
         storage::SegmentsOut segments;
-        Check(source->CutSegments(options_.rows(), view_, segments));
-        Check(target->TakeSegments(segments));
+        Must(source->CutSegments(options_.rows(), view_, segments));
+        Must(target->TakeSegments(segments));
         source->SegmentsAreGone();
       }
     });
@@ -119,11 +116,10 @@ class SegmentLab {
 
  private:
   std::unique_ptr<TablePartition> Part(uint64_t number, memory::LocalCache& cache) {
-    auto part =
-        TablePartition::Create({Key::FromU64(number), Key::FromU64(number + 1)}, cache, layout_);
-    Check(part.status());
-    (*part)->SetSnapshots(&view_);
-    return *std::move(part);
+    auto part = Must(
+        TablePartition::Create({Key::FromU64(number), Key::FromU64(number + 1)}, cache, layout_));
+    part->SetSnapshots(&view_);
+    return part;
   }
   void Fill(TablePartition& part, memory::LocalCache& cache) {
     for (uint64_t first = 0; first < options_.rows(); first += kBatch) {
