@@ -101,9 +101,9 @@ class NumaNodePool final : public Reclaimable {
   // untaken. It also leaves 1/32 free, whatever else runs on the machine, in addition to what the
   // kernel keeps for itself.
   [[nodiscard]] void* TakeSuperblock();
-  // The same, of those that have their pages already, for a change of a mapping. nullptr: there is
-  // none, and the keeper makes some; or somebody makes pages, for which the change would wait.
-  // Without a keeper as TakeSuperblock.
+  // The same, of those that have their pages already, for a change of a mapping. nullptr also if
+  // there is none and the keeper makes some, or if pages are being made, for which the change would
+  // wait. Without a keeper as TakeSuperblock.
   [[nodiscard]] void* TakeReady();
   void ReturnSuperblock(void* superblock);
   // For a superblock that has this pool's pages, in the address space of `window`.

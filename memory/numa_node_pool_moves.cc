@@ -60,7 +60,7 @@ void* NumaNodePool::TakeReady() {
       keeper_->Wake(/*now=*/true);
       return nullptr;
     }
-    if (keeper_ != nullptr && MappingTraffic::PagesAreMade()) return nullptr;
+    if (keeper_ != nullptr && MappingTraffic::MustComeBack()) return nullptr;
   }
   return TakeSuperblock();
 }

@@ -20,7 +20,7 @@ constexpr auto kUnit = static_cast<uint32_t>(HomeWork::kVisitBytes);
 // How long an AEU sleeps because of the rate, which may have changed meanwhile.
 constexpr uint64_t kWaitNs = 20'000'000;
 // How long the keeper may take to prepare memory. Then the AEU takes its pages from the system.
-constexpr uint64_t kPreparedWaitNs = 1'000'000'000;
+constexpr uint64_t kPreparedWaitNs = 100'000'000;
 constexpr uint64_t kLookAgainNs = 100'000;  // whether it is there
 // How long an AEU counts as busy after a turn with other work, and how much longer than a piece it
 // then does nothing of this kind.
@@ -111,16 +111,16 @@ void Homecoming::NoteTurn(bool busy) {
 }
 
 bool Homecoming::HasWork() const {
-  if (walks_.empty() || (rests_until_ns_ > 0 && NowNs() < rests_until_ns_)) return false;
+  if (walks_.empty() || NowNs() < rests_until_ns_) return false;
   return std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) { return !Waits(walk); });
 }
 
 uint64_t Homecoming::WaitNs() const {
+  if (walks_.empty()) return 0;
   const bool waits =
       std::any_of(walks_.begin(), walks_.end(), [](const Walk& walk) { return walk.BringsNext(); });
   const uint64_t now_ns = NowNs();
-  const uint64_t rests_ns =
-      walks_.empty() || rests_until_ns_ <= now_ns ? 0 : rests_until_ns_ - now_ns;
+  const uint64_t rests_ns = std::max(rests_until_ns_, now_ns) - now_ns;
   const uint64_t rate_ns = waits ? std::clamp(rate_.WaitNs(now_ns), uint64_t{1}, kWaitNs) : 0;
   return std::max(rests_ns, rate_ns);
 }

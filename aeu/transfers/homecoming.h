@@ -52,8 +52,8 @@ class Homecoming {
   // The object is being dropped: its memory need not come home.
   void EndAll(const ObjectSlot* slot);
 
-  // Once a turn: whether the AEU has had other work. For some time after that pieces leave it most
-  // of its time, so that a command mostly meets none.
+  // In a turn that may do a piece: whether the AEU has had other work. For some time after that
+  // pieces leave it most of its time, so that a command mostly meets none.
   void NoteTurn(bool busy);
   // Whether there is something to be done now. Answers to a claim come with freed memory.
   bool HasWork() const;

@@ -13,14 +13,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-TEST(MappingTrafficTest, TellsWhetherPagesAreMade) {
-  EXPECT_FALSE(MappingTraffic::PagesAreMade());
+TEST(MappingTrafficTest, AChangeComesBackWhilePagesAreMade) {
+  EXPECT_FALSE(MappingTraffic::MustComeBack());
   {
     const MappingTraffic::PagesMade one;
     const MappingTraffic::PagesMade two;
-    EXPECT_TRUE(MappingTraffic::PagesAreMade());
+    EXPECT_TRUE(MappingTraffic::MustComeBack());
   }
-  EXPECT_FALSE(MappingTraffic::PagesAreMade());
+  EXPECT_FALSE(MappingTraffic::MustComeBack());
+}
+
+// A thread that makes one page after another leaves room for it.
+TEST(MappingTrafficTest, TheNextPageWaitsForAChangeThatIsWanted) {
+  std::optional<MappingTraffic::PagesMade> made(std::in_place);
+  const auto asked = Clock::now();
+  ASSERT_TRUE(MappingTraffic::MustComeBack());
+  made.reset();
+  EXPECT_FALSE(MappingTraffic::MustComeBack());
+  made.emplace();
+  EXPECT_GE(Clock::now() - asked, std::chrono::milliseconds(1));
 }
 
 TEST(MappingTrafficTest, PagesWaitForAChangeThatIsDue) {
@@ -30,7 +41,7 @@ TEST(MappingTrafficTest, PagesWaitForAChangeThatIsDue) {
   std::thread maker([&] {
     const auto begin = Clock::now();
     const MappingTraffic::PagesMade made;
-    EXPECT_TRUE(MappingTraffic::PagesAreMade());
+    EXPECT_TRUE(MappingTraffic::MustComeBack());
     // On a machine where this thread comes late there is nothing to wait for.
     waited = ended.load() || Clock::now() - begin >= std::chrono::milliseconds(2);
   });
@@ -39,7 +50,7 @@ TEST(MappingTrafficTest, PagesWaitForAChangeThatIsDue) {
   due.reset();
   maker.join();
   EXPECT_TRUE(waited);
-  EXPECT_FALSE(MappingTraffic::PagesAreMade());
+  EXPECT_FALSE(MappingTraffic::MustComeBack());
 }
 
 TEST(MappingTrafficTest, ButNotForEver) {
