@@ -171,6 +171,7 @@ class Aeu final : private TransferHost {
   // False: no memory. Throws std::bad_alloc; then no range has been added either.
   bool TryInstall(const routing::CommandHeader* command, const routing::InstallSegment& install);
   void Drop(const routing::CommandHeader* command);
+  void ComeHome(const routing::CommandHeader* command);
   // Removes all that it has of the command's object.
   void RemoveSlot(const routing::CommandHeader* command);
   void AppendRows(const routing::CommandHeader* command);

@@ -66,6 +66,9 @@ void Aeu::RunControl(const CommandHeader* command) {
     case CommandType::kConclude:
       transfers_.Conclude(command);
       return;
+    case CommandType::kComeHome:
+      ComeHome(command);
+      return;
     case CommandType::kLookup:
     case CommandType::kUpsert:
     case CommandType::kErase:
@@ -157,6 +160,22 @@ void Aeu::Drop(const CommandHeader* command) {
   const auto* drop = reinterpret_cast<const routing::DropSegment*>(routing::DataSegment(command));
   RemoveSlot(command);
   command->context->states[drop->position] = KeyState::kAbsent;
+  acknowledgements_.Add(command->complete, command->context, 1);
+}
+
+void Aeu::ComeHome(const CommandHeader* command) {
+  const auto* home =
+      reinterpret_cast<const routing::ComeHomeSegment*>(routing::DataSegment(command));
+  KeyState state = KeyState::kNoObject;
+  if (ObjectSlot* const slot = SlotOf(command); slot != nullptr) {
+    state = KeyState::kAbsent;
+    try {
+      transfers_.BringWhatIsLeft(*slot);
+    } catch (const std::bad_alloc&) {  // the caller asks again
+      state = KeyState::kNoMemory;
+    }
+  }
+  command->context->states[home->position] = state;
   acknowledgements_.Add(command->complete, command->context, 1);
 }
 

@@ -180,6 +180,11 @@ void EngineImpl::MakeBalancer() {
     return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
   };
   const auto quiet = [this](const ObjectEntry& object) { return LoadStaysQuiet(object); };
+  std::vector<NumaNodeId> numa_nodes;
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) numa_nodes.push_back(place.numa_node);
+  home_calls_ = std::make_unique<HomeCalls>(
+      core_, memory_, std::move(numa_nodes),
+      [this](AeuId id) { return aeus_[id.value]->counters().objects_left.Read(); });
   balancer_ = std::make_unique<BalancerLoop>(
       core_, *transfers_, sample, quiet,
       [this, before = std::vector<uint64_t>(aeus_.size()), looked_ns = aeu::NowNs()]() mutable {
@@ -194,7 +199,7 @@ void EngineImpl::MakeBalancer() {
         }
         return busiest;
       },
-      MakePlanWorld(resolved_), resolved_.options.balancer);
+      [this] { home_calls_->Look(); }, MakePlanWorld(resolved_), resolved_.options.balancer);
 }
 
 void EngineImpl::CollectNotes() {

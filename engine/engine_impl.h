@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "engine/core/core.h"
 #include "engine/moving/balancer_loop.h"
+#include "engine/moving/home_calls.h"
 #include "engine/moving/object_admin.h"
 #include "engine/moving/step_sender.h"
 #include "engine/moving/transfer_executor.h"
@@ -67,6 +68,7 @@ class EngineImpl final : public Engine {
 
   // For tests and the balancer.
   Core& core() { return core_; }
+  memory::MemorySystem& memory() { return memory_; }
   BalancerLoop& balancer_loop() { return *balancer_; }
   TransferExecutor& transfers() { return *transfers_; }
   aeu::Aeu& aeu(AeuId id) { return *aeus_[id.value]; }
@@ -108,6 +110,7 @@ class EngineImpl final : public Engine {
 
   std::unique_ptr<AeuStepSender> step_sender_;
   std::unique_ptr<TransferExecutor> transfers_;
+  std::unique_ptr<HomeCalls> home_calls_;
   std::unique_ptr<BalancerLoop> balancer_;
 
   base::Mutex samplers_mu_;

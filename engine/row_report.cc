@@ -6,6 +6,7 @@
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/core/control_request.h"
+#include "engine/objects/object_kinds.h"
 #include "routing/data_command.h"
 #include "storage/row_bytes.h"
 
@@ -62,8 +63,7 @@ absl::StatusOr<std::vector<RowMemory>> MeasureRows(Core& core, const ResolvedOpt
   const InFlight::Entered entered(core.administration);
   std::vector<RowMemory> rows;
   for (const ObjectRef& object : objects) {
-    // With the others no memory follows a transfer.
-    if (object->kind != ObjectKind::kIndex && object->kind != ObjectKind::kHeapTable) continue;
+    if (!MemoryFollowsIn(object->kind)) continue;
     ERIS_RETURN_IF_ERROR(interrupted());
     ERIS_RETURN_IF_ERROR(MeasureObject(core, resolved, *object, interrupted, rows));
   }

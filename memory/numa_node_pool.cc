@@ -228,15 +228,15 @@ bool NumaNodePool::TryReserve(size_t bytes, bool reclaim) {
 }
 
 bool NumaNodePool::TakeFromNumaNode(size_t bytes) {
-  const bool is_bound = bound() && interleaved_.empty() && node_.memory_bytes > 0;
+  const bool limited = IsLimitedByNumaNode();
   base::MutexLock lock(&mu_);
-  if (is_bound && !NumaNodeHasRoom(bytes)) return false;
+  if (limited && !NumaNodeHasRoom(bytes)) return false;
   reserved_bytes_ += bytes;
   return true;
 }
 
 bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
-  if (reserved_bytes_ + bytes > node_.memory_bytes - node_.memory_bytes / 16) return false;
+  if (reserved_bytes_ + bytes > NumaNodeTakesMost()) return false;
   // Near the end each superblock counts, so each is preceded by a reading. After a refusal, callers
   // ask again and again: they get the same answer for a while.
   const bool near_end = node_free_bytes_ < bytes + 4 * stays_free_bytes_;
@@ -256,6 +256,23 @@ bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   node_full_ = node_free_bytes_ < bytes + stays_free_bytes_;
   if (!node_full_) node_free_bytes_ -= bytes;
   return !node_full_;
+}
+
+bool NumaNodePool::HasRoom(uint64_t bytes) const {
+  uint64_t reserved = 0, at_hand = 0, untouched = 0;
+  {
+    base::MutexLock lock(&mu_);
+    reserved = reserved_bytes_;
+    at_hand = (kept_.size() + ready_.size()) * layout_.bytes();
+    untouched = on_touch_bytes_;
+  }
+  if (at_hand >= bytes) return true;
+  const uint64_t more = bytes - at_hand;
+  if (budget_.taken_bytes() + more > budget_.limit_bytes()) return false;
+  if (!IsLimitedByNumaNode()) return true;
+  if (reserved + more > NumaNodeTakesMost()) return false;
+  const std::optional<uint64_t> free = topology::FreeMemoryBytes(node_);
+  return !free || *free >= more + untouched + stays_free_bytes_;
 }
 
 void NumaNodePool::Unreserve(size_t bytes) {

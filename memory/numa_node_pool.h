@@ -105,6 +105,9 @@ class NumaNodePool final : public Reclaimable {
   // there is none and the keeper makes some, or if pages are being made, for which the change would
   // wait. Without a keeper as TakeSuperblock.
   [[nodiscard]] void* TakeReady();
+  // Whether so many bytes could be taken now, without what others would have to give back. Reads
+  // how much of a bound pool's NumaNode is free: for a thread that may wait. Throws std::bad_alloc.
+  bool HasRoom(uint64_t bytes) const;
   void ReturnSuperblock(void* superblock);
   // For a superblock that has this pool's pages, in the address space of `window`.
   void ReturnSuperblock(void* superblock, NumaNodePool& window);
@@ -204,6 +207,11 @@ class NumaNodePool final : public Reclaimable {
   void Unreserve(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   bool NumaNodeHasRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool TakeFromNumaNode(size_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  // Its pages come from this NumaNode alone, whose size is known.
+  bool IsLimitedByNumaNode() const {
+    return bound() && interleaved_.empty() && node_.memory_bytes > 0;
+  }
+  uint64_t NumaNodeTakesMost() const { return node_.memory_bytes - node_.memory_bytes / 16; }
   size_t SourceOf(const void* superblock) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // The pages of a superblock are this pool's no longer: they have gone back to the system.
   void Lose(std::byte* at) ABSL_LOCKS_EXCLUDED(mu_);

@@ -70,6 +70,7 @@ enum class CommandType : uint8_t {
   kHandOver = 35,  // from the source to the target
   kConclude = 36,  // to the source: the step has ended, and its table is published
   kMeasure = 37,   // what the AEU's rows of an object take
+  kComeHome = 38,  // its NumaNode has room for memory of theirs that lies on others
   kMulticast = 48,
 };
 
@@ -194,6 +195,12 @@ struct MeasureSegment {
 };
 
 struct DropSegment {
+  uint32_t position = 0;
+  uint32_t padding = 0;
+};
+
+// The answer comes at once: kAbsent, kNoObject, kNoMemory. The memory follows in later turns.
+struct ComeHomeSegment {
   uint32_t position = 0;
   uint32_t padding = 0;
 };

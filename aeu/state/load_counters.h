@@ -27,6 +27,7 @@ struct alignas(base::kNoSharingBytes) LoadCounters {
   Counter bytes_remapped;
   Counter homecomings;
   Counter homecomings_refused;
+  Counter objects_left;  // of which some memory has found no room here
   // In keys, as routing::PortFigures.
   Counter delivered;   // taken from the incoming buffers and the ingress
   Counter answered;    // executed, redirected or refused here

@@ -6,6 +6,7 @@
 
 #include "aeu/state/clock.h"
 #include "aeu/state/reserve_more.h"
+#include "memory/memory_manager.h"
 
 namespace eris::aeu {
 
@@ -48,6 +49,7 @@ void Homecoming::Reserve() {
   // Those that the history has forgotten.
   std::erase_if(notes_, [](const Note& note) { return note.note.use_count() == 1; });
   ReserveMore(notes_, 2);
+  ReserveMore(left_, walks_.size() + 2);
 }
 
 void Homecoming::Begin(ObjectSlot& slot, const Range& range,
@@ -79,18 +81,43 @@ void Homecoming::Begin(ObjectSlot& slot, const Range& range,
   found->end = end && found->end ? std::optional(std::max(*end, *found->end)) : std::nullopt;
 }
 
+void Homecoming::BringWhatIsLeft(ObjectSlot& slot) {
+  // One under way finds it, or leaves it for the next call.
+  if (HasWalk(&slot)) return;
+  if (!IsLeft(&slot) && slot.cache().manager().spilled_bytes() == 0) return;
+  Reserve();
+  SetLeft(&slot, false);
+  Begin(slot, Range{});
+}
+
+bool Homecoming::HasWalk(const ObjectSlot* slot) const {
+  return std::any_of(walks_.begin(), walks_.end(),
+                     [&](const Walk& walk) { return walk.slot == slot; });
+}
+
+bool Homecoming::IsLeft(const ObjectSlot* slot) const {
+  return std::find(left_.begin(), left_.end(), slot) != left_.end();
+}
+
+void Homecoming::SetLeft(const ObjectSlot* slot, bool left) {
+  std::erase(left_, slot);
+  if (left) left_.push_back(slot);
+  counters_.objects_left.Set(left_.size());
+}
+
 bool Homecoming::IsUnderWay(const ObjectSlot& slot, const Range& range) const {
-  return std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
-    const uint64_t from = walk.stage == Stage::kBlocks ? walk.at.next_key : walk.begin;
-    return walk.slot == &slot && (!range.hi || range.hi->head > from) &&
-           (!walk.end || range.lo.head < *walk.end);
-  });
+  return IsLeft(&slot) || std::any_of(walks_.begin(), walks_.end(), [&](const Walk& walk) {
+           const uint64_t from = walk.stage == Stage::kBlocks ? walk.at.next_key : walk.begin;
+           return walk.slot == &slot && (!range.hi || range.hi->head > from) &&
+                  (!walk.end || range.lo.head < *walk.end);
+         });
 }
 
 void Homecoming::EndAll(const ObjectSlot* slot) {
   std::erase_if(walks_, [&](const Walk& walk) { return walk.slot == slot; });
   counters_.homecomings.Set(walks_.size());
   End(slot, MemoryFollows::kNothing);
+  SetLeft(slot, false);
 }
 
 void Homecoming::End(const ObjectSlot* slot, MemoryFollows state) {
@@ -146,6 +173,7 @@ void Homecoming::GoOn(uint32_t bytes_max) {
   Brought(walk.slot, bytes, counters_.bytes_remapped.Read() - remapped_before, cpu_ns);
   if (ended) {
     End(walk.slot, walk.stays ? MemoryFollows::kStays : MemoryFollows::kHome);
+    if (walk.stays) SetLeft(walk.slot, true);
   } else {
     walks_.push_back(std::move(walk));
   }

@@ -47,6 +47,9 @@ class Homecoming {
   // unless it is nullptr.
   void Begin(ObjectSlot& slot, const storage::Range& range,
              const std::shared_ptr<routing::HomeNote>& note = nullptr);
+  // The same for all the slot's rows, if memory of theirs is left elsewhere: it has found no room
+  // here, or was spilled. Throws std::bad_alloc; then nothing has begun.
+  void BringWhatIsLeft(ObjectSlot& slot);
   // Whether some of the range's memory may still be elsewhere.
   bool IsUnderWay(const ObjectSlot& slot, const storage::Range& range) const;
   // The object is being dropped: its memory need not come home.
@@ -94,6 +97,9 @@ class Homecoming {
     std::shared_ptr<routing::HomeNote> note;
   };
 
+  bool HasWalk(const ObjectSlot* slot) const;
+  bool IsLeft(const ObjectSlot* slot) const;
+  void SetLeft(const ObjectSlot* slot, bool left);
   bool Waits(const Walk& walk) const;
   // The rate may allow less than a turn.
   uint32_t PieceBytes(const Walk& walk, uint32_t bytes_max) const;
@@ -114,6 +120,8 @@ class Homecoming {
   base::ByteRate& rate_;
   std::vector<Walk> walks_;  // at most one a slot; oldest first
   std::vector<Note> notes_;  // of slots with a walk
+  // Slots of which some memory has found no room here, in a walk that has ended.
+  std::vector<const ObjectSlot*> left_;
   uint64_t busy_until_ns_ = 0;
   uint64_t rests_until_ns_ = 0;
 };

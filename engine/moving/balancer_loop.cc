@@ -26,13 +26,14 @@ absl::Duration AgesEvery(const Core& core) {
 }  // namespace
 
 BalancerLoop::BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
-                           Busiest busiest, balancer::PlanWorld machine,
+                           Busiest busiest, HomeCaller call_home, balancer::PlanWorld machine,
                            const BalancerOptions& options)
     : core_(core),
       executor_(executor),
       sampler_(std::move(sampler)),
       quiet_(std::move(quiet)),
       busiest_of_period_(std::move(busiest)),
+      call_home_(std::move(call_home)),
       machine_(std::move(machine)),
       options_(options) {
   executor_.SetBudget(options.max_pause_us, options.max_bytes_per_s);
@@ -88,6 +89,7 @@ void BalancerLoop::RunCycle() {
   std::erase_if(looked_, [&](const auto& one) { return !ids.contains(one.first); });
   std::erase_if(idle_, [&](const auto& one) { return !ids.contains(one.first); });
   ForgetPlaced();
+  if (!core_.transfer_stop.paused()) call_home_();
   base::MutexLock lock(&mu_);
   std::erase_if(objects_, [&](const auto& one) { return !names.contains(one.first); });
   ++cycles_;

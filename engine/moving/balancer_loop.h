@@ -44,9 +44,14 @@ class BalancerLoop {
   // worked.
   using Busiest = std::function<double()>;
 
+  // Called once per period, unless moves are paused: asks AEUs for memory that is left on other
+  // NumaNodes. May block until they have answered. May throw std::bad_alloc.
+  using HomeCaller = std::function<void()>;
+
   // `machine`: from MakePlanWorld. Starts no period before Start.
   BalancerLoop(Core& core, TransferExecutor& executor, Sampler sampler, Quiet quiet,
-               Busiest busiest, balancer::PlanWorld machine, const BalancerOptions& options);
+               Busiest busiest, HomeCaller call_home, balancer::PlanWorld machine,
+               const BalancerOptions& options);
   ~BalancerLoop() { Stop(); }
   BalancerLoop(const BalancerLoop&) = delete;
   BalancerLoop& operator=(const BalancerLoop&) = delete;
@@ -145,6 +150,7 @@ class BalancerLoop {
   const Sampler sampler_;
   const Quiet quiet_;
   const Busiest busiest_of_period_;
+  const HomeCaller call_home_;
   const balancer::PlanWorld machine_;
 
   mutable base::Mutex mu_;

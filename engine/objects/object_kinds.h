@@ -25,6 +25,12 @@ absl::StatusOr<std::shared_ptr<const storage::TableLayout>> LayoutOf(ObjectKind 
 // Errors: Internal (there is no such source).
 absl::StatusOr<uint64_t> PartitionSeed(ObjectKind kind);
 
+// Whether ranges of the kind leap, so that memory of theirs may have to come home; with the others
+// it stays where it was allocated.
+constexpr bool MemoryFollowsIn(ObjectKind kind) {
+  return kind == ObjectKind::kIndex || kind == ObjectKind::kHeapTable;
+}
+
 // `what` (e.g. "be a side of a join") needs keys of one part. Errors: FailedPrecondition.
 absl::Status CheckOnePart(const ObjectEntry& object, absl::string_view what);
 

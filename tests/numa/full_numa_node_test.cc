@@ -10,6 +10,9 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/numa/lab_engine.h"
 
 namespace eris::numa_lab {
@@ -149,6 +152,55 @@ TEST_F(SpillTest, WritesGoOnInTheMemoryOfTheNearest) {
     EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, batch * kBatchKeys)), kBatchKeys);
   }
   // What has spilled over lies on the NumaNode of the pool that it came from.
+  ExpectEveryPageInPlace(*lab_);
+}
+
+TEST_F(SpillTest, WhatHasSpilledComesHomeWhenThereIsRoom) {
+  // Another object fills half of the small NumaNode, and this one more than the rest.
+  ASSERT_TRUE(lab_->engine().Create("other", {}).ok());
+  const absl::StatusOr<Object> other = lab_->session().Open("other");
+  ASSERT_TRUE(other.ok()) << other.status();
+  const auto held_bytes = [&](absl::string_view name) {
+    uint64_t bytes = 0;
+    for (const ObjectMemory& one : lab_->engine().Memory().objects) {
+      if (one.object == name && one.numa_node == small_.id) bytes += one.committed_bytes;
+    }
+    return bytes;
+  };
+  const auto spilled_bytes = [&] {
+    uint64_t bytes = 0;
+    for (const ObjectMemory& one : lab_->engine().Memory().objects) bytes += one.spilled_bytes;
+    return bytes;
+  };
+  for (uint64_t batch = 0; held_bytes("other") < small_.memory_bytes / 2; ++batch) {
+    const std::vector<uint64_t> keys = KeysIn(small_starts_, batch * kBatchKeys);
+    ASSERT_TRUE(lab_->session().Upsert(*other, keys, keys).ok());
+  }
+  uint64_t stored = 0;  // batches
+  while (held_bytes(kObject) < small_.memory_bytes / 10 * 6) {
+    ASSERT_TRUE(Upsert(KeysIn(small_starts_, stored * kBatchKeys)).ok());
+    ++stored;
+  }
+  std::cout << (spilled_bytes() >> 20) << " MiB have spilled\n";
+  ASSERT_GT(spilled_bytes(), small_.memory_bytes / 20);
+  const auto look = [&] { lab_->impl().balancer_loop().RunCycle(); };
+  for (int period = 0; period < 3; ++period) look();
+  EXPECT_GT(spilled_bytes(), small_.memory_bytes / 20);  // there is no room
+
+  ASSERT_TRUE(lab_->engine().Drop("other").ok());
+  const absl::Time end = absl::Now() + absl::Minutes(2);
+  while (spilled_bytes() > 0 && absl::Now() < end) {
+    look();
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  EXPECT_EQ(spilled_bytes(), 0u);
+  const auto verified = lab_->engine().VerifyMemory({.pages_max = 0, .rows = true});
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  for (const NumaNodePlacement& one : verified->numa_nodes) EXPECT_EQ(one.pages_elsewhere, 0u);
+  for (const RowMemory& one : verified->rows) EXPECT_EQ(one.remote_bytes, 0u);
+  for (uint64_t batch = 0; batch < stored; batch += 1 + stored / 20) {
+    EXPECT_EQ(CountCorrectKeys(KeysIn(small_starts_, batch * kBatchKeys)), kBatchKeys);
+  }
   ExpectEveryPageInPlace(*lab_);
 }
 

@@ -14,9 +14,16 @@ namespace {
 constexpr uint64_t kTurnsMax = 40;
 
 std::string TextOf(const SimTransfer& transfer) {
-  static constexpr const char* kPhases[] = {
-      "about to reserve a slot", "reserving a slot",  "about to give", "giving",
-      "about to publish",        "about to conclude", "concluding",    "done"};
+  static constexpr const char* kPhases[] = {"about to reserve a slot",
+                                            "reserving a slot",
+                                            "about to give",
+                                            "giving",
+                                            "about to publish",
+                                            "about to conclude",
+                                            "concluding",
+                                            "about to ask for memory",
+                                            "asking for memory",
+                                            "done"};
   return "a transfer of object " + std::to_string(transfer.object->world.route.object().value) +
          " from AEU " + std::to_string(transfer.from.value) + " to " +
          std::to_string(transfer.to.value) + " (" + kPhases[static_cast<size_t>(transfer.phase)] +

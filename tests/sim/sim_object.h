@@ -81,6 +81,8 @@ struct SimTransfer {
     kPublish,
     kConclude,
     kConcluding,
+    kAskHome,  // the target is asked for memory that is left elsewhere
+    kAskingHome,
     kDone
   };
   SimObject* object = nullptr;

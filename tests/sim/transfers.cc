@@ -261,7 +261,8 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       Range& rest = transfer.rest;
       const bool last = object.heap() ? step->rows == 0 : step->covers == rest;
       if (!transfer.went_well || last) {
-        transfer.phase = Phase::kDone;
+        const bool asks = transfer.kind != TransferKind::kCopy && random_.OneIn(2);
+        transfer.phase = asks ? Phase::kAskHome : Phase::kDone;
         return true;
       }
       if (object.heap()) {
@@ -276,6 +277,22 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       transfer.phase = Phase::kGive;
       return true;
     }
+    case Phase::kAskHome: {
+      transfer.reply = std::make_unique<test::TestReply>(1);
+      const routing::ComeHomeSegment segment{};
+      if (!SendControl(transfer, transfer.to, CommandType::kComeHome, transfer.reply.get(),
+                       &test::TestReply::Answered, bytes_of(segment))) {
+        return false;
+      }
+      Note("memory is asked for", transfer.to.value);
+      transfer.phase = Phase::kAskingHome;
+      transfer.waiting.Begin(turns_, now_);
+      return true;
+    }
+    case Phase::kAskingHome:
+      if (transfer.reply->answered == 0) return false;
+      transfer.phase = Phase::kDone;
+      return true;
     case Phase::kDone:
       return false;
   }

@@ -27,6 +27,14 @@ class LeapTest : public TransferTest, public testing::WithParamInterface<Kind> {
     }
     EXPECT_EQ(lab().ManagerOf({aeu}).Account().used_bytes > 0, used) << "AEU " << aeu;
   }
+  // The NumaNode of the AEU is said to have room.
+  storage::KeyState AskForMemory(uint32_t aeu) {
+    TestReply reply(1);
+    EXPECT_TRUE(lab().TrySend(AeuId{aeu}, *route_, CommandType::kComeHome, &reply,
+                              &TestReply::Answered, routing::ComeHomeSegment{}));
+    while (reply.answered == 0) lab().Step(aeu);
+    return reply.state_column[0];
+  }
   // Until nobody has anything to do; how many turns brought memory home.
   uint32_t Rest() {
     uint32_t turns = 0;
@@ -299,6 +307,75 @@ TEST_P(LeapTest, SuperblocksWithoutNewPagesAreSpilledAndComeHomeLater) {
   EXPECT_GT(lab()[3].counters().bytes_remapped.Read(), 0u);
   EXPECT_EQ(lab().ManagerOf({1}).spilled_bytes(), 0u);
   ExpectRows();
+}
+
+TEST_P(LeapTest, WhatHasFoundNoRoomComesWhenItIsAskedFor) {
+  for (const bool spilled : {true, false}) {
+    SCOPED_TRACE(spilled ? "superblocks" : "blocks");
+    Build(GetParam(), 5, 64 << 10, 2);
+    Put(spilled ? ManyRows() : ManyAndOneLow(20'000));
+    AskForMemory(1);  // there is none left, so nothing begins
+    EXPECT_FALSE(lab()[1].HasWork());
+    lab().other_pool().take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+    EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = spilled ? kAll : kFrom10}), 1u);
+    Rest();
+    EXPECT_EQ(lab()[1].counters().objects_left.Read(), 1u);
+    EXPECT_GT(lab().Measure(*route_, {1}).remote, 0u);
+    EXPECT_EQ(lab().ManagerOf({1}).spilled_bytes() > 0, spilled);
+    AskForMemory(1);  // there is no room
+    Rest();
+    EXPECT_EQ(lab()[1].counters().objects_left.Read(), 1u);
+    EXPECT_GT(lab().Measure(*route_, {1}).remote, 0u);
+
+    lab().other_pool().take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+    AskForMemory(1);
+    EXPECT_GT(lab()[1].counters().homecomings.Read(), 0u);
+    AskForMemory(1);  // it is on its way
+    EXPECT_EQ(lab()[1].counters().homecomings.Read(), 1u);
+    Rest();
+    EXPECT_EQ(lab()[1].counters().objects_left.Read(), 0u);
+    EXPECT_EQ(lab()[1].counters().homecomings.Read(), 0u);
+    EXPECT_EQ(lab().Measure(*route_, {1}).remote, 0u);
+    EXPECT_EQ(lab().ManagerOf({1}).spilled_bytes(), 0u);
+    ExpectRows();
+  }
+}
+
+// A range that goes on by a link takes along what its memory is to do.
+TEST_P(LeapTest, WhatHasFoundNoRoomIsKnownToTheNextOwner) {
+  Build(GetParam(), 5, 64 << 10, 2);
+  Put(ManyAndOneLow(20'000));
+  lab().other_pool().take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kFrom10}), 1u);
+  Rest();
+  EXPECT_EQ(driver().Run({.from = 1, .to = 3, .kind = TransferKind::kLink, .leaving = kFrom10}),
+            1u);
+  Rest();
+  EXPECT_EQ(lab()[3].counters().objects_left.Read(), 1u);
+  lab().other_pool().take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+  AskForMemory(3);
+  Rest();
+  EXPECT_EQ(lab()[3].counters().objects_left.Read(), 0u);
+  EXPECT_EQ(lab().Measure(*route_, {3}).remote, 0u);
+  ExpectRows();
+}
+
+TEST_P(LeapTest, AskingForMemoryOfADroppedObjectIsAnswered) {
+  Build(GetParam(), 5, 64 << 10, 2);
+  Put(ManyAndOneLow(20'000));
+  lab().other_pool().take_failures().Arm(1, memory::FailurePoint::Mode::kFromThen);
+  EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = kFrom10}), 1u);
+  Rest();
+  EXPECT_EQ(lab()[1].counters().objects_left.Read(), 1u);
+  lab().other_pool().take_failures().Arm(0, memory::FailurePoint::Mode::kFromThen);
+  EXPECT_EQ(AskForMemory(1), storage::KeyState::kAbsent);
+  TestReply dropped(1);
+  lab().SendDrop(*route_, {1}, dropped);
+  while (dropped.answered == 0) lab().Step(1);
+  EXPECT_EQ(lab()[1].counters().objects_left.Read(), 0u);
+  EXPECT_EQ(lab()[1].counters().homecomings.Read(), 0u);
+  EXPECT_EQ(AskForMemory(1), storage::KeyState::kNoObject);
+  EXPECT_FALSE(lab()[1].HasWork());
 }
 
 }  // namespace

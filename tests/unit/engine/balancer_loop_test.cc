@@ -72,12 +72,14 @@ class BalancerLoopTest : public testing::Test {
   int samples_ = 0;
   bool quiet_ = true;
   double busiest_ = 0;
+  int home_calls_ = 0;
   balancer::PlanWorld machine_{.numa_nodes = {NumaNodeId{0}, NumaNodeId{0}}};
   BalancerLoop loop_{core_,
                      executor_,
                      [this](const ObjectEntry&) { return Sample(); },
                      [this](const ObjectEntry&) { return quiet_; },
                      [this] { return busiest_; },
+                     [this] { ++home_calls_; },
                      machine_,
                      {}};
 };
@@ -127,6 +129,17 @@ TEST_F(BalancerLoopTest, RowsThatComeInOnePeriodMoveThoughItIsQuietInTheNext) {
   EXPECT_EQ(loop_.Status().objects[0].reason, "the imbalance has not lasted for two periods");
   LooksOf(1);
   EXPECT_EQ(loop_.Status().objects[0].reason, "");
+}
+
+TEST_F(BalancerLoopTest, EachPeriodAsksForMemoryThatIsLeftElsewhereUnlessMovesArePaused) {
+  LooksOf(3);
+  EXPECT_EQ(home_calls_, 3);
+  loop_.Pause();
+  LooksOf(3);
+  EXPECT_EQ(home_calls_, 3);
+  loop_.Resume();
+  LooksOf(1);
+  EXPECT_EQ(home_calls_, 4);
 }
 
 TEST_F(BalancerLoopTest, WhatACallHasDoneIsLookedAt) {

@@ -396,6 +396,39 @@ TEST(NumaNodePoolTest, BoundPoolStopsWhenOthersHaveFilledTheNumaNode) {
   EXPECT_EQ(superblock, nullptr);
 }
 
+TEST(NumaNodePoolTest, RoomIsWhatCouldBeTakenUpToTheLimit) {
+  MemoryBudget budget(4 * kSuperblockBytes);
+  NumaNodePool pool(topology::NumaNode{}, /*bind=*/false, budget);
+  EXPECT_TRUE(pool.HasRoom(4 * kSuperblockBytes));
+  EXPECT_FALSE(pool.HasRoom(4 * kSuperblockBytes + 1));
+  void* const superblock = pool.TakeSuperblock();
+  EXPECT_TRUE(pool.HasRoom(3 * kSuperblockBytes));
+  EXPECT_FALSE(pool.HasRoom(4 * kSuperblockBytes));
+  pool.ReturnSuperblock(superblock);  // it is kept, and counts in the limit
+  EXPECT_TRUE(pool.HasRoom(4 * kSuperblockBytes));
+  EXPECT_FALSE(pool.HasRoom(5 * kSuperblockBytes));
+}
+
+TEST(NumaNodePoolTest, RoomOfABoundPoolIsThatOfItsNumaNode) {
+  absl::StatusOr<topology::Topology> machine = topology::Topology::Discover();
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  topology::NumaNode node = machine->numa_nodes()[machine->cores()[0].numa_node.value];
+  const uint64_t real_bytes = node.memory_bytes;
+  MemoryBudget budget(~uint64_t{0});
+  node.memory_bytes = 16 * kSuperblockBytes;
+  NumaNodePool small(node, /*bind=*/true, budget);
+  void* const superblock = small.TakeSuperblock();
+  const absl::Status status = small.binding_status();
+  EXPECT_TRUE(small.HasRoom(14 * kSuperblockBytes));
+  EXPECT_EQ(small.HasRoom(15 * kSuperblockBytes), !status.ok());
+  if (superblock != nullptr) small.ReturnSuperblock(superblock);
+  if (!status.ok()) GTEST_SKIP() << "the system refuses binding: " << status;
+  // As if others had filled a larger machine.
+  node.memory_bytes = 64 * real_bytes;
+  NumaNodePool filled(node, /*bind=*/true, budget);
+  EXPECT_FALSE(filled.HasRoom(1));
+}
+
 TEST(NumaNodePoolTest, MuchToGiveBackGoesInPieces) {
   MemoryBudget budget(kPlenty);
   NumaNodePool pool(Virtual(0), /*bind=*/false, budget,
