@@ -258,7 +258,7 @@ bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   return !node_full_;
 }
 
-bool NumaNodePool::HasRoom(uint64_t bytes) const {
+uint64_t NumaNodePool::RoomBytes() const {
   uint64_t reserved = 0, at_hand = 0, untouched = 0;
   {
     base::MutexLock lock(&mu_);
@@ -266,13 +266,15 @@ bool NumaNodePool::HasRoom(uint64_t bytes) const {
     at_hand = (kept_.size() + ready_.size()) * layout_.bytes();
     untouched = on_touch_bytes_;
   }
-  if (at_hand >= bytes) return true;
-  const uint64_t more = bytes - at_hand;
-  if (budget_.taken_bytes() + more > budget_.limit_bytes()) return false;
-  if (!IsLimitedByNumaNode()) return true;
-  if (reserved + more > NumaNodeTakesMost()) return false;
-  const std::optional<uint64_t> free = topology::FreeMemoryBytes(node_);
-  return !free || *free >= more + untouched + stays_free_bytes_;
+  const auto beyond = [](uint64_t all, uint64_t taken) { return all - std::min(all, taken); };
+  // A piece comes before another one goes.
+  if (beyond(budget_.limit_bytes(), budget_.taken_bytes()) < layout_.bytes()) return at_hand;
+  if (!IsLimitedByNumaNode()) return std::numeric_limits<uint64_t>::max();
+  uint64_t more = beyond(NumaNodeTakesMost(), reserved);
+  if (const std::optional<uint64_t> free = topology::FreeMemoryBytes(node_)) {
+    more = std::min(more, beyond(*free, untouched + stays_free_bytes_));
+  }
+  return at_hand + more;
 }
 
 void NumaNodePool::Unreserve(size_t bytes) {

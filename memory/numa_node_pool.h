@@ -105,9 +105,10 @@ class NumaNodePool final : public Reclaimable {
   // there is none and the keeper makes some, or if pages are being made, for which the change would
   // wait. Without a keeper as TakeSuperblock.
   [[nodiscard]] void* TakeReady();
-  // Whether so many bytes could be taken now, without what others would have to give back. Reads
-  // how much of a bound pool's NumaNode is free: for a thread that may wait. Throws std::bad_alloc.
-  bool HasRoom(uint64_t bytes) const;
+  // How many bytes could come here from other pools of the same limit, which then have as much
+  // less: what is kept, and what is free on a bound pool's NumaNode, which is read: for a thread
+  // that may wait. Throws std::bad_alloc.
+  uint64_t RoomBytes() const;
   void ReturnSuperblock(void* superblock);
   // For a superblock that has this pool's pages, in the address space of `window`.
   void ReturnSuperblock(void* superblock, NumaNodePool& window);

@@ -396,17 +396,19 @@ TEST(NumaNodePoolTest, BoundPoolStopsWhenOthersHaveFilledTheNumaNode) {
   EXPECT_EQ(superblock, nullptr);
 }
 
-TEST(NumaNodePoolTest, RoomIsWhatCouldBeTakenUpToTheLimit) {
+TEST(NumaNodePoolTest, AtTheLimitThereIsRoomForWhatIsKept) {
   MemoryBudget budget(4 * kSuperblockBytes);
   NumaNodePool pool(topology::NumaNode{}, /*bind=*/false, budget);
-  EXPECT_TRUE(pool.HasRoom(4 * kSuperblockBytes));
-  EXPECT_FALSE(pool.HasRoom(4 * kSuperblockBytes + 1));
-  void* const superblock = pool.TakeSuperblock();
-  EXPECT_TRUE(pool.HasRoom(3 * kSuperblockBytes));
-  EXPECT_FALSE(pool.HasRoom(4 * kSuperblockBytes));
-  pool.ReturnSuperblock(superblock);  // it is kept, and counts in the limit
-  EXPECT_TRUE(pool.HasRoom(4 * kSuperblockBytes));
-  EXPECT_FALSE(pool.HasRoom(5 * kSuperblockBytes));
+  EXPECT_EQ(pool.RoomBytes(), ~uint64_t{0});
+  std::vector<void*> superblocks;
+  for (int i = 0; i < 3; ++i) superblocks.push_back(pool.TakeSuperblock());
+  EXPECT_EQ(pool.RoomBytes(), ~uint64_t{0});  // one could come, and then another pool has one less
+  superblocks.push_back(pool.TakeSuperblock());
+  EXPECT_EQ(pool.RoomBytes(), 0u);
+  pool.ReturnSuperblock(superblocks.back());  // it is kept, and counts in the limit
+  superblocks.pop_back();
+  EXPECT_EQ(pool.RoomBytes(), kSuperblockBytes);
+  for (void* const superblock : superblocks) pool.ReturnSuperblock(superblock);
 }
 
 TEST(NumaNodePoolTest, RoomOfABoundPoolIsThatOfItsNumaNode) {
@@ -419,14 +421,15 @@ TEST(NumaNodePoolTest, RoomOfABoundPoolIsThatOfItsNumaNode) {
   NumaNodePool small(node, /*bind=*/true, budget);
   void* const superblock = small.TakeSuperblock();
   const absl::Status status = small.binding_status();
-  EXPECT_TRUE(small.HasRoom(14 * kSuperblockBytes));
-  EXPECT_EQ(small.HasRoom(15 * kSuperblockBytes), !status.ok());
+  const uint64_t room = small.RoomBytes();
   if (superblock != nullptr) small.ReturnSuperblock(superblock);
   if (!status.ok()) GTEST_SKIP() << "the system refuses binding: " << status;
+  EXPECT_EQ(room, 14 * kSuperblockBytes);
+  EXPECT_EQ(small.RoomBytes(), 15 * kSuperblockBytes);
   // As if others had filled a larger machine.
   node.memory_bytes = 64 * real_bytes;
   NumaNodePool filled(node, /*bind=*/true, budget);
-  EXPECT_FALSE(filled.HasRoom(1));
+  EXPECT_EQ(filled.RoomBytes(), 0u);
 }
 
 TEST(NumaNodePoolTest, MuchToGiveBackGoesInPieces) {
