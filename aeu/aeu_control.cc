@@ -168,9 +168,8 @@ void Aeu::ComeHome(const CommandHeader* command) {
       reinterpret_cast<const routing::ComeHomeSegment*>(routing::DataSegment(command));
   KeyState state = KeyState::kNoObject;
   if (ObjectSlot* const slot = SlotOf(command); slot != nullptr) {
-    state = KeyState::kAbsent;
     try {
-      transfers_.BringWhatIsLeft(*slot);
+      state = transfers_.BringWhatIsLeft(*slot) ? KeyState::kPresent : KeyState::kAbsent;
     } catch (const std::bad_alloc&) {  // the caller asks again
       state = KeyState::kNoMemory;
     }

@@ -180,11 +180,19 @@ void EngineImpl::MakeBalancer() {
     return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
   };
   const auto quiet = [this](const ObjectEntry& object) { return LoadStaysQuiet(object); };
-  std::vector<NumaNodeId> numa_nodes;
-  for (const topology::AeuPlace& place : resolved_.plan.aeus) numa_nodes.push_back(place.numa_node);
+  std::vector<NumaNodeId> pools;
+  for (const topology::AeuPlace& place : resolved_.plan.aeus) {
+    pools.push_back(memory_.pool(place.numa_node).id());
+  }
   home_calls_ = std::make_unique<HomeCalls>(
-      core_, memory_, std::move(numa_nodes),
-      [this](AeuId id) { return aeus_[id.value]->counters().objects_left.Read(); });
+      core_, std::move(pools), [this](NumaNodeId id) { return memory_.pool(id).RoomBytes(); },
+      [this](AeuId id) {
+        const aeu::LoadCounters& counters = aeus_[id.value]->counters();
+        return HomeCalls::Figures{.left = counters.objects_left.Read(),
+                                  .under_way = counters.homecomings.Read()};
+      });
+  // Interleaved memory has no home.
+  const bool interleaved = resolved_.options.memory_placement == MemoryPlacement::kInterleaved;
   balancer_ = std::make_unique<BalancerLoop>(
       core_, *transfers_, sample, quiet,
       [this, before = std::vector<uint64_t>(aeus_.size()), looked_ns = aeu::NowNs()]() mutable {
@@ -199,7 +207,10 @@ void EngineImpl::MakeBalancer() {
         }
         return busiest;
       },
-      [this] { home_calls_->Look(); }, MakePlanWorld(resolved_), resolved_.options.balancer);
+      [this, interleaved] {
+        if (!interleaved) home_calls_->Look();
+      },
+      MakePlanWorld(resolved_), resolved_.options.balancer);
 }
 
 void EngineImpl::CollectNotes() {

@@ -70,6 +70,7 @@ class EngineImpl final : public Engine {
   Core& core() { return core_; }
   memory::MemorySystem& memory() { return memory_; }
   BalancerLoop& balancer_loop() { return *balancer_; }
+  HomeCalls& home_calls() { return *home_calls_; }
   TransferExecutor& transfers() { return *transfers_; }
   aeu::Aeu& aeu(AeuId id) { return *aeus_[id.value]; }
   // The recent load of the object's partitions, from balancer::LoadSampler.

@@ -70,7 +70,7 @@ enum class CommandType : uint8_t {
   kHandOver = 35,  // from the source to the target
   kConclude = 36,  // to the source: the step has ended, and its table is published
   kMeasure = 37,   // what the AEU's rows of an object take
-  kComeHome = 38,  // its NumaNode has room for memory of theirs that lies on others
+  kComeHome = 38,  // its NumaNode has room for memory of those rows that lies on other NumaNodes
   kMulticast = 48,
 };
 
@@ -199,7 +199,8 @@ struct DropSegment {
   uint32_t padding = 0;
 };
 
-// The answer comes at once: kAbsent, kNoObject, kNoMemory. The memory follows in later turns.
+// The answer comes at once: kPresent (such memory follows in later turns), kAbsent (there is none),
+// kNoObject, kNoMemory.
 struct ComeHomeSegment {
   uint32_t position = 0;
   uint32_t padding = 0;

@@ -81,13 +81,17 @@ void Homecoming::Begin(ObjectSlot& slot, const Range& range,
   found->end = end && found->end ? std::optional(std::max(*end, *found->end)) : std::nullopt;
 }
 
-void Homecoming::BringWhatIsLeft(ObjectSlot& slot) {
+bool Homecoming::BringWhatIsLeft(ObjectSlot& slot) {
   // One under way finds it, or leaves it for the next call.
-  if (HasWalk(&slot)) return;
-  if (!IsLeft(&slot) && slot.cache().manager().spilled_bytes() == 0) return;
+  if (HasWalk(&slot)) return true;
+  if (!IsLeft(&slot)) {
+    slot.cache().Trim();  // free blocks may be all that keeps a superblock
+    if (slot.cache().manager().spilled_bytes() == 0) return false;
+  }
   Reserve();
   SetLeft(&slot, false);
   Begin(slot, Range{});
+  return true;
 }
 
 bool Homecoming::HasWalk(const ObjectSlot* slot) const {

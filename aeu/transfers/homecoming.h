@@ -48,9 +48,12 @@ class Homecoming {
   void Begin(ObjectSlot& slot, const storage::Range& range,
              const std::shared_ptr<routing::HomeNote>& note = nullptr);
   // The same for all the slot's rows, if memory of theirs is left elsewhere: it has found no room
-  // here, or was spilled. Throws std::bad_alloc; then nothing has begun.
-  void BringWhatIsLeft(ObjectSlot& slot);
-  // Whether some of the range's memory may still be elsewhere.
+  // here, or was spilled. False: there is none. Throws std::bad_alloc; then nothing has begun.
+  bool BringWhatIsLeft(ObjectSlot& slot);
+  // The slot's ranges have gone, and what is left with them.
+  void ForgetLeft(const ObjectSlot& slot) { SetLeft(&slot, false); }
+  // Whether some of the range's memory may still be elsewhere: a walk is to come there, or has left
+  // some of the slot's, at whatever keys.
   bool IsUnderWay(const ObjectSlot& slot, const storage::Range& range) const;
   // The object is being dropped: its memory need not come home.
   void EndAll(const ObjectSlot* slot);

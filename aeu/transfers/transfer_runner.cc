@@ -147,6 +147,7 @@ void TransferRunner::HasLeft(ObjectSlot& slot, TransferStep& step) {
   // A link takes over what a leap has left to be done.
   giving_.coming_home = homecoming_.IsUnderWay(slot, step.covers);
   step.memory_follows = TraitsOf(step.kind).memory_follows || giving_.coming_home;
+  if (slot.ranges().empty()) homecoming_.ForgetLeft(slot);
   if (!TraitsOf(step.kind).copies_rows) slot.cache().GaveBlocksAway();
   step.left.store(true, std::memory_order_relaxed);  // see the step
   host_.RangesChanged(slot);

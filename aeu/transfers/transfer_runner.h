@@ -61,9 +61,9 @@ class TransferRunner {
   void Give(const routing::CommandHeader* command);
   void TakeIn(const routing::CommandHeader* command);
   void Conclude(const routing::CommandHeader* command);
-  // There is room on the NumaNode: begins to bring what is left of the object's memory on others.
-  // Throws std::bad_alloc; then nothing has begun.
-  void BringWhatIsLeft(ObjectSlot& slot) { homecoming_.BringWhatIsLeft(slot); }
+  // There is room on the NumaNode: begins to bring the object's memory that is left on other
+  // NumaNodes. False: there is none. Throws std::bad_alloc; then nothing has begun.
+  bool BringWhatIsLeft(ObjectSlot& slot) { return homecoming_.BringWhatIsLeft(slot); }
   // The object is being dropped: stops giving its ranges and forgetting its rows.
   void EndAll(const ObjectSlot* slot);
 

@@ -89,10 +89,12 @@ void BalancerLoop::RunCycle() {
   std::erase_if(looked_, [&](const auto& one) { return !ids.contains(one.first); });
   std::erase_if(idle_, [&](const auto& one) { return !ids.contains(one.first); });
   ForgetPlaced();
-  if (!core_.transfer_stop.paused()) call_home_();
-  base::MutexLock lock(&mu_);
-  std::erase_if(objects_, [&](const auto& one) { return !names.contains(one.first); });
-  ++cycles_;
+  {
+    base::MutexLock lock(&mu_);
+    std::erase_if(objects_, [&](const auto& one) { return !names.contains(one.first); });
+    ++cycles_;
+  }
+  call_home_();
 }
 
 // Forgets dropped objects. Objects that were created during the cycle are in the list again.

@@ -44,8 +44,8 @@ class BalancerLoop {
   // worked.
   using Busiest = std::function<double()>;
 
-  // Called once per period, unless moves are paused: asks AEUs for memory that is left on other
-  // NumaNodes. May block until they have answered. May throw std::bad_alloc.
+  // Called at the end of a period: asks AEUs for memory that is left on other NumaNodes. May block
+  // until they have answered. May throw std::bad_alloc.
   using HomeCaller = std::function<void()>;
 
   // `machine`: from MakePlanWorld. Starts no period before Start.

@@ -13,31 +13,39 @@
 #include "engine/core/core.h"
 #include "engine/objects/object_entry.h"
 #include "eris/types.h"
-#include "memory/memory_system.h"
 
 namespace eris::engine {
 
 class HomeCalls {
  public:
-  // A NumaNode with so much room is asked, or with room for all that has spilled from it.
+  // AEUs are asked when their NumaNode has room for all of an object that lies elsewhere, or so
+  // much.
   static constexpr uint64_t kRoomBytes = 64 << 20;
   // An object whose memory does not come, though there seems to be room, is asked for again after
   // 1, 2, 4 ... periods, and at last after so many: each time AEUs walk over its rows.
   static constexpr uint32_t kPeriodsMax = 64;
 
-  // How many objects an AEU has of which some memory has found no room. Any thread.
-  using ObjectsLeft = std::function<uint64_t(AeuId)>;
+  // How many objects an AEU has of which some memory has found no room, and of how many memory is
+  // on its way.
+  struct Figures {
+    uint64_t left = 0;
+    uint64_t under_way = 0;
+  };
+  // Any thread.
+  using FiguresOf = std::function<Figures(AeuId)>;
+  // The bytes that the pool with that id has room for. Any thread; may throw std::bad_alloc.
+  using RoomOf = std::function<uint64_t(NumaNodeId)>;
 
-  // `numa_nodes`: of the AEUs, by AeuId. `core` and `memory` outlive it.
-  HomeCalls(Core& core, const memory::MemorySystem& memory, std::vector<NumaNodeId> numa_nodes,
-            ObjectsLeft objects_left)
+  // `pools`: the NumaNode of each AEU's pool, by AeuId. `core` outlives it.
+  HomeCalls(Core& core, std::vector<NumaNodeId> pools, RoomOf room_of, FiguresOf figures_of)
       : core_(core),
-        memory_(memory),
-        numa_nodes_(std::move(numa_nodes)),
-        objects_left_(std::move(objects_left)) {}
+        pools_(std::move(pools)),
+        room_of_(std::move(room_of)),
+        figures_of_(std::move(figures_of)) {}
 
-  // The work of a period; from one thread. Blocks until the AEUs that it asks have answered, a turn
-  // each. Throws std::bad_alloc; then some have not been asked.
+  // The work of a period; from one thread. Does nothing while moves are paused. Blocks until the
+  // AEUs that it asks have answered, a turn each. Throws std::bad_alloc; then some have not been
+  // asked.
   void Look();
 
  private:
@@ -45,16 +53,29 @@ class HomeCalls {
     uint32_t periods = 0;  // still to pass
     uint32_t next = 1;     // after the next call
   };
+  // What a period has read of AEUs and pools, once each.
+  struct Machine {
+    std::vector<Figures> aeus;
+    std::map<NumaNodeId, uint64_t> room;
+    bool any_left = false;
+  };
+  // Bytes of an object, by the NumaNode of the manager.
+  struct ObjectBytes {
+    std::map<NumaNodeId, uint64_t> spilled;
+    std::map<NumaNodeId, uint64_t> reserved;
+  };
 
+  static ObjectBytes BytesOf(const ObjectEntry& object);
   // The AEUs to be asked for the object's memory.
-  std::vector<AeuId> Asked(const ObjectEntry& object) const;
-  void Ask(const ObjectEntry& object, const std::vector<AeuId>& aeus);
+  std::vector<AeuId> Asked(const ObjectEntry& object, const ObjectBytes& bytes, Machine& machine);
+  // True: memory of one of them is on its way now.
+  bool Ask(const ObjectEntry& object, const std::vector<AeuId>& aeus);
 
   Core& core_;
-  const memory::MemorySystem& memory_;
-  const std::vector<NumaNodeId> numa_nodes_;
-  const ObjectsLeft objects_left_;
-  std::map<ObjectId, Wait> waits_;  // of objects with such memory
+  const std::vector<NumaNodeId> pools_;
+  const RoomOf room_of_;
+  const FiguresOf figures_of_;
+  std::map<ObjectId, Wait> waits_;  // of objects that may have such memory
 };
 
 }  // namespace eris::engine

@@ -183,7 +183,7 @@ TEST_F(SpillTest, WhatHasSpilledComesHomeWhenThereIsRoom) {
   }
   std::cout << (spilled_bytes() >> 20) << " MiB have spilled\n";
   ASSERT_GT(spilled_bytes(), small_.memory_bytes / 20);
-  const auto look = [&] { lab_->impl().balancer_loop().RunCycle(); };
+  const auto look = [&] { lab_->impl().home_calls().Look(); };
   for (int period = 0; period < 3; ++period) look();
   EXPECT_GT(spilled_bytes(), small_.memory_bytes / 20);  // there is no room
 

@@ -102,7 +102,7 @@ void Simulation::CheckLiveness() {
   for (const auto& transfer : transfers_) {
     const SimTransfer::Phase phase = transfer->phase;
     if (phase != SimTransfer::Phase::kReserving && phase != SimTransfer::Phase::kGiven &&
-        phase != SimTransfer::Phase::kConcluding) {
+        phase != SimTransfer::Phase::kConcluding && phase != SimTransfer::Phase::kAskingHome) {
       continue;
     }
     if (phase == SimTransfer::Phase::kGiven && transfer->step->ended > 0) continue;

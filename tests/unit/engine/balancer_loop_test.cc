@@ -131,15 +131,9 @@ TEST_F(BalancerLoopTest, RowsThatComeInOnePeriodMoveThoughItIsQuietInTheNext) {
   EXPECT_EQ(loop_.Status().objects[0].reason, "");
 }
 
-TEST_F(BalancerLoopTest, EachPeriodAsksForMemoryThatIsLeftElsewhereUnlessMovesArePaused) {
+TEST_F(BalancerLoopTest, EachPeriodAsksForMemoryThatIsLeftElsewhere) {
   LooksOf(3);
   EXPECT_EQ(home_calls_, 3);
-  loop_.Pause();
-  LooksOf(3);
-  EXPECT_EQ(home_calls_, 3);
-  loop_.Resume();
-  LooksOf(1);
-  EXPECT_EQ(home_calls_, 4);
 }
 
 TEST_F(BalancerLoopTest, WhatACallHasDoneIsLookedAt) {
