@@ -258,13 +258,14 @@ bool NumaNodePool::NumaNodeHasRoom(size_t bytes) {
   return !node_full_;
 }
 
-uint64_t NumaNodePool::RoomBytes() const {
+uint64_t NumaNodePool::RoomBytes() {
   uint64_t reserved = 0, at_hand = 0, untouched = 0;
   {
     base::MutexLock lock(&mu_);
     reserved = reserved_bytes_;
     at_hand = (kept_.size() + ready_.size()) * layout_.bytes();
     untouched = on_touch_bytes_;
+    takes_until_read_ = 0;
   }
   const auto beyond = [](uint64_t all, uint64_t taken) { return all - std::min(all, taken); };
   // A piece comes before another one goes.

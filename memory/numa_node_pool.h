@@ -107,8 +107,8 @@ class NumaNodePool final : public Reclaimable {
   [[nodiscard]] void* TakeReady();
   // How many bytes could come here from other pools of the same limit, which then have as much
   // less: what is kept, and what is free on a bound pool's NumaNode, which is read: for a thread
-  // that may wait. Throws std::bad_alloc.
-  uint64_t RoomBytes() const;
+  // that may wait. The next take reads it, too, whatever was known. Throws std::bad_alloc.
+  uint64_t RoomBytes();
   void ReturnSuperblock(void* superblock);
   // For a superblock that has this pool's pages, in the address space of `window`.
   void ReturnSuperblock(void* superblock, NumaNodePool& window);

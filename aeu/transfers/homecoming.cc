@@ -69,6 +69,7 @@ void Homecoming::Begin(ObjectSlot& slot, const Range& range,
     counters_.homecomings.Set(walks_.size());
     return;
   }
+  found->of_others = true;
   // What is between the two is at home, and only visited.
   if (begin <= found->at.next_key) {
     found->begin = begin;
@@ -91,6 +92,7 @@ bool Homecoming::BringWhatIsLeft(ObjectSlot& slot) {
   Reserve();
   SetLeft(&slot, false);
   Begin(slot, Range{});
+  walks_.back().of_others = false;
   return true;
 }
 
@@ -227,7 +229,7 @@ bool Homecoming::TakeCensus(Walk& walk, uint32_t bytes_max) {
   const bool complete = walk.at.GoOn(*walk.slot, work, walk.end);
   pace.Learn(units, turn_.clock() - began_ns, complete);
   SuperblockCensus& census = *walk.census;
-  const bool worthwhile = census.Worthwhile();
+  const bool worthwhile = !walk.of_others || census.Worthwhile();
   if (!complete && !census.Full() && worthwhile) return false;
   walk.stop = complete || !worthwhile || walk.at.next_key <= walk.begin
                   ? std::nullopt

@@ -85,6 +85,7 @@ class Homecoming {
     uint64_t left_remote = 0;                     // the same
     bool looks_again = false;                     // there is more than the census has noted
     bool stays = false;                           // some has found no memory here
+    bool of_others = true;                        // superblocks may hold rows of others, too
     uint64_t waits_since_ns = 0;                  // for prepared memory; 0: it does not
     std::unique_ptr<memory::SuperblockCensus> census = nullptr;
 

@@ -20,7 +20,7 @@ class HomeCalls {
  public:
   // AEUs are asked when their NumaNode has room for all of an object that lies elsewhere, or so
   // much.
-  static constexpr uint64_t kRoomBytes = 64 << 20;
+  static constexpr uint64_t kRoomBytes = 16 << 20;
   // An object whose memory does not come, though there seems to be room, is asked for again after
   // 1, 2, 4 ... periods, and at last after so many: each time AEUs walk over its rows.
   static constexpr uint32_t kPeriodsMax = 64;
