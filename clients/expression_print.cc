@@ -29,7 +29,10 @@ Strength StrengthOf(const Expression& expression) {
       return kPrimaries;
     case Kind::kLiteral:
       return IsNegative(expression.value) ? kSigns : kPrimaries;
+    case Kind::kDatePart:
+      return kPrimaries;
     case Kind::kMultiply:
+    case Kind::kDivide:
       return kProducts;
     case Kind::kAdd:
     case Kind::kSubtract:
@@ -115,6 +118,20 @@ void AppendInside(const Expression& expression, std::string& out) {
         out += i == 1 ? " in (" : ", ";
         Append(arguments[i], kSigns, out);
       }
+      out += ')';
+      return;
+    case Kind::kLike:
+      Append(arguments[0], kSums, out);
+      for (size_t i = 1; i < arguments.size(); ++i) {
+        out += i == 1 ? " like " : " escape ";
+        Append(arguments[i], kPrimaries, out);
+      }
+      return;
+    case Kind::kDatePart:
+      out += "date_part(";
+      Append(arguments[0], kOrs, out);
+      out += ", ";
+      Append(arguments[1], kOrs, out);
       out += ')';
       return;
     default:

@@ -158,8 +158,10 @@ class Parser {
       ERIS_TEXT_TRY(Between(out, depth));
     } else if (token_.IsKeyword("in")) {
       ERIS_TEXT_TRY(In(out, depth));
+    } else if (token_.IsKeyword("like")) {
+      ERIS_TEXT_TRY(Like(out, depth));
     } else if (negated) {
-      return Unexpected("'between' or 'in' behind 'not'");
+      return Unexpected("'between', 'in' or 'like' behind 'not'");
     }
     return negated ? Negate(out, depth) : absl::OkStatus();
   }
@@ -223,6 +225,27 @@ class Parser {
     return Join(Kind::kIn, std::move(arguments), out, depth);
   }
 
+  absl::Status Like(Expression& out, uint32_t& depth) {
+    std::vector<Expression> arguments;
+    arguments.push_back(std::move(out));
+    for (const absl::string_view what : {"a pattern of 'like'", "a character of 'escape'"}) {
+      ERIS_TEXT_TRY(Advance());
+      const size_t begin = token_.begin;
+      uint32_t other = 0;
+      ERIS_TEXT_TRY(Primary(arguments.emplace_back(), other));
+      const Value& value = arguments.back().value;
+      if (arguments.back().kind != Kind::kLiteral ||
+          !(std::holds_alternative<std::string>(value) ||
+            std::holds_alternative<std::monostate>(value))) {
+        return ExpressionError(begin, absl::StrCat("expected a string as ", what));
+      }
+      if (token_.kind != Token::Kind::kWord || absl::AsciiStrToLower(token_.text) != "escape")
+        break;
+    }
+    depth = std::max(depth, 1u);
+    return Join(Kind::kLike, std::move(arguments), out, depth);
+  }
+
   absl::Status Sum(Expression& out, uint32_t& depth) {
     ERIS_TEXT_TRY(Product(out, depth));
     while (token_.IsSymbol("+") || token_.IsSymbol("-")) {
@@ -234,9 +257,10 @@ class Parser {
   }
   absl::Status Product(Expression& out, uint32_t& depth) {
     ERIS_TEXT_TRY(Unary(out, depth));
-    while (token_.IsSymbol("*")) {
+    while (token_.IsSymbol("*") || token_.IsSymbol("/")) {
+      const Kind kind = token_.text == "*" ? Kind::kMultiply : Kind::kDivide;
       ERIS_TEXT_TRY(Advance());
-      ERIS_TEXT_TRY(Second(Kind::kMultiply, &Parser::Unary, out, depth));
+      ERIS_TEXT_TRY(Second(kind, &Parser::Unary, out, depth));
     }
     return absl::OkStatus();
   }
@@ -297,11 +321,34 @@ class Parser {
       out = Expression{.kind = Kind::kColumn, .column = name.text};
       ERIS_TEXT_TRY(Advance());
       const bool calls = name.kind == Token::Kind::kWord && token_.IsSymbol("(");
-      return calls ? NoFunction(name) : absl::OkStatus();
+      return calls ? Call(name, out, depth) : absl::OkStatus();
     } else {
       return Unexpected("a column, a literal or '('");
     }
     return Advance();
+  }
+  // A function; its TreeNode has been counted.
+  absl::Status Call(const Token& name, Expression& out, uint32_t& depth) {
+    constexpr size_t kTakes = 2;
+    if (absl::AsciiStrToLower(name.text) != "date_part") return NoFunction(name);
+    if (++nesting_ > kExpressionDepthMax) return TooDeep();
+    depth = 0;
+    std::vector<Expression> arguments;
+    do {
+      ERIS_TEXT_TRY(Advance());
+      uint32_t other = 0;
+      ERIS_TEXT_TRY(Or(arguments.emplace_back(), other));
+      depth = std::max(depth, other);
+    } while (token_.IsSymbol(","));
+    ERIS_TEXT_TRY(Expect(")"));
+    --nesting_;
+    if (arguments.size() != kTakes) {
+      return ExpressionError(name.begin, absl::StrCat("date_part takes a part and a date, ",
+                                                      arguments.size(), " arguments are given"));
+    }
+    if (++depth > kExpressionDepthMax) return TooDeep();
+    out = Expression{.kind = Kind::kDatePart, .arguments = std::move(arguments)};
+    return absl::OkStatus();
   }
   absl::Status NoFunction(const Token& name) const {
     const std::string word = absl::AsciiStrToLower(name.text);
@@ -310,7 +357,7 @@ class Parser {
         FunctionOf(word)
             ? absl::StrCat("'", word, "' stands in aggregates alone, not inside an expression")
             : absl::StrCat(name.Shown(text_), " is no function: an expression has columns, ",
-                           "literals and operators"));
+                           "literals, operators and date_part"));
   }
 
   const absl::string_view text_;

@@ -4,14 +4,16 @@
 //   l_shipdate >= 1994-01-01 and l_discount between 0.05 and 0.07 and l_quantity < 24
 //   not (l_shipmode in ('AIR', 'AIR REG') or l_comment is null)
 //   sum(l_extendedprice * (1 - l_discount)) as revenue, count(*)
+//   p_name like '%green%' and date_part('year', o_orderdate) = 1995
 //
-// From weakest to strongest: or; and; not; = != <> < <= > >= between in is; + -; *; a leading '-'.
-// Keywords are case-insensitive. A column is an identifier. Other names, and the keywords and, or,
-// not, in, is, null, between, as, must be in double quotes ("" is a quote there).
+// From weakest to strongest: or; and; not; = != <> < <= > >= between in is like; + -; * /; a
+// leading '-'. Keywords are case-insensitive. A column is an identifier. Other names, and the
+// keywords and, or, not, in, is, null, between, as, like, must be in double quotes ("" is a quote
+// there). Behind a pattern of `like` may be the word escape and a character in single quotes.
 // Literals: 24 is an i64 (a u64 above 2^63-1), 0.05 and 5. are decimals with exactly these digits,
 // 1e3 a double, 'text' a string ('' is a quote), 1994-01-01 and date '1994-01-01' dates (write 1994
-// - 01 - 01 for the number), null. `x is not null`, `x not in` and `x not between` are short for
-// `not (x is null)` and so on.
+// - 01 - 01 for the number), null. `x is not null`, `x not in`, `x not between` and `x not like`
+// are short for `not (x is null)` and so on.
 #ifndef ERIS_CLIENTS_EXPRESSION_TEXT_H_
 #define ERIS_CLIENTS_EXPRESSION_TEXT_H_
 
@@ -44,7 +46,8 @@ absl::StatusOr<std::vector<AggregateColumn>> ParseAggregates(absl::string_view t
 absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);
 
 // Text that ParseExpression reads as the same expression. Exceptions: a u64 that fits in an i64
-// comes back as one, and infinities and NaN cannot be read. REQUIRES: the number of arguments that
+// comes back as one; infinities, NaN and a `like` or `in` of what is no literal cannot be read.
+// REQUIRES: the number of arguments that
 // each kind takes.
 std::string ExpressionText(const Expression& expression);
 

@@ -18,7 +18,8 @@ namespace {
 
 using TokenKind = ExpressionToken::Kind;
 
-constexpr absl::string_view kKeywords[] = {"and", "or", "not", "in", "is", "null", "between", "as"};
+constexpr absl::string_view kKeywords[] = {"and",  "or",      "not", "in",  "is",
+                                           "null", "between", "as",  "like"};
 constexpr size_t kShownBytesMax = 40;
 
 bool IsNameStart(char c) {
@@ -216,7 +217,7 @@ absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
     token.text = two == "<>" ? "!=" : two == "==" ? "=" : std::string(two);
     return absl::OkStatus();
   }
-  constexpr absl::string_view kOne = "(),+-*=<>";
+  constexpr absl::string_view kOne = "(),+-*/=<>";
   if (kOne.find(rest[0]) == kOne.npos) {
     return ExpressionError(token.begin, absl::StrCat("'", absl::CEscape(rest.substr(0, 1)),
                                                      "' belongs to no expression"));

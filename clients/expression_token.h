@@ -20,7 +20,7 @@ struct ExpressionToken {
     kKeyword,  // one of those listed in expression_text.h
     kQuoted,   // a column in double quotes: `text` without them
     kLiteral,  // see `value`; a number is not negative
-    kSymbol,   // see `text`: ( ) , + - * = != < <= > >=
+    kSymbol,   // see `text`: ( ) , + - * / = != < <= > >=
   };
   Kind kind = Kind::kEnd;
   std::string text{};

@@ -21,6 +21,9 @@ static_assert(static_cast<int>(Kind::kColumn) == v1::Expression::KIND_COLUMN);
 static_assert(static_cast<int>(Kind::kMultiply) == v1::Expression::KIND_MULTIPLY);
 static_assert(static_cast<int>(Kind::kGreaterEqual) == v1::Expression::KIND_GREATER_EQUAL);
 static_assert(static_cast<int>(Kind::kNot) == v1::Expression::KIND_NOT);
+static_assert(static_cast<int>(Kind::kLike) == v1::Expression::KIND_LIKE);
+static_assert(static_cast<int>(Kind::kDivide) == v1::Expression::KIND_DIVIDE);
+static_assert(static_cast<int>(Kind::kDatePart) == v1::Expression::Kind_MAX);
 static_assert(static_cast<int>(AggregateFunction::kCount) == v1::AggregateColumn::FUNCTION_COUNT);
 static_assert(std::size(kAggregateFunctionNames) == v1::AggregateColumn::Function_MAX);
 
@@ -93,10 +96,11 @@ absl::Status TakeExpression(const v1::Expression& message, uint32_t depth, uint3
     return absl::InvalidArgumentError(
         absl::StrCat("an expression has more than ", kExpressionSizeMax, " terms"));
   }
-  if (message.kind() < v1::Expression::KIND_COLUMN || message.kind() > v1::Expression::KIND_NOT) {
+  if (message.kind() < v1::Expression::KIND_COLUMN || message.kind() > v1::Expression::Kind_MAX) {
     return absl::InvalidArgumentError(absl::StrCat(
         "kind of an expression is ", static_cast<int>(message.kind()), ", must be 1 to ",
-        static_cast<int>(v1::Expression::KIND_NOT), " (KIND_COLUMN to KIND_NOT)"));
+        static_cast<int>(v1::Expression::Kind_MAX), " (KIND_COLUMN to ",
+        v1::Expression::Kind_Name(v1::Expression::Kind_MAX), ")"));
   }
   out.kind = static_cast<Kind>(message.kind());
   if (out.kind == Kind::kColumn) {

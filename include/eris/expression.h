@@ -10,11 +10,14 @@
 //
 // Types. Comparison: numbers with numbers (exactly, whatever their types; a literal may have more
 // digits than the decimal column it is compared with), dates with dates, strings with strings.
-// Arithmetic: numbers only. A double with anything gives a double. Decimals, and decimals with
-// integers, give a decimal of the larger scale; a product's scale is the sum of both, at most
-// kDecimalScaleMax. Two u64 give a u64, other integers an i64; a non-negative integer literal
-// counts as u64 next to a u64. A result outside its type is an error, OutOfRange, and never wraps.
-// Nulls are not computed, nor are rows that an earlier part of an `and` has dropped.
+// Like: a string with a pattern, in which % is any text and _ any one character of UTF-8; %, _ and
+// the escape character itself are taken as they are behind the escape character, and nothing else
+// may be there. A pattern has at most 1,024 bytes, and at most 63 besides its % if it has a _.
+// Arithmetic: numbers only. A double with anything gives a double, and so does a quotient.
+// Decimals, and decimals with integers, give a decimal of the larger scale; a product's scale is
+// the sum of both, at most kDecimalScaleMax. Two u64 give a u64, other integers an i64; an integer
+// literal that is not negative counts as u64 next to a u64. A result outside its type is an error,
+// OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of an `and` has dropped.
 // Minima, maxima and groups use a total order of doubles: -0.0 is below 0.0 (but in the same
 // group), and NaN, which is one value, is above all others.
 #ifndef ERIS_EXPRESSION_H_
@@ -62,6 +65,9 @@ struct Expression {
     kAnd = 15,  // two arguments or more
     kOr = 16,
     kNot = 17,
+    kLike = 18,      // arguments: string, pattern, and maybe an escape character: both literals
+    kDivide = 19,    // a double, as of IEEE 754: x / 0 is an infinity or a NaN
+    kDatePart = 20,  // arguments: one of kDatePartNames as a literal, then a date. An i64
   };
   Kind kind = Kind::kLiteral;
   std::string column{};  // kColumn
@@ -71,7 +77,7 @@ struct Expression {
 };
 
 // The text between the arguments of an operator: "+", "<=", "and". Empty for kinds that are written
-// differently: columns, literals, between, in, is null, not.
+// differently: columns, literals, between, in, is null, not, like, date_part.
 inline absl::string_view OperatorText(Expression::Kind kind) {
   switch (kind) {
     case Expression::Kind::kAdd:
@@ -80,6 +86,8 @@ inline absl::string_view OperatorText(Expression::Kind kind) {
       return "-";
     case Expression::Kind::kMultiply:
       return "*";
+    case Expression::Kind::kDivide:
+      return "/";
     case Expression::Kind::kEqual:
       return "=";
     case Expression::Kind::kNotEqual:
@@ -100,6 +108,11 @@ inline absl::string_view OperatorText(Expression::Kind kind) {
       return "";
   }
 }
+
+// What kDatePart takes from a date, by name. Years are those of the Gregorian calendar, also before
+// it was made; the year before 1 is 0.
+enum class DatePart : uint8_t { kYear, kQuarter, kMonth, kDay };
+inline constexpr absl::string_view kDatePartNames[] = {"year", "quarter", "month", "day"};
 
 // Limits of one expression: number of TreeNodes, and of levels.
 inline constexpr uint32_t kExpressionSizeMax = 4096;
@@ -144,6 +157,9 @@ inline Expression Equal(Expression left, Expression right) {
 inline Expression NotEqual(Expression left, Expression right) {
   return Pair(Expression::Kind::kNotEqual, std::move(left), std::move(right));
 }
+inline Expression operator/(Expression left, Expression right) {
+  return Pair(Expression::Kind::kDivide, std::move(left), std::move(right));
+}
 inline Expression operator<(Expression left, Expression right) {
   return Pair(Expression::Kind::kLess, std::move(left), std::move(right));
 }
@@ -178,6 +194,19 @@ inline Expression Between(Expression what, Expression from, Expression to) {
   arguments.push_back(std::move(from));
   arguments.push_back(std::move(to));
   return Of(Expression::Kind::kBetween, std::move(arguments));
+}
+inline Expression Like(Expression what, std::string pattern) {
+  return Pair(Expression::Kind::kLike, std::move(what), Literal(Value(std::move(pattern))));
+}
+inline Expression Like(Expression what, std::string pattern, std::string escape) {
+  Expression like = Like(std::move(what), std::move(pattern));
+  like.arguments.push_back(Literal(Value(std::move(escape))));
+  return like;
+}
+inline Expression PartOf(DatePart part, Expression date) {
+  return Pair(Expression::Kind::kDatePart,
+              Literal(Value(std::string(kDatePartNames[static_cast<size_t>(part)]))),
+              std::move(date));
 }
 inline Expression In(Expression what, const std::vector<Value>& values) {
   std::vector<Expression> arguments;

@@ -21,6 +21,12 @@ QUERIES = {
                 "count(*), max(l_shipdate)", "l_linenumber"),
     "days": ("l_receiptdate > l_commitdate and l_shipdate < l_commitdate", "count(*), " + PRICES,
              "l_shipmode, l_linestatus, l_returnflag, l_linenumber"),
+    "patterns": ("l_comment like '%special%packages%' or l_shipinstruct like 'TAKE_BACK%' and not l_comment like '%e'",
+                 "count(*), sum(l_quantity)", "l_shipmode"),
+    "dates": ("date_part('year', l_shipdate) = 1995 and date_part('month', l_commitdate) in (1, 6, 12)",
+              "count(*), sum(date_part('day', l_receiptdate)), max(date_part('quarter', l_receiptdate))", "l_linestatus"),
+    "quotients": ("l_extendedprice / l_quantity > 1900 or l_quantity / l_linenumber < 0.5",
+                  "count(*), min(l_extendedprice / l_quantity), max(l_quantity / (l_linenumber + 1))", "l_returnflag"),
     "nothing": ("l_quantity < 0", "count(*), sum(l_tax), min(l_shipdate), avg(l_tax)", ""),
 }
 

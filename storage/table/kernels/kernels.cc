@@ -250,6 +250,14 @@ HWY_INLINE void ComputeRows(Operation operation, const T* a, uint32_t rows, T* o
         }
       }
       break;
+    case Operation::kDivide:
+      if constexpr (std::is_same_v<T, double>) {
+        for (size_t i = 0; i < rows; i += kN) {
+          const auto x = hn::LoadU(d, a + i);
+          hn::StoreU(reversed ? hn::Div(right(i), x) : hn::Div(x, right(i)), d, out + i);
+        }
+      }
+      break;
   }
 }
 

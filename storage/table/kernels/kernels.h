@@ -99,7 +99,7 @@ inline double DoubleOfKey(int64_t key) {
 }
 
 // out[i] = a[i] op b[i]. Integers, signed or not, modulo 2^64. `out` may be an input.
-enum class Operation : uint8_t { kAdd, kSubtract, kMultiply };
+enum class Operation : uint8_t { kAdd, kSubtract, kMultiply, kDivide };  // kDivide: of doubles
 void Compute(Operation operation, const uint64_t* a, const uint64_t* b, uint32_t rows,
              uint64_t* out);
 void Compute(Operation operation, const double* a, const double* b, uint32_t rows, double* out);

@@ -78,7 +78,8 @@ std::partial_ordering OrderOf(const BlockVector& a, uint8_t a_scale, const Block
 }  // namespace
 
 bool Matches(const PredicateNode& node, std::string_view text) {
-  if (!node.string_range) {
+  if (node.test == PredicateNode::StringTest::kLike) return node.pattern.Matches(text);
+  if (node.test == PredicateNode::StringTest::kSet) {
     return std::binary_search(node.strings.begin(), node.strings.end(), text);
   }
   const PredicateNode::StringRange& range = node.range;

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "storage/table/kernels/civil_date.h"
 #include "storage/table/kernels/kernels.h"
 #include "storage/table/query/literal_interval.h"
 #include "storage/table/query/plan_compiler.h"
@@ -35,7 +36,8 @@ BlockVector::Kind WideKind(const ValueNode& node) {
 kernels::Operation OperationOf(Op op) {
   return op == Op::kAdd        ? kernels::Operation::kAdd
          : op == Op::kSubtract ? kernels::Operation::kSubtract
-                               : kernels::Operation::kMultiply;
+         : op == Op::kMultiply ? kernels::Operation::kMultiply
+                               : kernels::Operation::kDivide;
 }
 
 // False: the result does not fit in 128 bits.
@@ -83,6 +85,9 @@ void BlockValues::BoundsOf(uint32_t value) {
       out.all_null = bounds_[node.left].all_null;
       out.checked = bounds_[node.left].checked;
       return;
+    case Op::kDatePart:
+      DatePartBounds(node, out);
+      return;
     default:
       ArithmeticBounds(node, out);
       return;
@@ -114,6 +119,30 @@ void BlockValues::ColumnBounds(const ValueNode& node, Bounds& out) const {
   if (lo > hi) return;  // of no value so far
   out.lo = lo;
   out.hi = hi;
+}
+
+void BlockValues::DatePartBounds(const ValueNode& node, Bounds& out) const {
+  const Bounds& days = bounds_[node.left];
+  out = days;
+  const auto year = [](Int128 day) {
+    return Int128{PartOfDate(DatePart::kYear, static_cast<int64_t>(day))};
+  };
+  switch (node.part) {
+    case DatePart::kYear:
+      out.lo = year(days.lo);
+      out.hi = year(days.hi);
+      return;
+    case DatePart::kQuarter:
+      out.hi = 4;
+      break;
+    case DatePart::kMonth:
+      out.hi = 12;
+      break;
+    case DatePart::kDay:
+      out.hi = 31;
+      break;
+  }
+  out.lo = 1;
 }
 
 void BlockValues::ArithmeticBounds(const ValueNode& node, Bounds& out) const {
@@ -235,6 +264,14 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
       const BlockVector* const from = RequestWide(node.left, needed);
       if (from == nullptr) return false;
       ToDouble(value, *from, out);
+      return true;
+    }
+    case Op::kDatePart: {
+      const BlockVector* const from = RequestWide(node.left, needed);
+      if (from == nullptr) return false;
+      auto* const room = reinterpret_cast<int64_t*>(Room(value));
+      for (uint32_t i = 0; i < rows_; ++i) room[i] = PartOfDate(node.part, from->i64()[i]);
+      out = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = from->validity};
       return true;
     }
     default:

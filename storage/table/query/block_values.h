@@ -155,6 +155,7 @@ class BlockValues {
 
   void BoundsOf(uint32_t value);
   void ColumnBounds(const ValueNode& node, Bounds& out) const;
+  void DatePartBounds(const ValueNode& node, Bounds& out) const;
   // Intervals of the arguments, carried through the operation in 128 bits.
   void ArithmeticBounds(const ValueNode& node, Bounds& out) const;
   bool Make(uint32_t value, const uint64_t* needed, BlockVector& out);

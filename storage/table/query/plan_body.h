@@ -15,6 +15,7 @@
 
 #include "eris/query.h"
 #include "storage/table/kernels/exact_number.h"
+#include "storage/table/query/like_pattern.h"
 
 namespace eris::storage {
 
@@ -48,21 +49,31 @@ union Scalar {
 };
 
 struct ValueNode {
-  enum class Op : uint8_t { kColumn, kConstant, kNull, kAdd, kSubtract, kMultiply, kToDouble };
+  enum class Op : uint8_t {
+    kColumn,
+    kConstant,
+    kNull,
+    kAdd,
+    kSubtract,
+    kMultiply,
+    kDivide,
+    kToDouble,
+    kDatePart,
+  };
   Op op = Op::kColumn;
   ValueClass value_class = ValueClass::kSigned;
   ColumnType type = ColumnType::kInt64;  // type of a result column
   uint8_t scale = 0;
   bool nullable = false;
-  uint32_t column = 0;           // kColumn: index in the table
-  Scalar constant{.i64 = 0};     // kConstant
-  uint32_t left = 0, right = 0;  // arguments, as numbers of values; kToDouble: left
-  uint8_t left_power = 0;        // the power of ten by which an argument of kAdd or kSubtract
-  uint8_t right_power = 0;       // is multiplied first
-  std::string text{};            // source text, for errors
+  uint32_t column = 0;              // kColumn: index in the table
+  Scalar constant{.i64 = 0};        // kConstant
+  uint32_t left = 0, right = 0;     // arguments, as numbers of values; one alone: left
+  uint8_t left_power = 0;           // the power of ten by which an argument of kAdd or kSubtract
+  uint8_t right_power = 0;          // is multiplied first
+  DatePart part = DatePart::kYear;  // kDatePart
+  std::string text{};               // source text, for errors
 
   bool IsColumn() const { return op == Op::kColumn; }
-  bool IsArithmetic() const { return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply; }
 };
 
 struct PredicateNode {
@@ -74,7 +85,7 @@ struct PredicateNode {
     kRange,    // value within [lo, hi], in its class
     kSet,      // value among `set`, ascending by its class
     kCompare,  // value `comparison` other
-    kString,   // string column among `strings`, ascending, or within [strings[0], strings[1]]
+    kString,   // string column passes `test`
     kIsNull,
   };
   enum class Comparison : uint8_t { kEqual, kLess, kLessEqual };
@@ -90,9 +101,11 @@ struct PredicateNode {
     bool lo_included = false, hi_included = false;
     std::string lo{}, hi{};
   };
-  bool string_range = false;
+  enum class StringTest : uint8_t { kSet, kRange, kLike };
+  StringTest test = StringTest::kSet;
+  std::vector<std::string> strings{};  // kSet: ascending
   StringRange range{};
-  std::vector<std::string> strings{};
+  LikePattern pattern{};
   std::vector<uint32_t> children{};
 };
 

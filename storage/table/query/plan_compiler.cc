@@ -1,12 +1,15 @@
 #include "storage/table/query/plan_compiler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "storage/table/kernels/civil_date.h"
 
 namespace eris::storage {
 namespace {
@@ -41,6 +44,10 @@ absl::string_view KindName(Kind kind) {
       return "is null";
     case Kind::kNot:
       return "not";
+    case Kind::kLike:
+      return "like";
+    case Kind::kDatePart:
+      return "date_part";
     default:
       return OperatorText(kind);
   }
@@ -73,8 +80,10 @@ void AppendText(const Expression& expression, std::string& out, bool inside) {
 absl::Status WrongArguments(const Expression& expression, size_t min, size_t max) {
   const size_t given = expression.arguments.size();
   return absl::InvalidArgumentError(absl::StrCat(
-      KindName(expression.kind), " takes ", min, min == 1 ? " argument" : " arguments",
-      max > min ? " or more, " : ", ", given, given == 1 ? " is given" : " are given"));
+      KindName(expression.kind), " takes ", min,
+      max > min && max < kExpressionSizeMax ? absl::StrCat(" to ", max) : "",
+      max == 1 ? " argument" : " arguments", max == kExpressionSizeMax ? " or more, " : ", ", given,
+      given == 1 ? " is given" : " are given"));
 }
 
 absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& size) {
@@ -106,9 +115,14 @@ absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& s
     case Kind::kOr:
       max = kExpressionSizeMax;
       break;
+    case Kind::kLike:
+      max = 3;
+      break;
     case Kind::kAdd:
     case Kind::kSubtract:
     case Kind::kMultiply:
+    case Kind::kDivide:
+    case Kind::kDatePart:
     case Kind::kEqual:
     case Kind::kNotEqual:
     case Kind::kLess:
@@ -131,6 +145,19 @@ absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& s
     ERIS_RETURN_IF_ERROR(CheckTree(argument, depth + 1, size));
   }
   return absl::OkStatus();
+}
+
+ValueNode::Op OpOf(Kind kind) {
+  switch (kind) {
+    case Kind::kAdd:
+      return ValueNode::Op::kAdd;
+    case Kind::kSubtract:
+      return ValueNode::Op::kSubtract;
+    case Kind::kMultiply:
+      return ValueNode::Op::kMultiply;
+    default:
+      return ValueNode::Op::kDivide;
+  }
 }
 
 bool IsNumber(const ValueNode& value) {
@@ -171,8 +198,9 @@ PlanCompiler::PlanCompiler(const TableLayout& layout, PlanBody& body)
 }
 
 PlanCompiler::ValueKey PlanCompiler::KeyOf(const ValueNode& node) {
-  return {node.op,           node.value_class, node.type,  node.scale,      node.column,
-          node.constant.u64, node.left,        node.right, node.left_power, node.right_power};
+  return {node.op,         node.value_class,  node.type, node.scale,
+          node.column,     node.constant.u64, node.left, node.right,
+          node.left_power, node.right_power,  node.part};
 }
 
 absl::StatusOr<uint32_t> PlanCompiler::AddValue(ValueNode node) {
@@ -259,7 +287,10 @@ absl::StatusOr<uint32_t> PlanCompiler::Value(const Expression& expression) {
     case Kind::kAdd:
     case Kind::kSubtract:
     case Kind::kMultiply:
+    case Kind::kDivide:
       return Arithmetic(expression);
+    case Kind::kDatePart:
+      return PartOfDate(expression);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(ExpressionText(expression), " is a condition where a value is asked for"));
@@ -319,10 +350,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
   uint32_t right = 0;
   ERIS_RETURN_IF_ERROR(Operands(expression, left, right));
   ValueNode node;
-  node.op = expression.kind == Kind::kAdd        ? ValueNode::Op::kAdd
-            : expression.kind == Kind::kSubtract ? ValueNode::Op::kSubtract
-                                                 : ValueNode::Op::kMultiply;
-  if (body_.values[left].value_class == ValueClass::kDouble ||
+  node.op = OpOf(expression.kind);
+  if (node.op == ValueNode::Op::kDivide || body_.values[left].value_class == ValueClass::kDouble ||
       body_.values[right].value_class == ValueClass::kDouble) {
     ERIS_ASSIGN_OR_RETURN(left, ToDouble(left));
     ERIS_ASSIGN_OR_RETURN(right, ToDouble(right));
@@ -360,6 +389,44 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
   return Fold(node);
 }
 
+absl::StatusOr<uint32_t> PlanCompiler::PartOfDate(const Expression& expression) {
+  const Expression& name = expression.arguments[0];
+  const auto* const text =
+      name.kind == Kind::kLiteral ? std::get_if<std::string>(&name.value) : nullptr;
+  const auto* const at =
+      text == nullptr ? std::end(kDatePartNames)
+                      : std::find(std::begin(kDatePartNames), std::end(kDatePartNames), *text);
+  if (at == std::end(kDatePartNames)) {
+    return absl::InvalidArgumentError(absl::StrCat(ExpressionText(expression), " takes one of '",
+                                                   absl::StrJoin(kDatePartNames, "', '"), "', not ",
+                                                   ExpressionText(name)));
+  }
+  const ValueNode any_date{.type = ColumnType::kDate};
+  const Expression& date = expression.arguments[1];
+  ERIS_ASSIGN_OR_RETURN(const uint32_t days, date.kind == Kind::kLiteral
+                                                 ? LiteralValue(date.value, &any_date)
+                                                 : Value(date));
+  const ValueNode& from = body_.values[days];
+  if (from.type != ColumnType::kDate) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ExpressionText(expression), ": ", Describe(from), " is not a date"));
+  }
+  ValueNode node{.op = ValueNode::Op::kDatePart,
+                 .nullable = from.nullable,
+                 .left = days,
+                 .part = static_cast<DatePart>(at - std::begin(kDatePartNames)),
+                 .text = ExpressionText(expression)};
+  if (from.op == ValueNode::Op::kNull || from.op == ValueNode::Op::kConstant) {
+    node.op = from.op;
+    node.left = 0;
+    if (from.op == ValueNode::Op::kConstant) {
+      node.constant.i64 = storage::PartOfDate(node.part, from.constant.i64);
+    }
+    node.part = {};
+  }
+  return AddValue(std::move(node));
+}
+
 // Folds constants into their result; other nodes stay as they are.
 absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
   const ValueNode& a = body_.values[node.left];
@@ -379,7 +446,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
     const double y = b.constant.f64;
     folded.constant.f64 = node.op == ValueNode::Op::kAdd        ? x + y
                           : node.op == ValueNode::Op::kSubtract ? x - y
-                                                                : x * y;
+                          : node.op == ValueNode::Op::kMultiply ? x * y
+                                                                : x / y;
     return AddValue(std::move(folded));
   }
   const auto wide = [](const ValueNode& side) {

@@ -41,6 +41,7 @@ class PlanCompiler {
   // The two numeric operands of an expression.
   absl::Status Operands(const Expression& expression, uint32_t& left, uint32_t& right);
   absl::StatusOr<uint32_t> Arithmetic(const Expression& expression);
+  absl::StatusOr<uint32_t> PartOfDate(const Expression& expression);
   absl::StatusOr<uint32_t> LiteralValue(const eris::Value& literal, const ValueNode* other);
   absl::StatusOr<uint32_t> ToDouble(uint32_t value);
   absl::StatusOr<uint32_t> Fold(const ValueNode& node);
@@ -60,6 +61,7 @@ class PlanCompiler {
   absl::StatusOr<uint32_t> CompareValues(uint32_t left, uint32_t right, Kind kind, bool negated);
   absl::StatusOr<uint32_t> Between(const Expression& expression, bool negated);
   absl::StatusOr<uint32_t> In(const Expression& expression, bool negated);
+  absl::StatusOr<uint32_t> Like(const Expression& expression, bool negated);
   absl::StatusOr<uint32_t> Join(std::vector<uint32_t> children, bool conjunction);
   // Merges into one set the equalities of a column that an `or` joins, and the inequalities that an
   // `and` joins.
@@ -74,7 +76,7 @@ class PlanCompiler {
 
   // Two values with equal keys are the same.
   using ValueKey = std::tuple<ValueNode::Op, ValueClass, ColumnType, uint8_t, uint32_t, uint64_t,
-                              uint32_t, uint32_t, uint8_t, uint8_t>;
+                              uint32_t, uint32_t, uint8_t, uint8_t, DatePart>;
   static ValueKey KeyOf(const ValueNode& node);
 
   const TableLayout& layout_;

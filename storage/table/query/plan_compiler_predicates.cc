@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -54,7 +55,7 @@ bool Holds(std::partial_ordering order, Kind kind) {
 }  // namespace
 
 bool PlanCompiler::IsPredicate(Expression::Kind kind) {
-  return kind >= Kind::kEqual && kind <= Kind::kNot;
+  return (kind >= Kind::kEqual && kind <= Kind::kNot) || kind == Kind::kLike;
 }
 
 uint32_t PlanCompiler::AddPredicate(PredicateNode node) {
@@ -139,7 +140,7 @@ absl::StatusOr<uint32_t> PlanCompiler::CompareString(uint32_t value, Kind kind,
     node.strings.push_back(literal);
     return AddPredicate(std::move(node));
   }
-  node.string_range = true;
+  node.test = PredicateNode::StringTest::kRange;
   if (kind == Kind::kLess || kind == Kind::kLessEqual) {
     node.range = {.has_hi = true, .hi_included = kind == Kind::kLessEqual, .hi = literal};
   } else {
@@ -221,7 +222,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Between(const Expression& expression, boo
   ERIS_RETURN_IF_ERROR(CheckComparable(node, to.value));
   if (node.value_class == ValueClass::kString) {
     PredicateNode leaf{.kind = PredicateNode::Kind::kString, .negated = negated, .value = value};
-    leaf.string_range = true;
+    leaf.test = PredicateNode::StringTest::kRange;
     leaf.range = {.has_lo = true,
                   .has_hi = true,
                   .lo_included = true,
@@ -261,6 +262,49 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
   if (null && negated) return Constant(false);
   return value_class == ValueClass::kString ? Set(value, std::move(node.strings), negated)
                                             : Set(value, std::move(node.set), negated);
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::Like(const Expression& expression, bool negated) {
+  const Expression& what = expression.arguments[0];
+  std::string_view texts[2];  // the pattern, and the escape
+  for (size_t i = 1; i < expression.arguments.size(); ++i) {
+    const Expression& argument = expression.arguments[i];
+    if (argument.kind != Kind::kLiteral) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("`like` takes a literal, not ", ExpressionText(argument)));
+    }
+    const auto* text = std::get_if<std::string>(&argument.value);
+    if (text != nullptr) {
+      texts[i - 1] = *text;
+    } else if (!IsNull(argument.value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("`like` takes a string, not ", ExpressionText(argument)));
+    }
+  }
+  ERIS_ASSIGN_OR_RETURN(LikePattern pattern, LikePattern::Create(texts[0], texts[1]));
+  const bool null =
+      IsNull(expression.arguments[1].value) || IsNull(expression.arguments.back().value);
+  if (what.kind == Kind::kLiteral) {
+    const auto* text = std::get_if<std::string>(&what.value);
+    if (null || IsNull(what.value)) return Constant(false);
+    if (text != nullptr) return Constant(pattern.Matches(*text) != negated);
+  }
+  ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(what));
+  const ValueNode& node = body_.values[value];
+  if (node.value_class != ValueClass::kString) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(node), " is not a string, which `like` takes"));
+  }
+  if (null) return Constant(false);
+  if (pattern.MatchesAll()) return negated ? Constant(false) : NotNull(value);
+  if (const std::string* const only = pattern.OnlyText(); only != nullptr) {
+    return Set(value, std::vector<std::string>{*only}, negated);
+  }
+  return AddPredicate({.kind = PredicateNode::Kind::kString,
+                       .negated = negated,
+                       .value = value,
+                       .test = PredicateNode::StringTest::kLike,
+                       .pattern = std::move(pattern)});
 }
 
 uint32_t PlanCompiler::Set(uint32_t value, std::vector<std::string> strings, bool negated) {
@@ -303,7 +347,8 @@ std::vector<uint32_t> PlanCompiler::MergeSets(const std::vector<uint32_t>& child
   const auto is_set = [&](const PredicateNode& node) {
     const ValueNode& value = body_.values[node.value];
     if (node.negated != conjunction || !value.IsColumn()) return false;
-    return (node.kind == NodeKind::kString && !node.string_range) || node.kind == NodeKind::kSet ||
+    return (node.kind == NodeKind::kString && node.test == PredicateNode::StringTest::kSet) ||
+           node.kind == NodeKind::kSet ||
            (node.kind == NodeKind::kRange && !Below(value.value_class, node.lo, node.hi));
   };
   struct Sets {
@@ -383,6 +428,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Predicate(const Expression& expression, b
       return Between(expression, negated);
     case Kind::kIn:
       return In(expression, negated);
+    case Kind::kLike:
+      return Like(expression, negated);
     case Kind::kEqual:
     case Kind::kNotEqual:
     case Kind::kLess:

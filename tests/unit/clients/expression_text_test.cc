@@ -50,6 +50,11 @@ TEST(ExpressionTextTest, OperatorsBindAsInSql) {
   EXPECT_EQ(Parsed("not a = 1"), !Equal(Column("a"), Literal(1)));
   EXPECT_EQ(Parsed("a+b<c"), Column("a") + Column("b") < Column("c"));
   EXPECT_EQ(Parsed("-a*b"), (Literal(0) - Column("a")) * Column("b"));
+  EXPECT_EQ(Parsed("a / b * c / 2"), Column("a") / Column("b") * Column("c") / Literal(2));
+  EXPECT_EQ(Parsed("a + b like 'x%' and c"), Like(Column("a") + Column("b"), "x%") && Column("c"));
+  EXPECT_EQ(Parsed("date_part('year', d) + 1 = 1995"),
+            Equal(PartOf(DatePart::kYear, Column("d")) + Literal(1), Literal(1995)));
+  EXPECT_EQ(Parsed("date_part = 1"), Equal(Column("date_part"), Literal(1)));
 }
 
 TEST(ExpressionTextTest, NegatedFormsAreNotOfThePlainOnes) {
@@ -57,6 +62,10 @@ TEST(ExpressionTextTest, NegatedFormsAreNotOfThePlainOnes) {
   EXPECT_EQ(Parsed("a is not null"), !IsNull(Column("a")));
   EXPECT_EQ(Parsed("a not in (1, 2)"), !In(Column("a"), {int64_t{1}, int64_t{2}}));
   EXPECT_EQ(Parsed("a not between 1 and 2"), !Between(Column("a"), Literal(1), Literal(2)));
+  EXPECT_EQ(Parsed("a not like '_b'"), !Like(Column("a"), "_b"));
+  const Expression escaped = Of(Kind::kLike, {Column("a"), Literal(Value(std::string("5!%"))),
+                                              Literal(Value(std::string("!")))});
+  EXPECT_EQ(Parsed("a LIKE '5!%' ESCAPE '!'"), escaped);
   EXPECT_EQ(Parsed("a <> 1"), NotEqual(Column("a"), Literal(1)));
   EXPECT_EQ(Parsed("a != 1"), NotEqual(Column("a"), Literal(1)));
 }
@@ -95,7 +104,13 @@ TEST(ExpressionTextTest, ErrorsNamePositionExpectationAndFind) {
   EXPECT_THAT(ErrorOf("a in (1, b)"), HasSubstr("at character 10: expected a literal"));
   EXPECT_THAT(ErrorOf("a in ()"), HasSubstr("at character 7"));
   EXPECT_THAT(ErrorOf("a is 1"), HasSubstr("at character 6: expected 'null', found '1'"));
-  EXPECT_THAT(ErrorOf("a not 1"), HasSubstr("'between' or 'in'"));
+  EXPECT_THAT(ErrorOf("a not 1"), HasSubstr("'between', 'in' or 'like'"));
+  EXPECT_THAT(ErrorOf("a like b"), HasSubstr("at character 8: expected a string as a pattern"));
+  EXPECT_THAT(ErrorOf("a like 'b' escape 1"),
+              HasSubstr("at character 19: expected a string as a character of 'escape'"));
+  EXPECT_THAT(ErrorOf("date_part('year')"),
+              HasSubstr("at character 1: date_part takes a part and a date, 1 arguments"));
+  EXPECT_THAT(ErrorOf("date_part('year', d"), HasSubstr("at character 20: expected ')'"));
   EXPECT_THAT(ErrorOf("'abc"), HasSubstr("at character 1: a string that has no end"));
   EXPECT_THAT(ErrorOf("x = 1994-02-30"), HasSubstr("'1994-02-30' is no date"));
   EXPECT_THAT(ErrorOf("date '1994'"), HasSubstr("no date"));
@@ -108,9 +123,9 @@ TEST(ExpressionTextTest, ErrorsNamePositionExpectationAndFind) {
   EXPECT_THAT(ErrorOf("-'a'"), HasSubstr("expected a number behind '-'"));
   EXPECT_THAT(ErrorOf("a ; b"), HasSubstr("at character 3: ';'"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("found the end"));
-  EXPECT_EQ(ErrorOf("a = 1 and like(b)"),
-            "at character 11: 'like' is no function: an expression has columns, literals and "
-            "operators");
+  EXPECT_EQ(ErrorOf("a = 1 and lower(b)"),
+            "at character 11: 'lower' is no function: an expression has columns, literals, "
+            "operators and date_part");
   EXPECT_EQ(ErrorOf("Sum(b) > 1"),
             "at character 1: 'sum' stands in aggregates alone, not inside an expression");
 }
@@ -211,7 +226,16 @@ class Generator {
       return Below(2) == 0 ? Column(Name()) : Literal(AnyValue());
     }
     const auto one = [&] { return Any(depth - 1); };
-    switch (Below(9)) {
+    switch (Below(12)) {
+      case 9:
+        return one() / one();
+      case 10: {
+        std::vector<Expression> arguments = {one(), Literal(Value(std::string("%a_")))};
+        if (Below(2) == 0) arguments.push_back(Literal(Value(std::string("!"))));
+        return Of(Kind::kLike, std::move(arguments));
+      }
+      case 11:
+        return PartOf(static_cast<DatePart>(Below(4)), one());
       case 0:
         return !one();
       case 1:
@@ -236,37 +260,18 @@ class Generator {
     }
   }
   std::string Noise() {
-    static constexpr const char* kPieces[] = {"a",
-                                              "and ",
-                                              "or ",
-                                              "not ",
-                                              "in ",
-                                              "(",
-                                              ")",
-                                              ",",
-                                              "between ",
-                                              "is ",
-                                              "null ",
-                                              "1.5",
-                                              "-",
-                                              "+",
-                                              "*",
-                                              "'x'",
-                                              "'",
-                                              "\"",
-                                              "1e9",
-                                              "<=",
-                                              "1994-01-01",
-                                              "date ",
-                                              "sum(",
-                                              "as ",
-                                              "=",
-                                              " ",
-                                              "9e",
-                                              "\xff",
-                                              "99999999999999999999",
-                                              "0.",
-                                              "!"};
+    static constexpr const char* kPieces[] = {"a",          "and ",  "or ",
+                                              "not ",       "in ",   "(",
+                                              ")",          ",",     "between ",
+                                              "is ",        "null ", "1.5",
+                                              "-",          "+",     "*",
+                                              "/",          "like ", "escape ",
+                                              "date_part(", "'x'",   "'",
+                                              "\"",         "1e9",   "<=",
+                                              "1994-01-01", "date ", "sum(",
+                                              "as ",        "=",     " ",
+                                              "9e",         "\xff",  "99999999999999999999",
+                                              "0.",         "!"};
     std::string text;
     for (uint64_t i = Below(20); i > 0; --i) text += kPieces[Below(std::size(kPieces))];
     return text;

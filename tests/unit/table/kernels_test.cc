@@ -221,13 +221,15 @@ void Computes(QueryRandom& random, uint32_t rows) {
   const auto apply = [](kernels::Operation operation, T x, T y) {
     return operation == kernels::Operation::kAdd        ? x + y
            : operation == kernels::Operation::kSubtract ? x - y
-                                                        : x * y;
+           : operation == kernels::Operation::kMultiply ? x * y
+                                                        : x / y;
   };
   const auto same = [](T x, T y) {
     return x == y || (x != x && y != y);  // NaNs are alike
   };
-  for (const auto operation :
-       {kernels::Operation::kAdd, kernels::Operation::kSubtract, kernels::Operation::kMultiply}) {
+  for (const auto operation : {kernels::Operation::kAdd, kernels::Operation::kSubtract,
+                               kernels::Operation::kMultiply, kernels::Operation::kDivide}) {
+    if (operation == kernels::Operation::kDivide && !std::is_same_v<T, double>) continue;
     kernels::Compute(operation, a.data(), b.data(), rows, out.data());
     for (uint32_t i = 0; i < rows; ++i) {
       ASSERT_TRUE(same(out[i], apply(operation, a[i], b[i])));

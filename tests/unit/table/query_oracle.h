@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "eris/key_text.h"
 #include "eris/query.h"
 #include "storage/table/kernels/exact_number.h"
 
@@ -52,6 +53,7 @@ class QueryOracle {
       return {};
     }
     if (e.kind == Kind::kLiteral) return LiteralOf(e.value, beside);
+    if (e.kind == Kind::kDatePart) return PartOf(e, row);
     OracleValue a, b;
     if (e.arguments[0].kind == Kind::kLiteral && e.arguments[1].kind != Kind::kLiteral) {
       b = ValueOf(e.arguments[1], row);
@@ -62,11 +64,14 @@ class QueryOracle {
     }
     OracleValue out;
     out.null = a.null || b.null;
-    if (a.IsReal() || b.IsReal()) {
+    if (a.IsReal() || b.IsReal() || e.kind == Kind::kDivide) {
       out.type = ColumnType::kFloat64;
       if (out.null) return out;
       const double x = RealOf(a), y = RealOf(b);
-      out.real = e.kind == Kind::kAdd ? x + y : e.kind == Kind::kSubtract ? x - y : x * y;
+      out.real = e.kind == Kind::kAdd        ? x + y
+                 : e.kind == Kind::kSubtract ? x - y
+                 : e.kind == Kind::kMultiply ? x * y
+                                             : x / y;
       return out;
     }
     const bool decimal = a.type == ColumnType::kDecimal || b.type == ColumnType::kDecimal;
@@ -128,12 +133,39 @@ class QueryOracle {
         }
         return result;
       }
+      case Kind::kLike: {
+        const OracleValue text = ValueOf(arguments[0], row);
+        const auto* const pattern = std::get_if<std::string>(&arguments[1].value);
+        if (text.null || pattern == nullptr) return Truth::kUnknown;
+        return IsLike(text.text.c_str(), pattern->c_str()) ? Truth::kTrue : Truth::kFalse;
+      }
       default:
         return Compared(arguments[0], arguments[1], e.kind, row);
     }
   }
+  // For characters of one byte, without an escape.
+  static bool IsLike(const char* text, const char* pattern) {
+    if (*pattern == 0) return *text == 0;
+    if (*pattern == '%') {
+      return IsLike(text, pattern + 1) || (*text != 0 && IsLike(text + 1, pattern));
+    }
+    return *text != 0 && (*pattern == '_' || *pattern == *text) && IsLike(text + 1, pattern + 1);
+  }
 
  private:
+  OracleValue PartOf(const Expression& e, const Row& row) {
+    const std::string& part = std::get<std::string>(e.arguments[0].value);
+    const OracleValue date = ValueOf(e.arguments[1], row);
+    OracleValue out;
+    out.null = date.null;
+    if (out.null) return out;
+    const absl::CivilDay day = CivilDayFromDate(static_cast<int32_t>(date.number));
+    out.number = part == "year"      ? day.year()
+                 : part == "quarter" ? (day.month() - 1) / 3 + 1
+                 : part == "month"   ? day.month()
+                                     : day.day();
+    return out;
+  }
   static Truth Not(Truth truth) {
     return truth == Truth::kUnknown ? truth : truth == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
   }

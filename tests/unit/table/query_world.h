@@ -55,6 +55,7 @@ inline const Schema& QuerySchema() {
                                  {"few", ColumnType::kString, 0, true},
                                  {"text", ColumnType::kString, 0, true},
                                  {"u64n", ColumnType::kUint64, 0, true},
+                                 {"daten", ColumnType::kDate, 0, true},
                              }};
   return schema;
 }
@@ -275,12 +276,17 @@ class QueryMaker {
   Expression Number(int depth) {
     using namespace expressions;
     if (depth > 0 && random_() % 3 != 0) {
+      if (random_() % 8 == 0) {
+        return PartOf(static_cast<DatePart>(random_() % 4),
+                      Column(random_() % 2 == 0 ? "date" : "daten"));
+      }
+
       const auto kinds = {Expression::Kind::kAdd, Expression::Kind::kSubtract,
-                          Expression::Kind::kMultiply};
+                          Expression::Kind::kMultiply, Expression::Kind::kDivide};
       Expression left = Number(depth - 1);
       Expression right =
           left.kind == Expression::Kind::kLiteral ? NumberColumn() : Number(depth - 1);
-      return Pair(*(kinds.begin() + random_() % 3), std::move(left), std::move(right));
+      return Pair(*(kinds.begin() + random_() % 4), std::move(left), std::move(right));
     }
     return random_() % 4 == 0 ? Literal(NumberLiteral()) : NumberColumn();
   }
@@ -304,9 +310,14 @@ class QueryMaker {
       return Of(random_() % 2 == 0 ? Kind::kAnd : Kind::kOr, std::move(parts));
     }
     const uint64_t family = random_() % 6;
+    if (family == 0 && random_() % 3 == 0) {
+      Expression text = Column(random_() % 2 == 0 ? "few" : "text");
+      if (random_() % 16 == 0) return Pair(Kind::kLike, std::move(text), Literal(Value()));
+      return Like(std::move(text), Pattern());
+    }
     const auto value = [&] {
       return family == 0   ? Column(random_() % 2 == 0 ? "few" : "text")
-             : family == 1 ? Column("date")
+             : family == 1 ? Column(random_() % 2 == 0 ? "date" : "daten")
              : family == 2 ? Number(2)
                            : NumberColumn();
     };
@@ -365,6 +376,11 @@ class QueryMaker {
     }
   }
   Date DateLiteral() { return {static_cast<int32_t>(random_() % 21) - 10}; }
+  std::string Pattern() {
+    std::string text;
+    for (uint64_t i = random_() % 5; i > 0; --i) text.push_back("ab%_"[random_() % 4]);
+    return text;
+  }
   std::string Text() {
     std::string text;
     for (uint64_t i = random_() % 3; i > 0; --i) {

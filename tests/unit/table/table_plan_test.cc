@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "storage/table/query/plan_body.h"
 #include "tests/unit/table/query_world.h"
@@ -131,6 +132,18 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(Aggregated(AggregateFunction::kSum, wide), "has scale 20, decimals at most 18");
   Refuses(Aggregated(AggregateFunction::kSum, Literal(INT64_MAX) + Literal(1)),
           "is outside its type, int64");
+  Refuses(Filtered(Like(Column("i32"), "a%")), "column i32 (int32) is not a string");
+  Refuses(Filtered(Pair(Expression::Kind::kLike, Column("few"), Column("text"))),
+          "`like` takes a literal, not text");
+  Refuses(Filtered(Pair(Expression::Kind::kLike, Column("few"), Literal(1))),
+          "`like` takes a string, not 1");
+  Refuses(Filtered(Equal(PartOf(DatePart::kYear, Column("i32")), Literal(1))),
+          "column i32 (int32) is not a date");
+  Refuses(Filtered(Equal(Pair(Expression::Kind::kDatePart, Literal(Value(std::string("week"))),
+                              Column("date")),
+                         Literal(1))),
+          "takes one of 'year', 'quarter', 'month', 'day', not 'week'");
+  Refuses(Aggregated(AggregateFunction::kSum, Column("date") / Literal(1)), "is not a number");
   Query grouped = Aggregated(AggregateFunction::kMin, Column("i32"));
   grouped.group_by.assign(5, "i32");
   Refuses(grouped, "groups by 5 columns, at most 4");
@@ -147,6 +160,52 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(literal, "a null alone has no type");
 }
 
+TEST(TablePlanTest, PatternsWithoutWildcardsAreSetsAndOnePercentIsEverything) {
+  using Kind = PredicateNode::Kind;
+  const auto condition = [](Expression filter) {
+    const auto plan = Plan(Filtered(std::move(filter)));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return OnlyCondition(**plan);
+  };
+  EXPECT_EQ(condition(Like(Column("few"), "ab")).strings, std::vector<std::string>{"ab"});
+  EXPECT_EQ(condition(Like(Column("few"), "ab") || Like(Column("few"), "ac")).strings.size(), 2u);
+  const PredicateNode escaped = condition(Like(Column("few"), "a!%", "!"));
+  EXPECT_EQ(escaped.strings, std::vector<std::string>{"a%"});
+  EXPECT_EQ(condition(Like(Column("few"), "%%")).kind, Kind::kIsNull);
+  EXPECT_TRUE(condition(Like(Column("few"), "%%")).negated);
+  EXPECT_EQ(condition(!Like(Column("few"), "%")).kind, Kind::kNone);
+  EXPECT_EQ(condition(Pair(Expression::Kind::kLike, Column("few"), Literal(Value()))).kind,
+            Kind::kNone);
+  Expression no_escape = Like(Column("few"), "a%");
+  no_escape.arguments.push_back(Literal(Value()));
+  EXPECT_EQ(condition(no_escape).kind, Kind::kNone);
+  EXPECT_EQ(condition(!no_escape).kind, Kind::kNone);
+  EXPECT_EQ(condition(Like(Literal(Value(std::string("ab"))), "b%")).kind, Kind::kNone);
+  EXPECT_EQ(condition(Like(Column("few"), "a_")).test, PredicateNode::StringTest::kLike);
+  // What is left of one condition is not joined with that of another pattern.
+  const PredicateNode both = condition(Like(Column("few"), "a_") || Like(Column("few"), "b_"));
+  EXPECT_EQ(both.kind, Kind::kOr);
+  EXPECT_EQ(both.children.size(), 2u);
+}
+
+TEST(TablePlanTest, QuotientsAreDoublesAndPartsOfDatesIntegers) {
+  Query query;
+  query.columns = {{Column("i32") / Column("dec2"), "q"},
+                   {Literal(1) / Literal(4), "c"},
+                   {PartOf(DatePart::kMonth, Column("date")), "m"},
+                   {PartOf(DatePart::kDay, Literal(Date{59})), "d"}};
+  const auto plan = Plan(query);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto& columns = (*plan)->result().columns;
+  EXPECT_EQ(columns[0].type, ColumnType::kFloat64);
+  EXPECT_EQ(columns[1].type, ColumnType::kFloat64);
+  EXPECT_EQ(columns[2].type, ColumnType::kInt64);
+  const PlanBody& body = (*plan)->body();
+  EXPECT_EQ(body.values[body.outputs[1]].constant.f64, 0.25);
+  EXPECT_EQ(body.values[body.outputs[3]].op, ValueNode::Op::kConstant);
+  EXPECT_EQ(body.values[body.outputs[3]].constant.i64, 1);  // of March 1970
+}
+
 TEST(TablePlanTest, TreesAreBounded) {
   Expression deep = Column("i32");
   for (uint32_t i = 0; i < kExpressionDepthMax; ++i) deep = std::move(deep) + Literal(1);
@@ -159,6 +218,7 @@ TEST(TablePlanTest, TreesAreBounded) {
   Refuses(Filtered(Of(Kind::kAdd, {one, one, one})), "+ takes 2 arguments, 3 are given");
   Refuses(Filtered(Of(Kind::kNot, {})), "not takes 1 argument, 0 are given");
   Refuses(Filtered(Of(Kind::kIn, {one})), "in takes 2 arguments or more, 1 is given");
+  Refuses(Filtered(Of(Kind::kLike, {one})), "like takes 2 to 3 arguments, 1 is given");
   Refuses(Filtered(Of(Kind::kColumn, {one})), "a column takes 0 arguments, 1 is given");
   Expression unknown;
   unknown.kind = static_cast<Expression::Kind>(99);

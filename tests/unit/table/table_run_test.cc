@@ -495,5 +495,30 @@ TEST(TableRunTest, SetsPruneSegmentsThatHaveNoneOfTheirValues) {
   EXPECT_TRUE(looked_at(!(Equal(i, Literal(-11)) || Equal(i, Literal(11)))));  // every row passes
 }
 
+TEST(TableRunTest, YearsPruneSegmentsOfOtherDates) {
+  const auto days_of = [](int year, int month, int day) {
+    return *DateFromCivilDay(absl::CivilDay(year, month, day));
+  };
+  alignas(64)
+      const int32_t days[64] = {days_of(1995, 12, 31), days_of(1994, 2, 1), days_of(1996, 1, 1)};
+  std::vector<SegmentColumn> columns = ColumnsOf(days);
+  SegmentColumn::Bounds bounds{};
+  bounds.min.i64 = days[1];
+  bounds.max.i64 = days[2];
+  columns[*Layout()->Find("date")].bounds = &bounds;
+  const SegmentView view{.rows = 3, .columns = columns, .ever = 3, .id = 78};
+  const auto looks_at = [&](DatePart part, int64_t value) {
+    return LooksAt(Equal(PartOf(part, Column("date")), Literal(value)), view);
+  };
+  for (const int64_t year : {1994, 1995, 1996}) EXPECT_TRUE(looks_at(DatePart::kYear, year));
+  for (const int64_t year : {1993, 1997}) EXPECT_FALSE(looks_at(DatePart::kYear, year));
+  EXPECT_TRUE(looks_at(DatePart::kQuarter, 4));
+  EXPECT_FALSE(looks_at(DatePart::kQuarter, 5));
+  EXPECT_TRUE(looks_at(DatePart::kMonth, 12));
+  EXPECT_FALSE(looks_at(DatePart::kMonth, 13));
+  EXPECT_TRUE(looks_at(DatePart::kDay, 31));
+  EXPECT_FALSE(looks_at(DatePart::kDay, 0));
+}
+
 }  // namespace
 }  // namespace eris::storage

@@ -44,6 +44,26 @@ TEST(QueryTest, QueryComesBack) {
   EXPECT_EQ(back->limit, 5u);
 }
 
+TEST(QueryTest, EveryKindOfExpressionComesBack) {
+  for (int kind = v1::Expression::KIND_COLUMN; kind <= v1::Expression::Kind_MAX; ++kind) {
+    v1::Query message;
+    message.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(kind));
+    if (kind == v1::Expression::KIND_LITERAL) {
+      message.mutable_filter()->mutable_value()->set_i64(1);
+    }
+    const auto query = FromTable(message);
+    ASSERT_TRUE(query.ok()) << query.status();
+    EXPECT_EQ(static_cast<int>(query->filter->kind), kind);
+    v1::Query again;
+    ASSERT_TRUE(FillQuery(ObjectKind::kTable, kTable, *query, &again).ok());
+    EXPECT_EQ(again.filter().kind(), message.filter().kind());
+  }
+  v1::Query unknown;
+  unknown.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(21));
+  EXPECT_EQ(std::string(FromTable(unknown).status().message()),
+            "kind of an expression is 21, must be 1 to 20 (KIND_COLUMN to KIND_DATE_PART)");
+}
+
 TEST(QueryTest, QueriesAreBoundedInSizeAndDepth) {
   v1::Query message;
   v1::Expression* deepest = message.mutable_filter();
