@@ -17,7 +17,8 @@
 // Decimals, and decimals with integers, give a decimal of the larger scale; a product's scale is
 // the sum of both, at most kDecimalScaleMax. Two u64 give a u64, other integers an i64; an integer
 // literal that is not negative counts as u64 next to a u64. A result outside its type is an error,
-// OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of an `and` has dropped.
+// OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of an
+// `and` has dropped.
 // Minima, maxima and groups use a total order of doubles: -0.0 is below 0.0 (but in the same
 // group), and NaN, which is one value, is above all others.
 #ifndef ERIS_EXPRESSION_H_

@@ -24,7 +24,7 @@ std::string Shown(std::string_view text) {
   return std::string(text.substr(0, kLikeShownBytesMax)) + "...";
 }
 
-// Where `piece` begins in the text from `at` on; npos: nowhere. In linear time.
+// Where `piece` begins in the text from `at` on; npos: nowhere.
 size_t Find(std::string_view text, size_t at, const std::string& piece) {
   const void* const found = memmem(text.data() + at, text.size() - at, piece.data(), piece.size());
   return found == nullptr ? std::string_view::npos
@@ -33,7 +33,7 @@ size_t Find(std::string_view text, size_t at, const std::string& piece) {
 
 }  // namespace
 
-// What is between two %, with a mark where a _ is.
+// A pattern as it is read: its places, and where the % are.
 struct LikePattern::Reader {
   struct Place {
     char byte = 0;

@@ -14,8 +14,8 @@
 
 namespace eris::storage {
 
-// Clients choose patterns, and an AEU asks them of a block of texts without a pause. So what a text
-// costs is bounded: some nanoseconds a byte.
+// Clients choose patterns, and an AEU asks them of a block of texts without a pause. So patterns
+// are short.
 inline constexpr size_t kLikeBytesMax = 1024;     // of a pattern
 inline constexpr size_t kLikePlacesMax = 63;      // of one with a _: its bytes without the %
 inline constexpr size_t kLikeShownBytesMax = 40;  // of a pattern in a message
