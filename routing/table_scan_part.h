@@ -22,8 +22,8 @@
 #include "routing/data_command.h"
 #include "routing/part.h"
 #include "routing/ranges/object_route.h"
+#include "storage/table/plan/table_plan.h"
 #include "storage/table/query/result_rows.h"
-#include "storage/table/query/table_plan.h"
 #include "storage/table/query/table_run.h"
 
 namespace eris::routing {

@@ -14,9 +14,10 @@
 
 #include "bench/routing/huge_buffer.h"
 #include "bench/routing/machine.h"
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
 #include "storage/table/query/table_run.h"
 #include "storage/table/rows/segment_view.h"
+#include "storage/table/rows/table_layout.h"
 
 namespace eris::bench {
 
@@ -137,7 +138,7 @@ class LabPass {
     auto layout = storage::TableLayout::Create(table.schema());
     if (!layout.ok()) Die(layout.status().ToString());
     for (const Query& query : queries) {
-      auto plan = storage::TablePlan::Create(*layout, query);
+      auto plan = storage::TablePlan::Create((*layout)->schema().columns, query);
       if (!plan.ok()) Die(plan.status().ToString());
       plans_.push_back(*plan);
     }

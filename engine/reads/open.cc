@@ -13,43 +13,13 @@
 #include "engine/reads/aggregate_call.h"
 #include "engine/reads/join_state.h"
 #include "engine/reads/query_checks.h"
+#include "engine/reads/reader_handle.h"
 #include "engine/reads/scan_state.h"
 #include "engine/reads/table_scan_state.h"
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
 
 namespace eris::engine {
 namespace {
-
-// The reader's handle, with its reference. Running work ends with it.
-struct EndReader {
-  void operator()(ReaderState* state) const {
-    state->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, state->what() == "join"
-                                                                     ? "the join was destroyed"
-                                                                     : "the scan was destroyed"));
-    state->ReleaseBuffers();
-    state->Unref();
-  }
-};
-template <class State>
-using Reader = std::unique_ptr<State, EndReader>;
-
-class ScanImpl final : public Scan {
- public:
-  explicit ScanImpl(Reader<ReaderState> state) : state_(std::move(state)) {}
-
-  const Schema& schema() const override { return state_->schema(); }
-  std::shared_ptr<Snapshot> snapshot() const override { return state_->snapshot(); }
-  NextResult Next(absl::Time deadline) override { return state_->Next(deadline); }
-  void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
-  void Cancel() override {
-    state_->Cancel(base::LeanStatus(absl::StatusCode::kCancelled, state_->what() == "join"
-                                                                      ? "the join was cancelled"
-                                                                      : "the scan was cancelled"));
-  }
-
- private:
-  const Reader<ReaderState> state_;
-};
 
 absl::Status CheckOpen(const Core& core) {
   return core.in_flight.closed() ? absl::UnavailableError("the engine is closing")
@@ -100,7 +70,7 @@ absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, SessionNode& n
   ERIS_RETURN_IF_ERROR(CheckTable(*table));
   ERIS_RETURN_IF_ERROR(CheckTableQuery(*table, query));
   TableScanState::Request request;
-  ERIS_ASSIGN_OR_RETURN(request.plan, storage::TablePlan::Create(table->layout, query));
+  ERIS_ASSIGN_OR_RETURN(request.plan, storage::TablePlan::Create(table->schema.columns, query));
   request.target = std::move(target);
   if (request.target != nullptr) {
     ERIS_RETURN_IF_ERROR(CheckInto(request, query, *table));

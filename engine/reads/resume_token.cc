@@ -55,6 +55,10 @@ void AddTo(Hash& hash, const Value& value) {
         if constexpr (std::is_same_v<T, Decimal>) {
           hash.Add(one.unscaled);
           hash.Add(one.scale);
+        } else if constexpr (std::is_same_v<T, WideDecimal>) {
+          hash.Add(one.unscaled.low);
+          hash.Add(one.unscaled.high);
+          hash.Add(one.scale);
         } else if constexpr (std::is_same_v<T, Date>) {
           hash.Add(one.days);
         } else if constexpr (!std::is_same_v<T, std::monostate>) {
@@ -69,6 +73,9 @@ void AddTo(Hash& hash, const Expression& expression) {
   hash.Add(expression.kind);
   hash.Add(expression.column);
   AddTo(hash, expression.value);
+  hash.Add(expression.number);
+  hash.Add(expression.type);
+  hash.Add(expression.scale);
   hash.Add(expression.arguments.size());
   for (const Expression& argument : expression.arguments) AddTo(hash, argument);
 }

@@ -27,7 +27,7 @@
 #include "engine/reads/resume_token.h"
 #include "eris/query.h"
 #include "routing/table_scan_part.h"
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
 
 namespace eris::engine {
 

@@ -32,6 +32,7 @@ inline constexpr ColumnType kColumnTypes[] = {
 struct Int128Halves {
   uint64_t low = 0;
   uint64_t high = 0;
+  friend bool operator==(const Int128Halves&, const Int128Halves&) = default;
 };
 
 // What VisitColumnType hands over. T: a value in memory, a number or Int128Halves; of strings,

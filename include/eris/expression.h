@@ -16,11 +16,16 @@
 // Arithmetic: numbers only. A double with anything gives a double, and so does a quotient.
 // Decimals, and decimals with integers, give a decimal of the larger scale; a product's scale is
 // the sum of both, at most kDecimalScaleMax. Two u64 give a u64, other integers an i64; an integer
-// literal that is not negative counts as u64 next to a u64. A result outside its type is an error,
-// OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of an
-// `and` has dropped.
-// Minima, maxima and groups use a total order of doubles: -0.0 is below 0.0 (but in the same
-// group), and NaN, which is one value, is above all others.
+// literal that is not negative counts as u64 next to a u64. A sum of 128 bits with integers and
+// decimals gives 128 bits. A result outside its type is an error, OutOfRange, and never wraps.
+// Nulls are not computed, nor are rows that an earlier part of an `and` has dropped. Case: all
+// values are numbers, all dates or all strings; numbers get the type of a sum of them. A value is
+// computed for the rows that take it. Cast: a number to any type of numbers. Digits that the new
+// scale lacks are rounded, halves away from zero, of a double to scale 0 to the even one; what
+// the new type does not hold is OutOfRange, a NaN too. A null literal may be cast to any type.
+// Substring: characters of UTF-8, those outside the string left out. A length below 0 is
+// InvalidArgument. Minima, maxima and groups use a total order of doubles: -0.0 is below 0.0 (but
+// in the same group), and NaN, which is one value, is above all others.
 #ifndef ERIS_EXPRESSION_H_
 #define ERIS_EXPRESSION_H_
 
@@ -32,6 +37,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "eris/column_type.h"
 
 namespace eris {
 
@@ -40,12 +46,20 @@ struct Decimal {
   uint8_t scale = 0;
   friend bool operator==(const Decimal&, const Decimal&) = default;
 };
+// A decimal of any number of digits that 128 bits hold: a sum, or what is compared with one.
+struct WideDecimal {
+  Int128Halves unscaled{};
+  uint8_t scale = 0;  // at most kWideScaleMax
+  friend bool operator==(const WideDecimal&, const WideDecimal&) = default;
+};
 struct Date {
   int32_t days = 0;  // since 1970-01-01
   friend bool operator==(const Date&, const Date&) = default;
 };
 // std::monostate: null.
-using Value = std::variant<std::monostate, int64_t, uint64_t, double, Decimal, Date, std::string>;
+using Value = std::variant<std::monostate, int64_t, uint64_t, double, Decimal, Date, std::string,
+                           WideDecimal>;
+inline constexpr uint8_t kWideScaleMax = 18;
 
 struct Expression {
   enum class Kind : uint8_t {
@@ -69,16 +83,30 @@ struct Expression {
     kLike = 18,      // arguments: string, pattern, and maybe an escape character: both literals
     kDivide = 19,    // a double, as of IEEE 754: x / 0 is an infinity or a NaN
     kDatePart = 20,  // arguments: one of kDatePartNames as a literal, then a date. An i64
+    // Arguments: condition, value, any number of further such pairs, and maybe a last value. The
+    // value of the first condition that is true; else the last one, without which it is null.
+    kCase = 21,
+    kCast = 22,  // one argument, a number; to `type` and `scale`
+    // Arguments: string, then as integer literals the number of its first character, which counts
+    // from 1, and maybe how many.
+    kSubstring = 23,
+    // Only plans (query_plan.h) have these, by `number`: a column of the node's input; the only
+    // value of another node.
+    kField = 24,
+    kSubquery = 25,
   };
   Kind kind = Kind::kLiteral;
   std::string column{};  // kColumn
   Value value{};         // kLiteral
   std::vector<Expression> arguments{};
+  uint32_t number = 0;                   // kField, kSubquery
+  ColumnType type = ColumnType::kInt64;  // kCast
+  uint8_t scale = 0;                     // kCast, to a kDecimal or kInt128
   friend bool operator==(const Expression&, const Expression&) = default;
 };
 
 // The text between the arguments of an operator: "+", "<=", "and". Empty for kinds that are written
-// differently: columns, literals, between, in, is null, not, like, date_part.
+// differently: columns, literals, between, in, is null, not, like, and what looks like a call.
 inline absl::string_view OperatorText(Expression::Kind kind) {
   switch (kind) {
     case Expression::Kind::kAdd:
@@ -208,6 +236,35 @@ inline Expression PartOf(DatePart part, Expression date) {
   return Pair(Expression::Kind::kDatePart,
               Literal(Value(std::string(kDatePartNames[static_cast<size_t>(part)]))),
               std::move(date));
+}
+inline Expression Case(std::vector<Expression> arguments) {
+  return Of(Expression::Kind::kCase, std::move(arguments));
+}
+inline Expression Cast(Expression what, ColumnType type, uint8_t scale = 0) {
+  std::vector<Expression> arguments;
+  arguments.push_back(std::move(what));
+  Expression cast = Of(Expression::Kind::kCast, std::move(arguments));
+  cast.type = type;
+  cast.scale = scale;
+  return cast;
+}
+inline Expression Substring(Expression what, int64_t first) {
+  return Pair(Expression::Kind::kSubstring, std::move(what), Literal(first));
+}
+inline Expression Substring(Expression what, int64_t first, int64_t characters) {
+  Expression part = Substring(std::move(what), first);
+  part.arguments.push_back(Literal(characters));
+  return part;
+}
+inline Expression Field(uint32_t number) {
+  Expression field{.kind = Expression::Kind::kField};
+  field.number = number;
+  return field;
+}
+inline Expression Subquery(uint32_t node) {
+  Expression subquery{.kind = Expression::Kind::kSubquery};
+  subquery.number = node;
+  return subquery;
 }
 inline Expression In(Expression what, const std::vector<Value>& values) {
   std::vector<Expression> arguments;

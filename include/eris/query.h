@@ -40,7 +40,7 @@ class Snapshot {
 enum class AggregateFunction : uint8_t {
   kCount = 1,  // of rows; with an argument: of rows where it is not null. u64
   kSum = 2,    // exact, i128 of the argument's scale; a double for doubles. Null without a row
-  kMin = 3,    // type of the argument, which must not be a string; null without a row
+  kMin = 3,    // type of the argument; null without a row
   kMax = 4,
   kAverage = 5,  // a double: the exact sum divided by the count. Null without a row
 };
@@ -72,7 +72,7 @@ struct AggregateColumn {
   std::string name;
 };
 
-inline constexpr uint32_t kGroupColumnsMax = 4;
+inline constexpr uint32_t kGroupColumnsMax = 16;
 inline constexpr uint32_t kGroupsMax = 1u << 16;  // of one query, else OutOfRange
 // Bytes of Chunk::resume: some of each AEU that has had a part of a table, whatever the machine.
 inline constexpr uint32_t kResumeBytesMax = 512u << 10;

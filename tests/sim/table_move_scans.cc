@@ -4,7 +4,8 @@
 
 #include "base/check.h"
 #include "eris/expression.h"
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
+#include "storage/table/rows/table_layout.h"
 #include "tests/sim/table_moves.h"
 
 namespace eris::sim {
@@ -62,7 +63,7 @@ void TableMoves::Read(Owner& owner, const Snapshot& snapshot, Scan& scan, ScanPa
     Query query;
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "count"},
                         {AggregateFunction::kSum, expressions::Column("amount"), "sum"}};
-    auto plan = storage::TablePlan::Create(layout_, query);
+    auto plan = storage::TablePlan::Create(layout_->schema().columns, query);
     ERIS_CHECK(plan.ok());
     part.run = *storage::TableRun::Create(*plan);
   }

@@ -34,7 +34,7 @@ std::shared_ptr<const storage::TablePlan> PlanOf(const SimObject& object, bool a
     query.aggregates = {{AggregateFunction::kCount, std::nullopt, "count"},
                         {AggregateFunction::kSum, expressions::Column("value"), "sum"}};
   }
-  auto plan = storage::TablePlan::Create(object.layout(), query);
+  auto plan = storage::TablePlan::Create(object.layout()->schema().columns, query);
   ERIS_CHECK(plan.ok());
   return *plan;
 }

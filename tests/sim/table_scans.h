@@ -15,7 +15,7 @@
 
 #include "routing/snapshot_registry.h"
 #include "routing/table_scan_part.h"
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
 #include "tests/sim/simulation.h"
 
 namespace eris::sim {

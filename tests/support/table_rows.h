@@ -156,6 +156,8 @@ inline std::string TextOf(const Value& value) {
           return "null";
         } else if constexpr (std::is_same_v<T, Decimal>) {
           return absl::StrCat(one.unscaled, "e-", one.scale);
+        } else if constexpr (std::is_same_v<T, WideDecimal>) {
+          return absl::StrCat(one.unscaled.high, ":", one.unscaled.low, "e-", one.scale);
         } else if constexpr (std::is_same_v<T, Date>) {
           return absl::StrCat("day ", one.days);
         } else if constexpr (std::is_same_v<T, double>) {

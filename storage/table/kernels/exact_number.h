@@ -8,12 +8,22 @@
 #include <cstdint>
 #include <string>
 
+#include "eris/column_type.h"
+
 namespace eris::storage {
 
 __extension__ using Int128 = __int128;
 __extension__ using Uint128 = unsigned __int128;
 
 inline constexpr Int128 kInt128Max = static_cast<Int128>(~Uint128{0} >> 1);
+inline constexpr Int128 kInt128Min = -kInt128Max - 1;
+
+inline Int128 NumberOfHalves(const Int128Halves& halves) {
+  return static_cast<Int128>(Uint128{halves.high} << 64 | halves.low);
+}
+inline Int128Halves HalvesOf(Int128 number) {
+  return {static_cast<uint64_t>(number), static_cast<uint64_t>(static_cast<Uint128>(number) >> 64)};
+}
 
 inline constexpr auto kPowersOfTen = [] {
   std::array<int64_t, 19> powers{};
@@ -32,18 +42,22 @@ struct Floor {
   bool exact = true;
 };
 Floor FloorOf(double value, uint8_t scale);
-// Floor of unscaled * 10^-from at scale `to`; |unscaled| <= 2^64.
+// Floor of unscaled * 10^-from at scale `to`. Beyond 2^125: as above.
 Floor FloorOf(Int128 unscaled, uint8_t from, uint8_t to);
 
-// Compares a number and a double; unordered if that is a NaN. |unscaled| <= 2^64.
+// Compares a number and a double; unordered if that is a NaN.
 std::partial_ordering Compare(Int128 unscaled, uint8_t scale, double value);
-// Compares two numbers; |unscaled| <= 2^64.
+// Compares two numbers.
 std::strong_ordering Compare(Int128 left, uint8_t left_scale, Int128 right, uint8_t right_scale);
 
 // The double nearest to unscaled * 10^-scale, ties to even: any unscaled.
 double NearestDouble(Int128 unscaled, uint8_t scale);
+// The number at scale `to`, digits beyond it rounded, halves away from zero. False: it does not
+// fit.
+bool Rescale(Int128 unscaled, uint8_t from, uint8_t to, Int128& out);
+// The same of a double; at scale 0 halves are rounded to the even number. False also for a NaN.
+bool Rescale(double value, uint8_t to, Int128& out);
 // The doubles next to unscaled * 10^-scale: the largest not above it, the smallest not below it.
-// |unscaled| <= 2^64.
 double LargestNotAbove(Int128 unscaled, uint8_t scale);
 double SmallestNotBelow(Int128 unscaled, uint8_t scale);
 

@@ -80,7 +80,6 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const
     };
     switch (accumulator.kind) {
       case Accumulator::Kind::kCount:
-        rows_of([](GroupTable::Cell& cell, auto) { ++cell.count; });
         break;
       case Accumulator::Kind::kSum:
         rows_of([](GroupTable::Cell& cell, auto value) {
@@ -103,13 +102,51 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const
         break;
     }
   };
+  if (accumulator.kind == Accumulator::Kind::kCount) {
+    AddRows(
+        vector.validity, ids, rows, cells, stride, [](uint32_t) { return 0; },
+        [](GroupTable::Cell& cell, int) { ++cell.count; });
+    return;
+  }
   vector.Visit([&]<class T>(const T* data) {
     // Vectors of picked rows are wide.
     if constexpr (sizeof(T) == sizeof(int64_t)) add([data](uint32_t i) { return data[i]; });
   });
 }
 
+// Whether an accumulator is added to one value at a time.
+bool OneByOne(const Accumulator& accumulator, const BlockVector& vector) {
+  return accumulator.kind != Accumulator::Kind::kCount &&
+         (vector.kind == BlockVector::Kind::kInt128 || vector.kind == BlockVector::Kind::kString);
+}
+
+// Calls what(i) for the rows of `mask`; nullptr: all.
+template <class What>
+void ForAny(const uint64_t* mask, uint32_t rows, What what) {
+  if (mask != nullptr) return ForRows(mask, rows, what);
+  for (uint32_t i = 0; i < rows; ++i) what(i);
+}
+
 }  // namespace
+
+bool BlockAggregator::AddOne(uint32_t accumulator, const BlockVector& vector, uint32_t i,
+                             GroupTable::Cell& cell) {
+  if (vector.validity != nullptr && !BitAt(vector.validity, i)) return true;
+  if (vector.kind == BlockVector::Kind::kString) {
+    return table_.KeepExtreme(accumulator, vector.strings()[i], cell);
+  }
+  const Int128 value = vector.i128()[i];
+  switch (plan_.accumulators[accumulator].kind) {
+    case Accumulator::Kind::kMin:
+      cell.sum = std::min(cell.sum, value);
+      return true;
+    case Accumulator::Kind::kMax:
+      cell.sum = std::max(cell.sum, value);
+      return true;
+    default:
+      return table_.AddWide(accumulator, value, cell);
+  }
+}
 
 void BlockAggregator::BeginSegment(const SegmentView& segment) {
   checked_ = std::any_of(
@@ -140,7 +177,7 @@ absl::Status BlockAggregator::AddUngrouped(const uint64_t* mask, uint32_t rows, 
 // Strings have no vectors, and are counted where they are.
 void BlockAggregator::CountStrings(const uint64_t* mask, uint32_t rows, uint32_t group) {
   for (size_t i = 0; i < plan_.accumulators.size(); ++i) {
-    if (!OfStrings(plan_.accumulators[i])) continue;
+    if (!CountsStrings(plan_.accumulators[i])) continue;
     uint64_t room[kBlockWords];
     const uint64_t* const validity = values_.Validity(plan_.accumulators[i].value);
     table_.cells(group)[i].count += CountOf(NotNull(mask, validity, rows, room), rows);
@@ -151,9 +188,17 @@ absl::Status BlockAggregator::AddVectors(const uint64_t* mask, uint32_t rows, ui
   GroupTable::Cell* const cells = table_.cells(group);
   for (size_t i = 0; i < plan_.accumulators.size(); ++i) {
     const Accumulator& accumulator = plan_.accumulators[i];
-    if (OfStrings(accumulator)) continue;
+    if (CountsStrings(accumulator)) continue;
     const BlockVector* const vector = values_.Evaluate(accumulator.value, mask);
     if (vector == nullptr) return values_.status();
+    if (OneByOne(accumulator, *vector)) {
+      bool fits = true;
+      ForAny(mask, rows, [&](uint32_t row) {
+        fits = fits && AddOne(static_cast<uint32_t>(i), *vector, row, cells[i]);
+      });
+      if (!fits) return table_.status();
+      continue;
+    }
     alignas(64) uint64_t room[kBlockWords];
     AddVector(accumulator, *vector, rows, NotNull(mask, vector->validity, rows, room),
               values_.Narrow(accumulator.value), cells[i]);
@@ -181,7 +226,7 @@ absl::Status BlockAggregator::AddByRow(const uint64_t* mask, uint32_t rows) {
   // Counts of strings look at the block's own rows, the others at picked ones.
   for (size_t i = 0; i < stride; ++i) {
     const Accumulator& accumulator = plan_.accumulators[i];
-    if (!OfStrings(accumulator)) continue;
+    if (!CountsStrings(accumulator)) continue;
     const uint64_t* const validity = values_.Validity(accumulator.value);
     GroupTable::Cell* const cells = table_.all_cells() + i;
     ForRows(mask, rows, [&](uint32_t row) {
@@ -197,9 +242,18 @@ absl::Status BlockAggregator::AddByRow(const uint64_t* mask, uint32_t rows) {
   }
   for (size_t i = 0; i < stride; ++i) {
     const Accumulator& accumulator = plan_.accumulators[i];
-    if (OfStrings(accumulator)) continue;
+    if (CountsStrings(accumulator)) continue;
     const BlockVector* const vector = values_.Evaluate(accumulator.value, nullptr);
     if (vector == nullptr) return values_.status();
+    GroupTable::Cell* const cells = table_.all_cells() + i;
+    if (OneByOne(accumulator, *vector)) {
+      bool fits = true;
+      for (uint32_t row = 0; row < count && fits; ++row) {
+        fits = AddOne(static_cast<uint32_t>(i), *vector, row, cells[size_t{ids_[row]} * stride]);
+      }
+      if (!fits) return table_.status();
+      continue;
+    }
     AddGrouped(accumulator, *vector, ids_, count, table_.all_cells() + i, stride);
   }
   return absl::OkStatus();

@@ -9,10 +9,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_groups.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/group_table.h"
-#include "storage/table/query/plan_body.h"
 #include "storage/table/rows/segment_view.h"
 
 namespace eris::storage {
@@ -32,14 +32,19 @@ class BlockAggregator {
 
  private:
   absl::Status AddUngrouped(const uint64_t* mask, uint32_t rows, uint32_t count);
-  // Both add rows to one group: to its accumulators of strings, and to the others.
+  // Both add rows to one group: to its counts of strings, and to the other accumulators.
   void CountStrings(const uint64_t* mask, uint32_t rows, uint32_t group);
   absl::Status AddVectors(const uint64_t* mask, uint32_t rows, uint32_t group);
   absl::Status AddByMask(const uint64_t* mask, uint32_t rows);
   absl::Status AddByRow(const uint64_t* mask, uint32_t rows);
-  bool OfStrings(const Accumulator& accumulator) const {
-    return plan_.values[accumulator.value].value_class == ValueClass::kString;
+  // Whether it counts a column of strings, whose values need not be made.
+  bool CountsStrings(const Accumulator& accumulator) const {
+    const ValueNode& value = plan_.values[accumulator.value];
+    return accumulator.kind == Accumulator::Kind::kCount && value.IsColumn() &&
+           value.value_class == ValueClass::kString;
   }
+  // A sum or extreme of numbers of 128 bits, or an extreme of strings: row i, if it is not null.
+  bool AddOne(uint32_t accumulator, const BlockVector& vector, uint32_t i, GroupTable::Cell& cell);
 
   const PlanBody& plan_;
   BlockValues& values_;

@@ -63,16 +63,12 @@ bool Holds(std::partial_ordering order, PredicateNode::Comparison comparison) {
 // Compares two numbers of different classes or scales.
 std::partial_ordering OrderOf(const BlockVector& a, uint8_t a_scale, const BlockVector& b,
                               uint8_t b_scale, uint32_t row) {
-  const auto wide = [row](const BlockVector& vector) {
-    return vector.kind == BlockVector::Kind::kUint64 ? Int128{vector.u64()[row]}
-                                                     : Int128{vector.i64()[row]};
-  };
   const bool a_double = a.kind == BlockVector::Kind::kDouble;
   const bool b_double = b.kind == BlockVector::Kind::kDouble;
   if (a_double && b_double) return a.f64()[row] <=> b.f64()[row];
-  if (b_double) return Compare(wide(a), a_scale, b.f64()[row]);
-  if (a_double) return 0 <=> Compare(wide(b), b_scale, a.f64()[row]);
-  return Compare(wide(a), a_scale, wide(b), b_scale);
+  if (b_double) return Compare(a.Integer(row), a_scale, b.f64()[row]);
+  if (a_double) return 0 <=> Compare(b.Integer(row), b_scale, a.f64()[row]);
+  return Compare(a.Integer(row), a_scale, b.Integer(row), b_scale);
 }
 
 }  // namespace
@@ -111,6 +107,8 @@ bool BlockFilter::BeginSegment(const BlockValues& values) {
     if (verdict == Verdict::kNone) return false;
     if (verdict == Verdict::kSome) active_.push_back(predicate);
   }
+  // Only for their code tables.
+  for (const uint32_t predicate : plan_.case_conditions) Judge(values, predicate);
   return true;
 }
 
@@ -215,8 +213,9 @@ BlockFilter::Verdict BlockFilter::JudgeSet(const BlockValues& values,
 
 BlockFilter::Verdict BlockFilter::JudgeCodes(const BlockValues& values, uint32_t predicate) {
   const PredicateNode& node = plan_.predicates[predicate];
-  const SegmentColumn& column = values.column(node.value);
   if (NeverTrue(values, node.value)) return Verdict::kNone;
+  if (!plan_.values[node.value].IsColumn()) return Verdict::kSome;
+  const SegmentColumn& column = values.column(node.value);
   if (column.dictionary == nullptr) return Verdict::kSome;
   const DictionaryView& dictionary = *column.dictionary;
   CodeTable& table = codes_[predicate];
@@ -272,8 +271,7 @@ bool BlockFilter::KeepOne(BlockValues& values, uint32_t predicate, uint64_t* mas
     case Kind::kCompare:
       return KeepCompared(values, node, mask);
     case Kind::kString:
-      KeepStrings(values, predicate, mask);
-      return true;
+      return KeepStrings(values, predicate, mask);
     case Kind::kIsNull:
       return KeepNulls(values, node, mask);
   }
@@ -333,20 +331,7 @@ bool BlockFilter::KeepCompared(BlockValues& values, const PredicateNode& node, u
   const ValueNode& a_node = plan_.values[node.value];
   const ValueNode& b_node = plan_.values[node.other];
   const uint32_t rows = values.rows();
-  if (a_node.value_class == ValueClass::kString) {
-    for (const uint32_t side : {node.value, node.other}) {
-      const uint64_t* const validity = values.Validity(side);
-      if (validity != nullptr) AndWords(mask, validity, WordsOf(values));
-    }
-    const SegmentColumn& a = values.column(node.value);
-    const SegmentColumn& b = values.column(node.other);
-    const uint32_t base = values.base();
-    KeepRows(mask, rows, [&](uint32_t row) {
-      return Holds(StringAt(a, base + row) <=> StringAt(b, base + row), node.comparison) !=
-             node.negated;
-    });
-    return true;
-  }
+  if (a_node.value_class == ValueClass::kString) return KeepStringsCompared(values, node, mask);
   const BlockVector* const of_a = values.EvaluateWide(node.value, mask);
   if (of_a == nullptr) return false;
   const BlockVector* const of_b = values.EvaluateWide(node.other, mask);
@@ -362,7 +347,7 @@ bool BlockFilter::KeepCompared(BlockValues& values, const PredicateNode& node, u
     kernels::KeepCompared(a.i64(), b.i64(), rows, comparison, node.negated, mask);
   } else if (alike && a.kind == BlockVector::Kind::kUint64) {
     kernels::KeepCompared(a.u64(), b.u64(), rows, comparison, node.negated, mask);
-  } else if (alike) {
+  } else if (alike && a.kind == BlockVector::Kind::kDouble) {
     kernels::KeepCompared(a.f64(), b.f64(), rows, comparison, node.negated, mask);
   } else {
     KeepRows(mask, rows, [&](uint32_t row) {
@@ -372,10 +357,33 @@ bool BlockFilter::KeepCompared(BlockValues& values, const PredicateNode& node, u
   return true;
 }
 
-void BlockFilter::KeepStrings(const BlockValues& values, uint32_t predicate, uint64_t* mask) {
+bool BlockFilter::KeepStringsCompared(BlockValues& values, const PredicateNode& node,
+                                      uint64_t* mask) {
+  const BlockVector* const a = values.Evaluate(node.value, mask);
+  if (a == nullptr) return false;
+  const BlockVector* const b = values.Evaluate(node.other, mask);
+  if (b == nullptr) return false;
+  for (const uint64_t* const validity : {a->validity, b->validity}) {
+    if (validity != nullptr) AndWords(mask, validity, WordsOf(values));
+  }
+  KeepRows(mask, values.rows(), [&](uint32_t row) {
+    return Holds(a->strings()[row] <=> b->strings()[row], node.comparison) != node.negated;
+  });
+  return true;
+}
+
+bool BlockFilter::KeepStrings(BlockValues& values, uint32_t predicate, uint64_t* mask) {
   const PredicateNode& node = plan_.predicates[predicate];
-  const SegmentColumn& column = values.column(node.value);
   const uint32_t rows = values.rows();
+  if (!plan_.values[node.value].IsColumn() || !values.dense()) {
+    const BlockVector* const made = values.Evaluate(node.value, mask);
+    if (made == nullptr) return false;
+    if (made->validity != nullptr) AndWords(mask, made->validity, WordsOf(values));
+    KeepRows(mask, rows,
+             [&](uint32_t row) { return Matches(node, made->strings()[row]) != node.negated; });
+    return true;
+  }
+  const SegmentColumn& column = values.column(node.value);
   if (const uint64_t* const validity = values.Validity(node.value); validity != nullptr) {
     AndWords(mask, validity, WordsOf(values));
   }
@@ -383,21 +391,23 @@ void BlockFilter::KeepStrings(const BlockValues& values, uint32_t predicate, uin
     KeepRows(mask, rows, [&](uint32_t row) {
       return Matches(node, StringAt(column, values.base() + row)) != node.negated;
     });
-    return;
+    return true;
   }
   const CodeTable& table = codes_[predicate];
   const auto* const codes = static_cast<const uint16_t*>(column.values) + values.base();
   if (table.one_run) {
     kernels::KeepInRange(codes, rows, table.first, table.last, false, mask);
-    return;
+    return true;
   }
   const uint8_t* const passes = table.passes.data();
   KeepRows(mask, rows, [&](uint32_t row) { return passes[codes[row]] != 0; });
+  return true;
 }
 
 bool BlockFilter::KeepNulls(BlockValues& values, const PredicateNode& node, uint64_t* mask) {
   const uint64_t* validity = nullptr;
-  if (plan_.values[node.value].value_class == ValueClass::kString) {
+  const ValueNode& value = plan_.values[node.value];
+  if (value.IsColumn() && values.dense()) {
     validity = values.Validity(node.value);
   } else {
     const BlockVector* const made = values.Evaluate(node.value, mask);

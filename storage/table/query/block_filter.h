@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_values.h"
-#include "storage/table/query/plan_body.h"
 
 namespace eris::storage {
 
@@ -29,6 +29,10 @@ class BlockFilter {
   // Clears the rows of the block begun in `values` that do not pass. False: an arithmetic result is
   // outside its type; values.status() says which.
   [[nodiscard]] bool Keep(BlockValues& values, uint64_t* mask);
+  // The same for one of plan.case_conditions, in dense or picked mode.
+  [[nodiscard]] bool KeepTrue(BlockValues& values, uint32_t predicate, uint64_t* mask) {
+    return KeepOne(values, predicate, mask);
+  }
 
  private:
   using Kind = PredicateNode::Kind;
@@ -53,7 +57,8 @@ class BlockFilter {
   bool KeepRange(BlockValues& values, const PredicateNode& node, uint64_t* mask);
   bool KeepSet(BlockValues& values, const PredicateNode& node, uint64_t* mask);
   bool KeepCompared(BlockValues& values, const PredicateNode& node, uint64_t* mask);
-  void KeepStrings(const BlockValues& values, uint32_t predicate, uint64_t* mask);
+  bool KeepStrings(BlockValues& values, uint32_t predicate, uint64_t* mask);
+  bool KeepStringsCompared(BlockValues& values, const PredicateNode& node, uint64_t* mask);
   bool KeepNulls(BlockValues& values, const PredicateNode& node, uint64_t* mask);
 
   const PlanBody& plan_;

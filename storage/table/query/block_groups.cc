@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -9,9 +10,6 @@
 
 namespace eris::storage {
 namespace {
-
-// Limit for the codes of all group columns together. A table of this size stays in the second-level
-// cache, and is cleared quickly when a segment's codes have changed between two slices.
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 
@@ -35,7 +33,7 @@ bool BlockGroups::SmallDomain(const SegmentColumn& column, Coder& coder) const {
     values = column.dictionary->size;
   } else {
     if (column.type == ColumnType::kString || column.type == ColumnType::kFloat64 ||
-        column.bounds == nullptr) {
+        column.type == ColumnType::kInt128 || column.bounds == nullptr) {
       return false;
     }
     // Signed or not, the difference is the same modulo 2^64.
@@ -112,13 +110,19 @@ void BlockGroups::AddCodes(const SegmentColumn& column, const Coder& coder, uint
 
 bool BlockGroups::KeyOf(const SegmentView& segment, uint32_t row, GroupTable& table,
                         GroupKey& key) {
-  key = {};
+  key.nulls = 0;
   for (size_t i = 0; i < coders_.size(); ++i) {
     const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
+    uint64_t* const word = &key.words[table.word_of(i)];
+    word[0] = 0;
+    if (column.type == ColumnType::kInt128) word[1] = 0;
     if (column.validity != nullptr && !BitAt(column.validity, row)) {
-      key.nulls = static_cast<uint8_t>(key.nulls | 1u << i);
+      key.nulls = static_cast<uint16_t>(key.nulls | 1u << i);
+    } else if (column.type == ColumnType::kInt128) {
+      std::memcpy(word, static_cast<const Int128Halves*>(column.values) + row,
+                  sizeof(Int128Halves));
     } else if (column.type != ColumnType::kString) {
-      key.words[i] = WordAt(column, row);
+      word[0] = WordAt(column, row);
     } else {
       uint32_t number = GroupTable::kNoGroup;
       const uint16_t code =
@@ -127,7 +131,7 @@ bool BlockGroups::KeyOf(const SegmentView& segment, uint32_t row, GroupTable& ta
       if (number == GroupTable::kNoGroup) number = table.Intern(StringAt(column, row));
       if (number == GroupTable::kNoGroup) return false;
       if (coders_[i].dictionary) coders_[i].numbers[code] = number;
-      key.words[i] = number;
+      word[0] = number;
     }
   }
   return true;

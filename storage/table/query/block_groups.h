@@ -9,15 +9,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/group_table.h"
-#include "storage/table/query/plan_body.h"
 
 namespace eris::storage {
 
 class BlockGroups {
  public:
   // The concatenated codes of all group columns are used only if they have at most this many bits.
+  // Their table then stays in the second-level cache, and is cleared quickly when a segment's codes
+  // have changed between two slices.
   static constexpr uint32_t kCodeBitsMax = 14;
   static constexpr uint32_t kDirectMax = 1u << kCodeBitsMax;
 

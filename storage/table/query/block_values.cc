@@ -9,29 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "storage/table/kernels/civil_date.h"
 #include "storage/table/kernels/kernels.h"
-#include "storage/table/query/literal_interval.h"
-#include "storage/table/query/plan_compiler.h"
+#include "storage/table/plan/literal_interval.h"
+#include "storage/table/plan/plan_compiler.h"
 
 namespace eris::storage {
 namespace {
 
 using Op = ValueNode::Op;
-
-Int128 WideConstant(const ValueNode& node) {
-  return node.value_class == ValueClass::kUnsigned ? Int128{node.constant.u64}
-                                                   : Int128{node.constant.i64};
-}
-
-BlockVector::Kind WideKind(const ValueNode& node) {
-  switch (node.value_class) {
-    case ValueClass::kUnsigned:
-      return BlockVector::Kind::kUint64;
-    case ValueClass::kDouble:
-      return BlockVector::Kind::kDouble;
-    default:
-      return BlockVector::Kind::kInt64;
-  }
-}
 
 kernels::Operation OperationOf(Op op) {
   return op == Op::kAdd        ? kernels::Operation::kAdd
@@ -40,8 +24,10 @@ kernels::Operation OperationOf(Op op) {
                                : kernels::Operation::kDivide;
 }
 
-// False: the result does not fit in 128 bits.
-bool Apply(Op op, Int128 x, Int128 y, Int128& out) {
+// Operands are x * x_power and y * y_power. False: the result does not fit in 128 bits.
+bool Apply(Op op, Int128 x, Int128 x_power, Int128 y, Int128 y_power, Int128& out) {
+  if (__builtin_mul_overflow(x, x_power, &x) || __builtin_mul_overflow(y, y_power, &y))
+    return false;
   switch (op) {
     case Op::kAdd:
       return !__builtin_add_overflow(x, y, &out);
@@ -52,13 +38,34 @@ bool Apply(Op op, Int128 x, Int128 y, Int128& out) {
   }
 }
 
+// Bytes of a value in the scratch memory, with its validity.
+size_t RoomBytes(const ValueNode& node) {
+  const bool wide =
+      node.value_class == ValueClass::kInt128 || node.value_class == ValueClass::kString;
+  return kBlockRows * (wide ? sizeof(Int128) : sizeof(uint64_t)) + kBlockWords * sizeof(uint64_t);
+}
+static_assert(sizeof(Int128) == sizeof(std::string_view));
+
 }  // namespace
 
-BlockValues::BlockValues(const PlanBody& plan)
+size_t BlockValues::BytesOf(const PlanBody& plan) {
+  size_t bytes = 0;
+  for (const ValueNode& node : plan.values) bytes += RoomBytes(node);
+  return bytes;
+}
+
+BlockValues::BlockValues(const PlanBody& plan, BlockFilter& conditions)
     : plan_(plan),
+      conditions_(conditions),
       memory_(BytesOf(plan)),
       slots_(plan.values.size()),
-      bounds_(plan.values.size()) {}
+      bounds_(plan.values.size()) {
+  size_t room = 0;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].room = room + kBlockWords * sizeof(uint64_t);
+    room += RoomBytes(plan.values[i]);
+  }
+}
 
 void BlockValues::BeginSegment(const SegmentView& segment) {
   segment_ = &segment;
@@ -74,8 +81,9 @@ void BlockValues::BoundsOf(uint32_t value) {
       ColumnBounds(node, out);
       return;
     case Op::kConstant:
-      out.known = node.value_class != ValueClass::kDouble;
-      if (out.known) out.lo = out.hi = WideConstant(node);
+      out.known =
+          node.value_class != ValueClass::kDouble && node.value_class != ValueClass::kString;
+      if (out.known) out.lo = out.hi = IntegerOf(node);
       return;
     case Op::kNull:
       out.nulls = out.all_null = true;
@@ -85,8 +93,19 @@ void BlockValues::BoundsOf(uint32_t value) {
       out.all_null = bounds_[node.left].all_null;
       out.checked = bounds_[node.left].checked;
       return;
+    case Op::kSubstring:
+      out.nulls = bounds_[node.left].nulls;
+      out.all_null = bounds_[node.left].all_null;
+      out.checked = bounds_[node.left].checked;
+      return;
     case Op::kDatePart:
       DatePartBounds(node, out);
+      return;
+    case Op::kCase:
+      CaseBounds(node, out);
+      return;
+    case Op::kCast:
+      CastBounds(node, out);
       return;
     default:
       ArithmeticBounds(node, out);
@@ -112,7 +131,7 @@ void BlockValues::ColumnBounds(const ValueNode& node, Bounds& out) const {
   out.known = true;
   out.lo = limits.min;
   out.hi = limits.max;
-  if (bounds == nullptr) return;
+  if (bounds == nullptr || node.value_class == ValueClass::kInt128) return;
   const bool is_unsigned = node.value_class == ValueClass::kUnsigned;
   const Int128 lo = is_unsigned ? Int128{bounds->min.u64} : Int128{bounds->min.i64};
   const Int128 hi = is_unsigned ? Int128{bounds->max.u64} : Int128{bounds->max.i64};
@@ -160,7 +179,7 @@ void BlockValues::ArithmeticBounds(const ValueNode& node, Bounds& out) const {
   for (const Int128 x : {a.lo, a.hi}) {
     for (const Int128 y : {b.lo, b.hi}) {
       Int128 result = 0;
-      fits &= Apply(node.op, x * left_power, y * right_power, result);
+      fits &= Apply(node.op, x, left_power, y, right_power, result);
       out.lo = first ? result : std::min(out.lo, result);
       out.hi = first ? result : std::max(out.hi, result);
       first = false;
@@ -201,12 +220,12 @@ const uint64_t* BlockValues::Validity(uint32_t value) const {
 }
 
 const BlockVector* BlockValues::Evaluate(uint32_t value, const uint64_t* needed) {
-  if (picks_ == nullptr) request_ = ++stamps_;
+  if (picks_ == nullptr || needed != nullptr) request_ = ++stamps_;
   return Request(value, needed);
 }
 
 const BlockVector* BlockValues::EvaluateWide(uint32_t value, const uint64_t* needed) {
-  if (picks_ == nullptr) request_ = ++stamps_;
+  if (picks_ == nullptr || needed != nullptr) request_ = ++stamps_;
   return RequestWide(value, needed);
 }
 
@@ -222,27 +241,25 @@ const BlockVector* BlockValues::Request(uint32_t value, const uint64_t* needed) 
 
 const BlockVector* BlockValues::RequestWide(uint32_t value, const uint64_t* needed) {
   const BlockVector* const made = Request(value, needed);
-  if (made == nullptr) return nullptr;
-  return made->Visit([&]<class T>(const T* values) -> const BlockVector* {
-    if constexpr (sizeof(T) == sizeof(int64_t)) {
-      return made;
-    } else {
-      Slot& slot = slots_[value];  // of a column: nothing to check
-      if (slot.wide_stamp != block_) {
-        auto* const room = reinterpret_cast<int64_t*>(Room(value));
-        kernels::Widen(values, rows_, room);
-        slot.wide = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = made->validity};
-        slot.wide_stamp = block_;
-      }
-      return &slot.wide;
-    }
-  });
+  if (made == nullptr || made->kind != BlockVector::Kind::kInt32) return made;
+  Slot& slot = slots_[value];  // of a column: nothing to check
+  if (slot.wide_stamp != block_) {
+    auto* const room = reinterpret_cast<int64_t*>(Room(value));
+    kernels::Widen(static_cast<const int32_t*>(made->data), rows_, room);
+    slot.wide = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = made->validity};
+    slot.wide_stamp = block_;
+  }
+  return &slot.wide;
 }
 
 bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out) {
   const ValueNode& node = plan_.values[value];
   switch (node.op) {
     case Op::kColumn: {
+      if (node.value_class == ValueClass::kString) {
+        Strings(value, out);
+        return true;
+      }
       if (picks_ != nullptr) {
         PickColumn(value, out);
         return true;
@@ -251,6 +268,9 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
         if constexpr (std::is_arithmetic_v<T>) {
           out.kind = BlockVector::KindOf<T>();
           out.data = static_cast<const T*>(column(value).values) + base_;
+        } else if constexpr (std::is_same_v<T, Int128Halves>) {
+          out.kind = BlockVector::Kind::kInt128;
+          out.data = static_cast<const Int128*>(column(value).values) + base_;
         }
       });
       out.validity = Validity(value);
@@ -274,6 +294,12 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
       out = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = from->validity};
       return true;
     }
+    case Op::kCase:
+      return Case(value, needed, out);
+    case Op::kCast:
+      return Cast(value, needed, out);
+    case Op::kSubstring:
+      return Substring(value, needed, out);
     default:
       return Arithmetic(value, needed, out);
   }
@@ -282,8 +308,14 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
 void BlockValues::Fill(uint32_t value, BlockVector& out) {
   const ValueNode& node = plan_.values[value];
   uint64_t* const room = Room(value);
-  std::fill_n(room, rows_, node.constant.u64);
-  out = {.kind = WideKind(node), .data = room};
+  if (node.value_class == ValueClass::kString) {
+    std::fill_n(reinterpret_cast<std::string_view*>(room), rows_, std::string_view(node.string));
+  } else if (node.value_class == ValueClass::kInt128) {
+    std::fill_n(reinterpret_cast<Int128*>(room), rows_, node.wide);
+  } else {
+    std::fill_n(room, rows_, node.constant.u64);
+  }
+  out = {.kind = KindOf(node), .data = room};
   if (node.op == Op::kNull) {
     std::fill_n(ValidityRoom(value), kBlockWords, 0);
     out.validity = ValidityRoom(value);
@@ -299,9 +331,17 @@ void BlockValues::PickColumn(uint32_t value, BlockVector& out) {
       using Bits = std::conditional_t<sizeof(T) == sizeof(uint64_t), uint64_t, T>;
       const auto* const values = static_cast<const Bits*>(from.values) + base_;
       for (uint32_t i = 0; i < rows_; ++i) room[i] = static_cast<uint64_t>(values[picks_[i]]);
+    } else if constexpr (std::is_same_v<T, Int128Halves>) {
+      const auto* const values = static_cast<const Int128*>(from.values) + base_;
+      auto* const wide = reinterpret_cast<Int128*>(room);
+      for (uint32_t i = 0; i < rows_; ++i) wide[i] = values[picks_[i]];
     }
   });
-  out = {.kind = WideKind(node), .data = room};
+  out = {.kind = KindOf(node), .data = room};
+  PickValidity(value, out);
+}
+
+void BlockValues::PickValidity(uint32_t value, BlockVector& out) {
   if (const uint64_t* const validity = Validity(value); validity != nullptr) {
     uint64_t* const bits = ValidityRoom(value);
     std::fill_n(bits, (rows_ + 63) / 64, 0);
@@ -315,7 +355,9 @@ void BlockValues::PickColumn(uint32_t value, BlockVector& out) {
 void BlockValues::ToDouble(uint32_t value, const BlockVector& from, BlockVector& out) {
   const uint8_t scale = plan_.values[plan_.values[value].left].scale;
   auto* const room = reinterpret_cast<double*>(Room(value));
-  if (from.kind == BlockVector::Kind::kUint64) {
+  if (from.kind == BlockVector::Kind::kInt128) {
+    for (uint32_t i = 0; i < rows_; ++i) room[i] = NearestDouble(from.i128()[i], scale);
+  } else if (from.kind == BlockVector::Kind::kUint64) {
     for (uint32_t i = 0; i < rows_; ++i) room[i] = static_cast<double>(from.u64()[i]);
   } else if (scale == 0) {
     for (uint32_t i = 0; i < rows_; ++i) room[i] = static_cast<double>(from.i64()[i]);
@@ -344,18 +386,19 @@ bool BlockValues::Arithmetic(uint32_t value, const uint64_t* needed, BlockVector
   const ValueNode& left_node = plan_.values[node.left];
   const ValueNode& right_node = plan_.values[node.right];
   const bool leaves = bounds_[value].leaves;
+  const bool by_row = leaves || node.value_class == ValueClass::kInt128;
   // Constants need no vector, unless rows are computed one by one.
-  const bool left_constant = left_node.op == Op::kConstant && !leaves;
-  const bool right_constant = right_node.op == Op::kConstant && !leaves;
+  const bool left_constant = left_node.op == Op::kConstant && !by_row;
+  const bool right_constant = right_node.op == Op::kConstant && !by_row;
   static constexpr BlockVector kNone{};
   const BlockVector* const of_left = left_constant ? &kNone : RequestWide(node.left, needed);
   const BlockVector* const of_right = right_constant ? &kNone : RequestWide(node.right, needed);
   if (of_left == nullptr || of_right == nullptr) return false;
   const BlockVector& left = *of_left;
   const BlockVector& right = *of_right;
-  out = {.kind = WideKind(node), .data = Room(value)};
+  out = {.kind = KindOf(node), .data = Room(value)};
   out.validity = BothValid(value, left.validity, right.validity);
-  if (leaves) return CheckedArithmetic(value, needed, left, right, out);
+  if (by_row) return CheckedArithmetic(value, needed, left, right, out);
   const kernels::Operation operation = OperationOf(node.op);
   if (node.value_class == ValueClass::kDouble) {
     auto* const room = reinterpret_cast<double*>(Room(value));
@@ -399,30 +442,31 @@ bool BlockValues::CheckedArithmetic(uint32_t value, const uint64_t* needed, cons
   const RangeOfValues limits = RangeOf(node);
   const Int128 left_power = kPowersOfTen[node.left_power];
   const Int128 right_power = kPowersOfTen[node.right_power];
-  const auto wide = [](const BlockVector& side, uint32_t i) {
-    return side.kind == BlockVector::Kind::kUint64 ? Int128{side.u64()[i]} : Int128{side.i64()[i]};
-  };
+  const bool wide = node.value_class == ValueClass::kInt128;
   uint64_t* const room = Room(value);
-  std::fill_n(room, rows_, 0);  // the value of null rows in the output
+  auto* const wide_room = reinterpret_cast<Int128*>(room);
+  std::fill_n(room, rows_ * (wide ? 2 : 1), 0);  // the value of null rows in the output
   bool fits = true;
-  for (uint32_t w = 0; w * 64 < rows_; ++w) {
-    const uint32_t rest = rows_ - w * 64;
-    uint64_t rows = rest >= 64 ? ~uint64_t{0} : (uint64_t{1} << rest) - 1;
-    if (needed != nullptr) rows &= needed[w];
-    if (out.validity != nullptr) rows &= out.validity[w];
-    for (; rows != 0; rows &= rows - 1) {
-      const uint32_t i = w * 64 + static_cast<uint32_t>(__builtin_ctzll(rows));
-      Int128 result = 0;
-      fits &= Apply(node.op, wide(left, i) * left_power, wide(right, i) * right_power, result) &&
-              result >= limits.min && result <= limits.max;
+  // Numbers of 128 bits that need no check are made for all rows, since others may look at them.
+  const bool all = !bounds_[value].checked;
+  ForNeeded(all ? nullptr : needed, out.validity, [&](uint32_t i) {
+    Int128 result = 0;
+    fits &= Apply(node.op, left.Integer(i), left_power, right.Integer(i), right_power, result) &&
+            result >= limits.min && result <= limits.max;
+    if (wide) {
+      wide_room[i] = result;
+    } else {
       room[i] = static_cast<uint64_t>(result);
     }
-  }
-  if (!fits) {
-    status_ = absl::OutOfRangeError(
-        absl::StrCat(node.text, " is outside its type, ", ColumnTypeName(node.type)));
-  }
-  return fits;
+  });
+  return fits || OutsideType(node);
+}
+
+// Always false.
+bool BlockValues::OutsideType(const ValueNode& node) {
+  status_ = absl::OutOfRangeError(
+      absl::StrCat(node.text, " is outside its type, ", ColumnTypeName(node.type)));
+  return false;
 }
 
 }  // namespace eris::storage

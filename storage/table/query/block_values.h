@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "storage/table/query/plan_body.h"
+#include "storage/table/plan/plan_body.h"
 #include "storage/table/rows/segment_view.h"
 
 namespace eris::storage {
@@ -67,12 +67,12 @@ class ScratchMemory {
 };
 
 struct BlockVector {
-  enum class Kind : uint8_t { kInt32, kInt64, kUint64, kDouble };
+  enum class Kind : uint8_t { kInt32, kInt64, kUint64, kDouble, kInt128, kString };
   Kind kind = Kind::kInt64;
   const void* data = nullptr;
   const uint64_t* validity = nullptr;  // nullptr: nothing is null
 
-  // Calls function(const T*) with the values.
+  // Calls function(const T*) with the values. REQUIRES: neither kInt128 nor kString.
   template <class Function>
   auto Visit(Function function) const {
     switch (kind) {
@@ -82,7 +82,7 @@ struct BlockVector {
         return function(i64());
       case Kind::kUint64:
         return function(u64());
-      case Kind::kDouble:
+      default:
         break;
     }
     return function(f64());
@@ -97,15 +97,39 @@ struct BlockVector {
   const int64_t* i64() const { return static_cast<const int64_t*>(data); }
   const uint64_t* u64() const { return static_cast<const uint64_t*>(data); }
   const double* f64() const { return static_cast<const double*>(data); }
+  const Int128* i128() const { return static_cast<const Int128*>(data); }
+  const std::string_view* strings() const { return static_cast<const std::string_view*>(data); }
+  // Row i of integers of at least 64 bits.
+  Int128 Integer(uint32_t i) const {
+    if (kind == Kind::kInt128) return i128()[i];
+    return kind == Kind::kUint64 ? Int128{u64()[i]} : Int128{i64()[i]};
+  }
 };
+
+// That of a value's vector in 64 bits at least.
+inline BlockVector::Kind KindOf(const ValueNode& node) {
+  switch (node.value_class) {
+    case ValueClass::kUnsigned:
+      return BlockVector::Kind::kUint64;
+    case ValueClass::kDouble:
+      return BlockVector::Kind::kDouble;
+    case ValueClass::kInt128:
+      return BlockVector::Kind::kInt128;
+    case ValueClass::kString:
+      return BlockVector::Kind::kString;
+    default:
+      return BlockVector::Kind::kInt64;
+  }
+}
+
+class BlockFilter;
 
 class BlockValues {
  public:
-  explicit BlockValues(const PlanBody& plan);
+  // `conditions` finds the rows for which the conditions of a kCase are true. Both outlive it.
+  BlockValues(const PlanBody& plan, BlockFilter& conditions);
   // The size of the scratch memory.
-  static size_t BytesOf(const PlanBody& plan) {
-    return plan.values.size() * (kBlockRows + kBlockWords) * sizeof(uint64_t);
-  }
+  static size_t BytesOf(const PlanBody& plan);
 
   // Takes the bounds of each value from those of `segment`.
   void BeginSegment(const SegmentView& segment);
@@ -114,11 +138,12 @@ class BlockValues {
   // Begins picked mode: rows picks[0 .. count) of the block, ascending.
   void Pick(const uint16_t* picks, uint32_t count);
 
-  // The vector of a value that is not a string. It is valid until the next block; if rows are
-  // computed one by one, until the next call, and then only for the rows in `needed` (dense;
-  // nullptr: all). nullptr: one of those is outside its type; status() says which.
+  // The vector of a value. It is valid until the next block; if rows are computed one by one, until
+  // the next call, and then only for the rows in `needed` (nullptr: all). nullptr: one of those is
+  // outside its type; status() says which. Strings are those of the segment and of the plan; a null
+  // one is empty.
   [[nodiscard]] const BlockVector* Evaluate(uint32_t value, const uint64_t* needed);
-  // The same in 64 bits.
+  // The same in 64 bits at least.
   [[nodiscard]] const BlockVector* EvaluateWide(uint32_t value, const uint64_t* needed);
   // The non-null rows of a column; nullptr: all. Dense mode.
   const uint64_t* Validity(uint32_t value) const;
@@ -128,6 +153,7 @@ class BlockValues {
     return segment_->columns[plan_.values[value].column];
   }
   uint32_t base() const { return base_; }
+  bool dense() const { return picks_ == nullptr; }
   uint32_t rows() const { return rows_; }  // length of the vectors
   const absl::Status& status() const { return status_; }
 
@@ -147,6 +173,7 @@ class BlockValues {
 
  private:
   struct Slot {
+    size_t room = 0;          // where its values are in the scratch memory; its validity is before
     uint64_t stamp = 0;       // of the block or request that `vector` belongs to
     uint64_t wide_stamp = 0;  // the same for `wide`
     BlockVector vector{};
@@ -156,12 +183,25 @@ class BlockValues {
   void BoundsOf(uint32_t value);
   void ColumnBounds(const ValueNode& node, Bounds& out) const;
   void DatePartBounds(const ValueNode& node, Bounds& out) const;
+  void CaseBounds(const ValueNode& node, Bounds& out) const;
+  void CastBounds(const ValueNode& node, Bounds& out) const;
   // Intervals of the arguments, carried through the operation in 128 bits.
   void ArithmeticBounds(const ValueNode& node, Bounds& out) const;
   bool Make(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool Arithmetic(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,
                          const BlockVector& right, BlockVector& out);
+  // Calls what(i) for the rows of `needed` that are valid.
+  template <class What>
+  void ForNeeded(const uint64_t* needed, const uint64_t* validity, What what) const;
+  bool Case(uint32_t value, const uint64_t* needed, BlockVector& out);
+  bool Cast(uint32_t value, const uint64_t* needed, BlockVector& out);
+  bool Substring(uint32_t value, const uint64_t* needed, BlockVector& out);
+  void Strings(uint32_t value, BlockVector& out);
+  // Copies the rows of `taken` from a branch of a kCase.
+  void TakeBranch(uint32_t value, const BlockVector& from, const uint64_t* taken);
+  bool OutsideType(const ValueNode& node);
+  void PickValidity(uint32_t value, BlockVector& out);
   // The vectors are not copied. A copy of values just written, with loads wider than the stores,
   // would wait until all stores before it are done; the loads for the next block would wait too.
   const BlockVector* Request(uint32_t value, const uint64_t* needed);
@@ -171,14 +211,12 @@ class BlockValues {
   void ToDouble(uint32_t value, const BlockVector& from, BlockVector& out);
   const uint64_t* BothValid(uint32_t value, const uint64_t* left, const uint64_t* right);
   uint64_t* Room(uint32_t value) const {
-    return reinterpret_cast<uint64_t*>(memory_.data()) + size_t{value} * kBlockRows;
+    return reinterpret_cast<uint64_t*>(memory_.data() + slots_[value].room);
   }
-  uint64_t* ValidityRoom(uint32_t value) const {
-    return reinterpret_cast<uint64_t*>(memory_.data()) + plan_.values.size() * kBlockRows +
-           size_t{value} * kBlockWords;
-  }
+  uint64_t* ValidityRoom(uint32_t value) const { return Room(value) - kBlockWords; }
 
   const PlanBody& plan_;
+  BlockFilter& conditions_;
   const ScratchMemory memory_;
   std::vector<Slot> slots_;
   std::vector<Bounds> bounds_;
@@ -191,6 +229,19 @@ class BlockValues {
   uint64_t request_ = 0;  // and for only one request: rows computed one by one
   absl::Status status_;
 };
+
+template <class What>
+void BlockValues::ForNeeded(const uint64_t* needed, const uint64_t* validity, What what) const {
+  for (uint32_t w = 0; w * 64 < rows_; ++w) {
+    const uint32_t rest = rows_ - w * 64;
+    uint64_t rows = rest >= 64 ? ~uint64_t{0} : (uint64_t{1} << rest) - 1;
+    if (needed != nullptr) rows &= needed[w];
+    if (validity != nullptr) rows &= validity[w];
+    for (; rows != 0; rows &= rows - 1) {
+      what(w * 64 + static_cast<uint32_t>(__builtin_ctzll(rows)));
+    }
+  }
+}
 
 }  // namespace eris::storage
 

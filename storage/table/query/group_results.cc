@@ -21,25 +21,26 @@ void GroupResults::Take(uint64_t& first, ResultRows& out) const {
 }
 
 bool GroupResults::TakeOne(uint32_t group, ResultRows& out) const {
-  const GroupKey& key = table_.key(group);
+  const uint64_t* const words = table_.words(group);
   const size_t keys = plan_.group_columns.size();
   for (size_t i = 0; i < keys; ++i) {
     ResultColumn& column = out.columns[i];
-    const bool valid = (key.nulls >> i & 1) == 0;
+    const bool valid = !table_.null(group, i);
+    const uint64_t* const word = words + table_.word_of(i);
     if (column.type == ColumnType::kString) {
-      const std::string_view text = valid ? table_.Text(key.words[i]) : std::string_view();
+      const std::string_view text = valid ? table_.Text(*word) : std::string_view();
       if (!PutString(text, valid, column, out.rows)) return false;
     } else {
-      PutValue(&key.words[i], valid, column, out.rows);  // little-endian: also of 32 bits
+      PutValue(word, valid, column, out.rows);  // little-endian: also of 32 bits
     }
   }
   for (size_t i = 0; i < plan_.results.size(); ++i) {
-    TakeAggregate(plan_.results[i], group, out.columns[keys + i], out.rows);
+    if (!TakeAggregate(plan_.results[i], group, out.columns[keys + i], out.rows)) return false;
   }
   return true;
 }
 
-void GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
+bool GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
                                  ResultColumn& column, uint32_t row) const {
   const GroupTable::Cell* const cells = table_.cells(group);
   const uint64_t count = result.count == AggregateResult::kNoAccumulator
@@ -47,14 +48,20 @@ void GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
                              : cells[result.count].count;
   if (result.function == AggregateFunction::kCount) {
     PutValue(&count, true, column, row);
-    return;
+    return true;
   }
   const GroupTable::Cell& cell = cells[result.accumulator];
+  if (column.type == ColumnType::kString) {
+    return PutString(count == 0 ? std::string_view() : table_.ExtremeOf(cell), count > 0, column,
+                     row);
+  }
   const bool is_double = result.value_class == ValueClass::kDouble;
   GroupTable::Cell value{.sum = 0};
   if (count == 0) {
     // Null: the cell has zeros.
-  } else if (result.function == AggregateFunction::kSum) {
+  } else if (result.function == AggregateFunction::kSum ||
+             (result.value_class == ValueClass::kInt128 &&
+              result.function != AggregateFunction::kAverage)) {
     value = cell;
   } else if (result.function == AggregateFunction::kAverage) {
     // The double nearest to the exact sum, by the count: what others do too.
@@ -68,6 +75,7 @@ void GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
     value.key = cell.key;
   }
   PutValue(&value, count > 0, column, row);
+  return true;
 }
 
 }  // namespace eris::storage

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "storage/table/plan/plan_body.h"
 #include "storage/table/query/group_table.h"
-#include "storage/table/query/plan_body.h"
 #include "storage/table/query/result_rows.h"
 
 namespace eris::storage {
@@ -25,7 +25,8 @@ class GroupResults {
  private:
   // False: no room for a string.
   bool TakeOne(uint32_t group, ResultRows& out) const;
-  void TakeAggregate(const AggregateResult& result, uint32_t group, ResultColumn& column,
+  // False: no room for a string.
+  bool TakeAggregate(const AggregateResult& result, uint32_t group, ResultColumn& column,
                      uint32_t row) const;
 
   const PlanBody& plan_;

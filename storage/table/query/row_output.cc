@@ -58,6 +58,16 @@ uint32_t StringsThatFit(const SegmentColumn& from, uint32_t base, const uint16_t
   return count;
 }
 
+uint32_t StringsThatFit(const BlockVector& from, uint32_t count, const ResultColumn& out,
+                        uint32_t rows) {
+  uint64_t bytes = rows == 0 ? 0 : out.offsets[rows];
+  for (uint32_t i = 0; i < count; ++i) {
+    if (from.validity == nullptr || BitAt(from.validity, i)) bytes += from.strings()[i].size();
+    if (bytes > out.bytes_max) return i;
+  }
+  return count;
+}
+
 void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
                   ResultColumn& out, uint32_t rows) {
   const uint64_t* const validity = from.validity == nullptr ? nullptr : from.validity + base / 64;
@@ -73,8 +83,12 @@ void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* pick
       }
       out.offsets[rows + i + 1] = end;
     }
+  } else if (from.type == ColumnType::kInt128) {
+    Gather<Int128Halves>(from.values, base, picks, count, out.values, rows);
   } else if (ColumnValueBytes(from.type) == 4) {
     Gather<uint32_t>(from.values, base, picks, count, out.values, rows);
+  } else if (ColumnValueBytes(from.type) == sizeof(Int128Halves)) {
+    Gather<Int128Halves>(from.values, base, picks, count, out.values, rows);
   } else {
     Gather<uint64_t>(from.values, base, picks, count, out.values, rows);
   }
@@ -86,7 +100,22 @@ void AppendVector(const BlockVector& from, uint32_t count, ResultColumn& out, ui
   } else {
     for (uint32_t i = 0; i < count; ++i) PutValid(BitAt(from.validity, i), out, rows + i);
   }
-  if (ColumnValueBytes(out.type) == 4) {
+  if (out.type == ColumnType::kString) {
+    if (rows == 0) out.offsets[0] = 0;
+    uint32_t end = out.offsets[rows];
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::string_view text = from.strings()[i];
+      if (from.validity == nullptr || BitAt(from.validity, i)) {
+        if (!text.empty())
+          std::memcpy(static_cast<char*>(out.values) + end, text.data(), text.size());
+        end += static_cast<uint32_t>(text.size());
+      }
+      out.offsets[rows + i + 1] = end;
+    }
+  } else if (out.type == ColumnType::kInt128) {
+    std::memcpy(static_cast<Int128Halves*>(out.values) + rows, from.data,
+                count * sizeof(Int128Halves));
+  } else if (ColumnValueBytes(out.type) == 4) {
     auto* const to = static_cast<int32_t*>(out.values) + rows;
     for (uint32_t i = 0; i < count; ++i) to[i] = static_cast<int32_t>(from.i64()[i]);
   } else {

@@ -15,7 +15,10 @@ namespace eris::storage {
 // first `rows` rows of `out`.
 uint32_t StringsThatFit(const SegmentColumn& from, uint32_t base, const uint16_t* picks,
                         uint32_t count, const ResultColumn& out, uint32_t rows);
-// Appends a segment's column at those rows, for which there must be room.
+// The same of the first `count` values of a picked vector.
+uint32_t StringsThatFit(const BlockVector& from, uint32_t count, const ResultColumn& out,
+                        uint32_t rows);
+// Appends a segment's column at those rows, which are ascending, and for which there must be room.
 void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
                   ResultColumn& out, uint32_t rows);
 // Appends the first `count` values of a picked vector.

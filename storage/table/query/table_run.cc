@@ -10,13 +10,13 @@
 #include "base/lean_status.h"
 #include "base/prefetch.h"
 #include "storage/table/kernels/kernels.h"
+#include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_aggregator.h"
 #include "storage/table/query/block_filter.h"
 #include "storage/table/query/block_groups.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/group_results.h"
 #include "storage/table/query/group_table.h"
-#include "storage/table/query/plan_body.h"
 #include "storage/table/query/range_pass.h"
 #include "storage/table/query/row_output.h"
 #include "storage/table/rows/row_source.h"
@@ -24,14 +24,6 @@
 
 namespace eris::storage {
 namespace {
-
-std::vector<ColumnType> GroupTypes(const TablePlan& plan) {
-  std::vector<ColumnType> types;
-  for (const uint32_t column : plan.body().group_columns) {
-    types.push_back(plan.layout().column(column).type);
-  }
-  return types;
-}
 
 // What conditions on strings and groups keep of a segment's codes at most, and the scan's mask.
 uint64_t CodesBytesMax(const PlanBody& plan) {
@@ -50,12 +42,12 @@ uint64_t CodesBytesMax(const PlanBody& plan) {
 
 class TableRun::Body {
  public:
-  Body(const TablePlan& plan, RunMemory* memory)
+  Body(const TablePlan& plan, RunMemory* memory, const GroupLimits& limits)
       : plan_(plan),
         body_(plan.body()),
-        values_(body_),
         filter_(body_),
-        table_(body_, GroupTypes(plan), memory),
+        values_(body_, filter_),
+        table_(body_, body_.group_types, memory, limits),
         range_pass_(body_, values_, filter_, table_),
         aggregator_(body_, values_, table_, picks_),
         results_(body_, table_) {}
@@ -156,12 +148,22 @@ class TableRun::Body {
                   ResultRows& out, absl::Status& status) {
     const uint32_t picked = PickRows(mask, rows, picks_);
     uint32_t count = std::min(picked, out.capacity - out.rows);
-    for (size_t i = 0; i < body_.outputs.size(); ++i) {
-      if (body_.values[body_.outputs[i]].value_class != ValueClass::kString) continue;
-      count = StringsThatFit(values_.column(body_.outputs[i]), base, picks_, count, out.columns[i],
-                             out.rows);
-    }
     values_.Pick(picks_, count);
+    for (size_t i = 0; i < body_.outputs.size(); ++i) {
+      const ValueNode& value = body_.values[body_.outputs[i]];
+      if (value.value_class != ValueClass::kString) continue;
+      if (value.IsColumn()) {
+        count = StringsThatFit(values_.column(body_.outputs[i]), base, picks_, count,
+                               out.columns[i], out.rows);
+        continue;
+      }
+      const BlockVector* const made = values_.Evaluate(body_.outputs[i], nullptr);
+      if (made == nullptr) {
+        status = values_.status();
+        return Outcome::kError;
+      }
+      count = StringsThatFit(*made, count, out.columns[i], out.rows);
+    }
     for (size_t i = 0; i < body_.outputs.size() && count > 0; ++i) {
       const uint32_t value = body_.outputs[i];
       if (body_.values[value].IsColumn()) {
@@ -183,8 +185,8 @@ class TableRun::Body {
   const TablePlan& plan_;
   const PlanBody& body_;
   SegmentView segment_{};
-  BlockValues values_;
   BlockFilter filter_;
+  BlockValues values_;
   GroupTable table_;
   RangePass range_pass_;
   BlockAggregator aggregator_;
@@ -203,7 +205,8 @@ TableRun::TableRun(std::shared_ptr<const TablePlan> plan, RunMemory* memory)
 TableRun::~TableRun() = default;
 
 absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const TablePlan> plan,
-                                                           RunMemory* memory) {
+                                                           RunMemory* memory,
+                                                           const GroupLimits& limits) {
   try {
     std::unique_ptr<TableRun> run(new TableRun(std::move(plan), memory));
     const PlanBody& body = run->plan_->body();
@@ -213,7 +216,7 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
           absl::StrCat("a run of a query takes ", bytes, " bytes, of which the ",
                        run->share_.bytes_max(), " bytes for all queries have not so many left"));
     }
-    run->body_ = std::make_unique<Body>(*run->plan_, memory);
+    run->body_ = std::make_unique<Body>(*run->plan_, memory, limits);
     return run;
   } catch (const std::bad_alloc&) {
     return base::NoMemory("no memory for the run of a query");

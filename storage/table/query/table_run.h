@@ -11,9 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "storage/table/plan/table_plan.h"
+#include "storage/table/query/group_limits.h"
 #include "storage/table/query/result_rows.h"
 #include "storage/table/query/run_memory.h"
-#include "storage/table/query/table_plan.h"
 #include "storage/table/rows/segment_view.h"
 
 namespace eris::storage {
@@ -25,7 +26,8 @@ class TableRun {
   // The run's memory is counted in `memory`, which outlives it; nullptr: not counted. Errors:
   // ResourceExhausted (no memory, or the limit of `memory`).
   static absl::StatusOr<std::unique_ptr<TableRun>> Create(std::shared_ptr<const TablePlan> plan,
-                                                          RunMemory* memory = nullptr);
+                                                          RunMemory* memory = nullptr,
+                                                          const GroupLimits& limits = {});
   ~TableRun();
 
   // Call it in every slice before running blocks of `segment`. False: no row of it can pass the

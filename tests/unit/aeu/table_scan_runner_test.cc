@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
+#include "storage/table/rows/table_layout.h"
 #include "tests/support/aeu_lab.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seed.h"
@@ -84,7 +85,7 @@ class TableScanRunnerTest : public testing::Test {
             *storage::TableLayout::Create({.columns = {{.name = "k", .type = ColumnType::kUint64},
                                                        {.name = "v", .type = ColumnType::kInt64}},
                                            .key = {0}})),
-        plan_(*storage::TablePlan::Create(layout_, {})) {
+        plan_(*storage::TablePlan::Create(layout_->schema().columns, {})) {
     Turn();
     Add(theirs_, Range{}, *their_cache_);
     std::vector<uint64_t> all(kKeys);

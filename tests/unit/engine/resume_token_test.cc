@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,26 @@ TEST(ResumeTokenTest, PlaceOnTheLargestMachineIsWithinTheLimitAndReadBack) {
   ASSERT_EQ(read->parts.size(), topology::kAeusMax);
   EXPECT_EQ(read->parts.back().owner, AeuId{topology::kAeusMax - 1});
   EXPECT_EQ(read->parts.back().cursor.began.row, storage::kBlockRows);
+}
+
+TEST(ResumeTokenTest, QueriesThatDifferInOnePlaceHaveOtherFingerprints) {
+  using namespace expressions;  // NOLINT: the operators of expression.h
+  const Expression x = Column("x");
+  const Expression columns[] = {
+      x,
+      Cast(x, ColumnType::kInt64),
+      Cast(x, ColumnType::kInt32),
+      Cast(x, ColumnType::kDecimal, 1),
+      Cast(x, ColumnType::kDecimal, 2),
+      Literal(Value(Decimal{1, 2})),
+      Literal(Value(WideDecimal{{1, 0}, 2})),
+      Literal(Value(WideDecimal{{0, 1}, 2})),
+      Literal(Value(WideDecimal{{1, 0}, 3})),
+  };
+  std::set<uint64_t> seen;
+  for (const Expression& column : columns) {
+    EXPECT_TRUE(seen.insert(FingerprintOf({.columns = {{column, "c"}}})).second);
+  }
 }
 
 }  // namespace

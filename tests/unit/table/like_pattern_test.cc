@@ -1,4 +1,4 @@
-#include "storage/table/query/like_pattern.h"
+#include "storage/table/plan/like_pattern.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

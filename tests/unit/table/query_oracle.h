@@ -1,6 +1,6 @@
 // Queries answered value by value, as the comments of eris/expression.h read: what plans and
-// kernels are compared with. Numbers are compared as __float128, in which an i64 or a u64 is exact,
-// and so is a double times 10^18.
+// kernels are compared with. Numbers of up to 64 bits are compared as __float128, in which an i64
+// or a u64 is exact, and so is a double times 10^18; wider ones by their digits.
 #ifndef ERIS_TESTS_UNIT_TABLE_QUERY_ORACLE_H_
 #define ERIS_TESTS_UNIT_TABLE_QUERY_ORACLE_H_
 
@@ -11,28 +11,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eris/key_text.h"
 #include "eris/query.h"
 #include "storage/table/kernels/exact_number.h"
+#include "tests/unit/table/oracle_value.h"
 
 namespace eris::storage {
-
-__extension__ using Float128 = __float128;
-
-// A value with the type it has even where it is null.
-struct OracleValue {
-  ColumnType type = ColumnType::kInt64;
-  uint8_t scale = 0;
-  bool null = false;
-  Int128 number = 0;  // of integers, dates and decimals
-  double real = 0;
-  std::string text{};
-
-  bool IsReal() const { return type == ColumnType::kFloat64; }
-  bool IsText() const { return type == ColumnType::kString; }
-};
 
 enum class Truth : uint8_t { kFalse, kTrue, kUnknown };
 
@@ -41,19 +28,75 @@ class QueryOracle {
   using Row = std::vector<OracleValue>;
   explicit QueryOracle(const Schema& schema) : schema_(schema) {}
 
-  // Whether a value asked for since the last call was outside its type.
+  // Whether a value that is computed has been outside its type since the last call: a run fails.
   bool TakeOverflow() { return std::exchange(overflow_, false); }
+  // Whether a condition has looked at such a value: a run may fail. Unless all that it looks at is
+  // known without the row.
+  bool TakeUncertain() { return std::exchange(uncertain_, false); }
 
   OracleValue ValueOf(const Expression& e, const Row& row, const OracleValue* beside = nullptr) {
-    using Kind = Expression::Kind;
-    if (e.kind == Kind::kColumn) {
-      for (size_t i = 0; i < schema_.columns.size(); ++i) {
-        if (schema_.columns[i].name == e.column) return row[i];
-      }
-      return {};
+    switch (e.kind) {
+      case Kind::kColumn:
+        for (size_t i = 0; i < schema_.columns.size(); ++i) {
+          if (schema_.columns[i].name == e.column) return row[i];
+        }
+        return {};
+      case Kind::kLiteral:
+        return LiteralOf(e.value, beside);
+      case Kind::kDatePart:
+        return PartOf(e, row);
+      case Kind::kCase:
+        return CaseOf(e, row);
+      case Kind::kCast:
+        return Cast(ValueOf(e.arguments[0], row), e.type, e.scale);
+      case Kind::kSubstring:
+        return SubstringOf(e, row);
+      default:
+        return Arithmetic(e, row);
     }
-    if (e.kind == Kind::kLiteral) return LiteralOf(e.value, beside);
-    if (e.kind == Kind::kDatePart) return PartOf(e, row);
+  }
+
+  // Has three values. Only what LookAt computes can be outside its type.
+  Truth TruthOf(const Expression& e, const Row& row) {
+    const bool overflow = overflow_;
+    const bool uncertain = uncertain_;
+    const Truth truth = Plainly(e, row);
+    uncertain_ = uncertain;
+    overflow_ = false;
+    LookAt(e, row, false);
+    uncertain_ |= overflow_;
+    overflow_ = overflow;
+    return truth;
+  }
+
+  // Without an escape.
+  static bool IsLike(const char* text, const char* pattern) {
+    if (*pattern == 0) return *text == 0;
+    const char* next = text;
+    if (*text != 0) next = EndOfCharacter(text);
+    if (*pattern == '%') {
+      return IsLike(text, pattern + 1) || (*text != 0 && IsLike(next, pattern));
+    }
+    if (*text == 0) return false;
+    if (*pattern == '_') return IsLike(next, pattern + 1);
+    return *pattern == *text && IsLike(text + 1, pattern + 1);
+  }
+
+ private:
+  using Kind = Expression::Kind;
+
+  static const char* EndOfCharacter(const char* text) {
+    for (++text; (static_cast<unsigned char>(*text) & 0xc0) == 0x80;) ++text;
+    return text;
+  }
+  OracleValue Cast(const OracleValue& from, ColumnType type, uint8_t scale) {
+    if (auto made = CastOf(from, type, scale); made.has_value()) return *std::move(made);
+    overflow_ = true;
+    return {.type = type, .scale = scale};
+  }
+
+  // REQUIRES: two numbers.
+  OracleValue Arithmetic(const Expression& e, const Row& row) {
     OracleValue a, b;
     if (e.arguments[0].kind == Kind::kLiteral && e.arguments[1].kind != Kind::kLiteral) {
       b = ValueOf(e.arguments[1], row);
@@ -62,11 +105,13 @@ class QueryOracle {
       a = ValueOf(e.arguments[0], row);
       b = ValueOf(e.arguments[1], row, &a);
     }
-    OracleValue out;
+    OracleValue out =
+        e.kind == Kind::kDivide ? OracleValue{.type = ColumnType::kFloat64} : TypeOfSum(a, b);
+    if (!out.IsReal() && e.kind == Kind::kMultiply)
+      out.scale = static_cast<uint8_t>(a.scale + b.scale);
     out.null = a.null || b.null;
-    if (a.IsReal() || b.IsReal() || e.kind == Kind::kDivide) {
-      out.type = ColumnType::kFloat64;
-      if (out.null) return out;
+    if (out.null) return out;
+    if (out.IsReal()) {
       const double x = RealOf(a), y = RealOf(b);
       out.real = e.kind == Kind::kAdd        ? x + y
                  : e.kind == Kind::kSubtract ? x - y
@@ -74,33 +119,106 @@ class QueryOracle {
                                              : x / y;
       return out;
     }
-    const bool decimal = a.type == ColumnType::kDecimal || b.type == ColumnType::kDecimal;
-    const bool positive = a.type == ColumnType::kUint64 && b.type == ColumnType::kUint64;
-    out.type = decimal ? ColumnType::kDecimal : positive ? ColumnType::kUint64 : ColumnType::kInt64;
     Int128 x = a.number, y = b.number;
-    if (e.kind == Kind::kMultiply) {
-      out.scale = static_cast<uint8_t>(a.scale + b.scale);
-    } else {
-      out.scale = std::max(a.scale, b.scale);
-      x *= kPowersOfTen[out.scale - a.scale];
-      y *= kPowersOfTen[out.scale - b.scale];
-    }
-    if (out.null) return out;
     bool over = false;
-    if (e.kind == Kind::kAdd) over = __builtin_add_overflow(x, y, &out.number);
-    if (e.kind == Kind::kSubtract) over = __builtin_sub_overflow(x, y, &out.number);
-    if (e.kind == Kind::kMultiply) over = __builtin_mul_overflow(x, y, &out.number);
-    const Int128 min = out.type == ColumnType::kUint64 ? Int128{0} : Int128{INT64_MIN};
-    const Int128 max = out.type == ColumnType::kUint64 ? Int128{UINT64_MAX} : Int128{INT64_MAX};
-    if (over || out.number < min || out.number > max) {
+    if (e.kind != Kind::kMultiply) {
+      over = __builtin_mul_overflow(x, Int128{kPowersOfTen[out.scale - a.scale]}, &x) ||
+             __builtin_mul_overflow(y, Int128{kPowersOfTen[out.scale - b.scale]}, &y);
+    }
+    over |= e.kind == Kind::kAdd        ? __builtin_add_overflow(x, y, &out.number)
+            : e.kind == Kind::kSubtract ? __builtin_sub_overflow(x, y, &out.number)
+                                        : __builtin_mul_overflow(x, y, &out.number);
+    if (over || !Holds(out.type, out.number)) {
       overflow_ = true;
       out.number = 0;
     }
     return out;
   }
 
-  Truth TruthOf(const Expression& e, const Row& row) {
-    using Kind = Expression::Kind;
+  OracleValue PartOf(const Expression& e, const Row& row) {
+    const std::string& part = std::get<std::string>(e.arguments[0].value);
+    const OracleValue date = ValueOf(e.arguments[1], row);
+    OracleValue out;
+    out.null = date.null;
+    if (out.null) return out;
+    const absl::CivilDay day = CivilDayFromDate(static_cast<int32_t>(date.number));
+    out.number = part == "year"      ? day.year()
+                 : part == "quarter" ? (day.month() - 1) / 3 + 1
+                 : part == "month"   ? day.month()
+                                     : day.day();
+    return out;
+  }
+
+  // The type of a case: of all of its values, literals after the others.
+  OracleValue TypeOfCase(const std::vector<const Expression*>& values, const Row& row) {
+    OracleValue type;
+    bool first = true;
+    for (const bool literals : {false, true}) {
+      for (const Expression* const value : values) {
+        const bool literal = value->kind == Kind::kLiteral;
+        if (literal != literals || (literal && IsNullValue(value->value))) continue;
+        const OracleValue one = ValueOf(*value, row, first ? nullptr : &type);
+        type = TypeOfSum(first ? one : type, one);
+        first = false;
+      }
+    }
+    return type;
+  }
+
+  // The same, found once. The values computed for it do not count.
+  const OracleValue& KnownTypeOfCase(const Expression& e,
+                                     const std::vector<const Expression*>& values, const Row& row) {
+    const auto [at, is_new] = case_types_.try_emplace(&e);
+    if (!is_new) return at->second;
+    const bool overflow = overflow_;
+    const bool uncertain = uncertain_;
+    at->second = TypeOfCase(values, row);
+    overflow_ = overflow;
+    uncertain_ = uncertain;
+    return at->second;
+  }
+
+  OracleValue CaseOf(const Expression& e, const Row& row) {
+    const auto& arguments = e.arguments;
+    std::vector<const Expression*> values;
+    for (size_t i = 1; i < arguments.size(); i += 2) values.push_back(&arguments[i]);
+    if (arguments.size() % 2 != 0) values.push_back(&arguments.back());
+    OracleValue out = KnownTypeOfCase(e, values, row);
+    size_t taken = 0;
+    while (taken * 2 + 1 < arguments.size() && TruthOf(arguments[taken * 2], row) != Truth::kTrue) {
+      ++taken;
+    }
+    if (taken == values.size()) {
+      out.null = true;
+      return out;
+    }
+    const OracleValue value = ValueOf(*values[taken], row, &out);
+    if (value.IsText() || value.type == ColumnType::kDate || value.null) {
+      out.null = value.null;
+      out.number = value.number;
+      out.text = value.text;
+      return out;
+    }
+    return Cast(value, out.type, out.scale);
+  }
+
+  OracleValue SubstringOf(const Expression& e, const Row& row) {
+    OracleValue text = ValueOf(e.arguments[0], row);
+    const auto number = [&](size_t i) { return Int128{std::get<int64_t>(e.arguments[i].value)}; };
+    const Int128 first = number(1);
+    const Int128 behind = e.arguments.size() > 2 ? first + number(2) : kInt128Max;
+    std::string taken;
+    Int128 at = 1;
+    for (const char* c = text.text.c_str(); *c != 0; ++at) {
+      const char* const end = EndOfCharacter(c);
+      if (at >= first && at < behind) taken.append(c, end);
+      c = end;
+    }
+    text.text = std::move(taken);
+    return text;
+  }
+
+  Truth Plainly(const Expression& e, const Row& row) {
     const auto& arguments = e.arguments;
     switch (e.kind) {
       case Kind::kAnd:
@@ -108,7 +226,7 @@ class QueryOracle {
         const Truth decides = e.kind == Kind::kAnd ? Truth::kFalse : Truth::kTrue;
         Truth result = e.kind == Kind::kAnd ? Truth::kTrue : Truth::kFalse;
         for (const Expression& argument : arguments) {
-          const Truth truth = TruthOf(argument, row);
+          const Truth truth = Plainly(argument, row);
           if (truth == decides || result == decides) {
             result = decides;
           } else if (truth == Truth::kUnknown) {
@@ -118,7 +236,7 @@ class QueryOracle {
         return result;
       }
       case Kind::kNot:
-        return Not(TruthOf(arguments[0], row));
+        return Not(Plainly(arguments[0], row));
       case Kind::kIsNull:
         return ValueOf(arguments[0], row).null ? Truth::kTrue : Truth::kFalse;
       case Kind::kBetween:
@@ -143,29 +261,28 @@ class QueryOracle {
         return Compared(arguments[0], arguments[1], e.kind, row);
     }
   }
-  // For characters of one byte, without an escape.
-  static bool IsLike(const char* text, const char* pattern) {
-    if (*pattern == 0) return *text == 0;
-    if (*pattern == '%') {
-      return IsLike(text, pattern + 1) || (*text != 0 && IsLike(text + 1, pattern));
+
+  // Computes what a condition may look at: an `and` stops at the first part that is not true, an
+  // `or` at the first that is, after every `not` has moved inwards.
+  void LookAt(const Expression& e, const Row& row, bool negated) {
+    if (e.kind == Kind::kNot) return LookAt(e.arguments[0], row, !negated);
+    if (e.kind != Kind::kAnd && e.kind != Kind::kOr) {
+      Plainly(e, row);
+      return;
     }
-    return *text != 0 && (*pattern == '_' || *pattern == *text) && IsLike(text + 1, pattern + 1);
+    const bool conjunction = (e.kind == Kind::kAnd) != negated;
+    for (const Expression& argument : e.arguments) {
+      LookAt(argument, row, negated);
+      const bool overflow = overflow_;
+      const bool uncertain = uncertain_;
+      const bool passes = Plainly(argument, row) == (negated ? Truth::kFalse : Truth::kTrue);
+      overflow_ = overflow;
+      uncertain_ = uncertain;
+      // What has left its type may have passed or not.
+      if (!overflow && passes != conjunction) return;
+    }
   }
 
- private:
-  OracleValue PartOf(const Expression& e, const Row& row) {
-    const std::string& part = std::get<std::string>(e.arguments[0].value);
-    const OracleValue date = ValueOf(e.arguments[1], row);
-    OracleValue out;
-    out.null = date.null;
-    if (out.null) return out;
-    const absl::CivilDay day = CivilDayFromDate(static_cast<int32_t>(date.number));
-    out.number = part == "year"      ? day.year()
-                 : part == "quarter" ? (day.month() - 1) / 3 + 1
-                 : part == "month"   ? day.month()
-                                     : day.day();
-    return out;
-  }
   static Truth Not(Truth truth) {
     return truth == Truth::kUnknown ? truth : truth == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
   }
@@ -174,97 +291,39 @@ class QueryOracle {
     return a == Truth::kUnknown ? a : b;
   }
 
-  static double RealOf(const OracleValue& value) {
-    if (value.IsReal()) return value.real;
-    // A quotient of 113 bits, rounded once more: the doubles of the tests are not near enough to
-    // a tie for that to matter.
-    return static_cast<double>(static_cast<Float128>(value.number) /
-                               static_cast<Float128>(kPowersOfTen[value.scale]));
-  }
-
-  static OracleValue LiteralOf(const Value& value, const OracleValue* beside) {
-    OracleValue out;
-    if (const auto* number = std::get_if<int64_t>(&value)) {
-      out.number = *number;
-      if (beside != nullptr && beside->type == ColumnType::kUint64 && *number >= 0) {
-        out.type = ColumnType::kUint64;
-      }
-    } else if (const auto* positive = std::get_if<uint64_t>(&value)) {
-      out.number = *positive;
-      if (*positive > uint64_t{INT64_MAX} || beside == nullptr ||
-          beside->type == ColumnType::kUint64) {
-        out.type = ColumnType::kUint64;
-      }
-    } else if (const auto* real = std::get_if<double>(&value)) {
-      out.type = ColumnType::kFloat64;
-      out.real = *real;
-    } else if (const auto* decimal = std::get_if<Decimal>(&value)) {
-      out.type = ColumnType::kDecimal;
-      out.number = decimal->unscaled;
-      out.scale = decimal->scale;
-    } else if (const auto* date = std::get_if<Date>(&value)) {
-      out.type = ColumnType::kDate;
-      out.number = date->days;
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      out.type = ColumnType::kString;
-      out.text = *text;
-    } else {
-      if (beside != nullptr) out = *beside;
-      out.null = true;
-    }
-    return out;
-  }
-
-  // Times 10^18, exact.
-  static Float128 Exactly(const OracleValue& value) {
-    if (value.IsReal()) return static_cast<Float128>(value.real) * kPowersOfTen[18];
-    return static_cast<Float128>(value.number) *
-           static_cast<Float128>(kPowersOfTen[18 - value.scale]);
-  }
-
-  Truth Compared(const Expression& left, const Expression& right, Expression::Kind kind,
-                 const Row& row) {
-    using Kind = Expression::Kind;
+  Truth Compared(const Expression& left, const Expression& right, Kind kind, const Row& row) {
     const OracleValue a = ValueOf(left, row);
     const OracleValue b = ValueOf(right, row);
     if (a.null || b.null) return Truth::kUnknown;
-    bool equal = false, less = false, greater = false;
-    if (a.IsText()) {
-      equal = a.text == b.text;
-      less = a.text < b.text;
-      greater = a.text > b.text;
-    } else {
-      const Float128 x = Exactly(a), y = Exactly(b);
-      equal = x == y;
-      less = x < y;
-      greater = x > y;
-    }
+    const Order order = OrderOf(a, b);
     bool holds = false;
     switch (kind) {
       case Kind::kEqual:
-        holds = equal;
+        holds = order.equal;
         break;
       case Kind::kNotEqual:
-        holds = !equal;
+        holds = !order.equal;
         break;
       case Kind::kLess:
-        holds = less;
+        holds = order.less;
         break;
       case Kind::kLessEqual:
-        holds = less || equal;
+        holds = order.less || order.equal;
         break;
       case Kind::kGreater:
-        holds = greater;
+        holds = order.greater;
         break;
       default:
-        holds = greater || equal;
+        holds = order.greater || order.equal;
         break;
     }
     return holds ? Truth::kTrue : Truth::kFalse;
   }
 
   const Schema& schema_;
+  std::map<const Expression*, OracleValue> case_types_;  // of expressions that outlive this
   bool overflow_ = false;
+  bool uncertain_ = false;
 };
 
 }  // namespace eris::storage

@@ -1,5 +1,5 @@
-// Random rows as segments and as plain values, random queries over them, and result memory: what
-// the tests of plans and runs share.
+// Random rows as segments and as plain values, and result memory: what the tests of plans and runs
+// share.
 #ifndef ERIS_TESTS_UNIT_TABLE_QUERY_WORLD_H_
 #define ERIS_TESTS_UNIT_TABLE_QUERY_WORLD_H_
 
@@ -56,6 +56,11 @@ inline const Schema& QuerySchema() {
                                  {"text", ColumnType::kString, 0, true},
                                  {"u64n", ColumnType::kUint64, 0, true},
                                  {"daten", ColumnType::kDate, 0, true},
+                                 {"utf", ColumnType::kString, 0, true},
+                                 {"i64n", ColumnType::kInt64, 0, true},
+                                 {"dec18", ColumnType::kDecimal, 18},
+                                 {"some", ColumnType::kString},
+                                 {"i32m", ColumnType::kInt32},
                              }};
   return schema;
 }
@@ -76,6 +81,8 @@ class QuerySegment {
     values_.resize(rows);
     segment_columns_.resize(columns.size());
     bounds_.resize(columns.size());
+    dictionaries_.resize(columns.size());
+    with_dictionaries_ = random() % 2 == 0;
     for (size_t c = 0; c < columns.size(); ++c) {
       for (uint32_t i = 0; i < rows; ++i) {
         values_[i].push_back(OneValue(random, columns[c], spread));
@@ -86,19 +93,22 @@ class QuerySegment {
       }
       Store(c, with_bounds);
     }
-    kept_.assign((rows + 63) / 64 + 1, 0);
     counts_.assign(rows, true);
-    for (uint32_t i = 0; i < rows; ++i) {
-      if (some_dead) counts_[i] = random() % 4 != 0;
-      if (counts_[i]) kept_[i / 64] |= uint64_t{1} << i % 64;
-    }
-    static uint64_t segments = 0;
-    // Where nulls are counted, also such as came later.
-    view_ = {.rows = rows,
-             .columns = segment_columns_,
-             .kept = some_dead ? kept_.data() : nullptr,
-             .ever = with_bounds ? rows + later_ : 0,
-             .id = with_bounds ? ++segments : 0};
+    for (uint32_t i = 0; i < rows && some_dead; ++i) counts_[i] = random() % 4 != 0;
+    MakeView(with_bounds, some_dead);
+  }
+  // Rows that all count, with bounds; strings with or without dictionaries, but for `few`.
+  QuerySegment(std::vector<QueryOracle::Row> rows, bool with_dictionaries)
+      : rows_(static_cast<uint32_t>(rows.size())),
+        values_(std::move(rows)),
+        with_dictionaries_(with_dictionaries) {
+    const size_t columns = QuerySchema().columns.size();
+    segment_columns_.resize(columns);
+    bounds_.resize(columns);
+    dictionaries_.resize(columns);
+    for (size_t c = 0; c < columns; ++c) Store(c, true);
+    counts_.assign(rows_, true);
+    MakeView(true, false);
   }
 
   const SegmentView& view() const { return view_; }
@@ -107,6 +117,20 @@ class QuerySegment {
   const QueryOracle::Row& row(uint32_t i) const { return values_[i]; }
 
  private:
+  void MakeView(bool with_bounds, bool some_dead) {
+    kept_.assign((rows_ + 63) / 64 + 1, 0);
+    for (uint32_t i = 0; i < rows_; ++i) {
+      if (counts_[i]) kept_[i / 64] |= uint64_t{1} << i % 64;
+    }
+    static uint64_t segments = 0;
+    // Where nulls are counted, also such as came later.
+    view_ = {.rows = rows_,
+             .columns = segment_columns_,
+             .kept = some_dead ? kept_.data() : nullptr,
+             .ever = with_bounds ? rows_ + later_ : 0,
+             .id = with_bounds ? ++segments : 0};
+  }
+
   static OracleValue OneValue(QueryRandom& random, const ColumnSchema& column, Spread spread) {
     OracleValue value{.type = column.type, .scale = column.scale};
     value.null = column.nullable && random() % 5 == 0;
@@ -126,10 +150,7 @@ class QuerySegment {
         break;
       }
       case ColumnType::kString: {
-        const auto length = column.name == "few" ? any % 3 : any % 12;
-        for (uint64_t i = 0; i < length; ++i) {
-          value.text.push_back(static_cast<char>('a' + random() % (column.name == "few" ? 2 : 5)));
-        }
+        value.text = OneText(random, column.name);
         break;
       }
       case ColumnType::kUint64:
@@ -155,6 +176,18 @@ class QuerySegment {
     return value;
   }
 
+  static std::string OneText(QueryRandom& random, const std::string& column) {
+    constexpr const char* kLetters[] = {"a",      "b",      "c",          "d",     "e",
+                                        "\u00e9", "\u20ac", "\U0001f600", "\u00df"};
+    const bool few = column == "few" || column == "some";
+    const uint64_t length = random() % (few ? 3 : column == "utf" ? 7 : 12);
+    std::string text;
+    for (uint64_t i = 0; i < length; ++i) {
+      text += kLetters[random() % (column == "utf" ? 9 : few ? 2 : 5)];
+    }
+    return text;
+  }
+
   template <class T>
   T* Room(size_t elements) {
     memory_.push_back(std::make_unique<ColumnMemory>(elements * sizeof(T)));
@@ -176,7 +209,9 @@ class QuerySegment {
       for (uint32_t i = 0; i < rows_; ++i) out.nulls += values_[i][c].null;
     }
     if (column.type == ColumnType::kString) {
-      column.name == "few" ? StoreDictionary(c) : StoreText(c);
+      // Those of other columns than `few` and `text` have one in some segments.
+      const bool coded = column.name == "few" || (column.name != "text" && with_dictionaries_);
+      coded ? StoreDictionary(c) : StoreText(c);
       return;
     }
     bool nan = false;
@@ -235,9 +270,9 @@ class QuerySegment {
     }
     char* const bytes = Room<char>(all.size());
     std::memcpy(bytes, all.data(), all.size());
-    dictionary_ = {static_cast<uint32_t>(texts.size()), offsets, bytes};
+    dictionaries_[c] = {static_cast<uint32_t>(texts.size()), offsets, bytes};
     segment_columns_[c].values = codes;
-    segment_columns_[c].dictionary = &dictionary_;
+    segment_columns_[c].dictionary = &dictionaries_[c];
   }
 
   void StoreText(size_t c) {
@@ -259,137 +294,14 @@ class QuerySegment {
   uint32_t later_nulls_ = 0;
   std::vector<uint64_t> nullness_;  // by column: 0: no nulls, 1: nulls alone, else some
   std::vector<QueryOracle::Row> values_;
+  bool with_dictionaries_ = false;
   std::vector<std::unique_ptr<ColumnMemory>> memory_;
   std::vector<SegmentColumn> segment_columns_;
   std::vector<SegmentColumn::Bounds> bounds_;
-  DictionaryView dictionary_;
+  std::vector<DictionaryView> dictionaries_;
   std::vector<uint64_t> kept_;
   std::vector<bool> counts_;
   SegmentView view_;
-};
-
-// Random expressions, well typed.
-class QueryMaker {
- public:
-  explicit QueryMaker(QueryRandom& random) : random_(random) {}
-
-  Expression Number(int depth) {
-    using namespace expressions;
-    if (depth > 0 && random_() % 3 != 0) {
-      if (random_() % 8 == 0) {
-        return PartOf(static_cast<DatePart>(random_() % 4),
-                      Column(random_() % 2 == 0 ? "date" : "daten"));
-      }
-
-      const auto kinds = {Expression::Kind::kAdd, Expression::Kind::kSubtract,
-                          Expression::Kind::kMultiply, Expression::Kind::kDivide};
-      Expression left = Number(depth - 1);
-      Expression right =
-          left.kind == Expression::Kind::kLiteral ? NumberColumn() : Number(depth - 1);
-      return Pair(*(kinds.begin() + random_() % 4), std::move(left), std::move(right));
-    }
-    return random_() % 4 == 0 ? Literal(NumberLiteral()) : NumberColumn();
-  }
-  Expression NumberColumn() {
-    constexpr const char* kNumbers[] = {"i32",  "i32n", "i64",   "u64", "f64",
-                                        "f64n", "dec2", "dec4n", "u64n"};
-    return expressions::Column(kNumbers[random_() % 9]);
-  }
-  Expression AnyColumn() {
-    const auto& columns = QuerySchema().columns;
-    return expressions::Column(columns[random_() % columns.size()].name);
-  }
-
-  Expression Condition(int depth) {
-    using namespace expressions;
-    using Kind = Expression::Kind;
-    if (depth > 0 && random_() % 2 == 0) {
-      if (random_() % 4 == 0) return !Condition(depth - 1);
-      std::vector<Expression> parts;
-      for (uint64_t i = 2 + random_() % 2; i > 0; --i) parts.push_back(Condition(depth - 1));
-      return Of(random_() % 2 == 0 ? Kind::kAnd : Kind::kOr, std::move(parts));
-    }
-    const uint64_t family = random_() % 6;
-    if (family == 0 && random_() % 3 == 0) {
-      Expression text = Column(random_() % 2 == 0 ? "few" : "text");
-      if (random_() % 16 == 0) return Pair(Kind::kLike, std::move(text), Literal(Value()));
-      return Like(std::move(text), Pattern());
-    }
-    const auto value = [&] {
-      return family == 0   ? Column(random_() % 2 == 0 ? "few" : "text")
-             : family == 1 ? Column(random_() % 2 == 0 ? "date" : "daten")
-             : family == 2 ? Number(2)
-                           : NumberColumn();
-    };
-    const auto literal = [&]() -> Value {
-      if (random_() % 16 == 0) return {};
-      return family == 0 ? Value(Text()) : family == 1 ? Value(DateLiteral()) : NumberLiteral();
-    };
-    switch (random_() % 8) {
-      case 0:
-        return IsNull(value());
-      case 1:
-        return Between(value(), Literal(literal()), Literal(literal()));
-      case 2: {
-        std::vector<Value> values;
-        for (uint64_t i = 1 + random_() % (random_() % 3 == 0 ? 20 : 3); i > 0; --i) {
-          values.push_back(literal());
-        }
-        return In(value(), values);
-      }
-      case 3:
-        return Pair(Comparison(), value(), value());
-      case 4:
-        return Pair(Comparison(), Literal(literal()), value());
-      default:
-        return Pair(Comparison(), value(), Literal(literal()));
-    }
-  }
-
- private:
-  Expression::Kind Comparison() {
-    return static_cast<Expression::Kind>(static_cast<int>(Expression::Kind::kEqual) +
-                                         random_() % 6);
-  }
-  Value NumberLiteral() {
-    const auto small = static_cast<int64_t>(random_() % 21) - 10;
-    switch (random_() % 12) {
-      case 0:
-        return Value(static_cast<double>(small) / 4);
-      case 1:
-        return Value(0.1);
-      case 2:
-        return Value(Decimal{small * 10 + 5, 1});
-      case 3:
-        return Value(Decimal{small * 1000 + 5, 3});
-      case 4:
-        return Value(static_cast<uint64_t>(small < 0 ? -small : small));
-      case 5:
-        return random_() % 8 == 0 ? Value(UINT64_MAX) : Value(small);
-      case 6:
-        return random_() % 8 == 0 ? Value(INT64_MIN) : Value(small);
-      case 7:
-        return random_() % 8 == 0 ? Value(std::numeric_limits<double>::quiet_NaN())
-                                  : Value(1e30 * static_cast<double>(small));
-      default:
-        return Value(small);
-    }
-  }
-  Date DateLiteral() { return {static_cast<int32_t>(random_() % 21) - 10}; }
-  std::string Pattern() {
-    std::string text;
-    for (uint64_t i = random_() % 5; i > 0; --i) text.push_back("ab%_"[random_() % 4]);
-    return text;
-  }
-  std::string Text() {
-    std::string text;
-    for (uint64_t i = random_() % 3; i > 0; --i) {
-      text.push_back(static_cast<char>('a' + random_() % 2));
-    }
-    return text;
-  }
-
-  QueryRandom& random_;
 };
 
 // Result columns of a schema, exactly as long as they say.

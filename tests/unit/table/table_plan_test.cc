@@ -1,4 +1,5 @@
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
+#include "storage/table/rows/table_layout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/table/query/plan_body.h"
+#include "storage/table/plan/plan_body.h"
 #include "tests/unit/table/query_world.h"
 
 namespace eris::storage {
@@ -20,7 +21,7 @@ using testing::HasSubstr;
 absl::StatusOr<std::shared_ptr<const TablePlan>> Plan(const Query& query) {
   auto layout = TableLayout::Create(QuerySchema());
   EXPECT_TRUE(layout.ok());
-  return TablePlan::Create(*layout, query);
+  return TablePlan::Create((*layout)->schema().columns, query);
 }
 Query Filtered(Expression filter) {
   Query query;
@@ -125,7 +126,7 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(Filtered(Column("i32")), "is a value where a condition is asked for");
   Refuses(Filtered(!(Column("i32") + Literal(1))), "i32 + 1 is a value");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date")), "sum(date): not of a date");
-  Refuses(Aggregated(AggregateFunction::kMin, Column("few")), "min(few): not of a string");
+  Refuses(Aggregated(AggregateFunction::kAverage, Column("few")), "avg(few): not of a string");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date") + Literal(1)), "is not a number");
   Expression wide = Column("dec4n");
   for (int i = 0; i < 4; ++i) wide = std::move(wide) * Column("dec4n");
@@ -145,8 +146,10 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
           "takes one of 'year', 'quarter', 'month', 'day', not 'week'");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date") / Literal(1)), "is not a number");
   Query grouped = Aggregated(AggregateFunction::kMin, Column("i32"));
-  grouped.group_by.assign(5, "i32");
-  Refuses(grouped, "groups by 5 columns, at most 4");
+  grouped.group_by.assign(17, "i32");
+  Refuses(grouped, "groups by 17 columns, at most 16");
+  grouped.group_by.assign(2, "i32");
+  Refuses(grouped, "two result columns are called i32");
   Query both = Aggregated(AggregateFunction::kMin, Column("i32"));
   both.columns.push_back({Column("i32"), "x"});
   Refuses(both, "either hands out columns or aggregates");
@@ -154,8 +157,14 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   twice.columns = {{Column("i32"), "x"}, {Column("i64"), "x"}};
   Refuses(twice, "two result columns are called x");
   Query literal;
-  literal.columns = {{Literal(Value(std::string("x"))), "x"}};
-  Refuses(literal, "can only be compared");
+  const std::string longest(kTableStringBytesMax, 'x');
+  literal.columns = {{Literal(Value(longest)), "x"}};
+  EXPECT_TRUE(Plan(literal).ok());
+  literal.columns = {{Literal(Value(longest + "x")), "x"}};
+  Refuses(literal, "a string literal has 65536 bytes, at most 65535");
+  EXPECT_TRUE(Plan(Filtered(Column("few") < Literal(Value(longest + "x")))).ok());
+  const auto sum = Plan(Aggregated(AggregateFunction::kSum, Literal(Value(longest))));
+  EXPECT_LT(sum.status().message().size(), 400u);
   literal.columns = {{Literal(Value()), "x"}};
   Refuses(literal, "a null alone has no type");
 }

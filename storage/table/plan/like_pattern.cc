@@ -1,4 +1,4 @@
-#include "storage/table/query/like_pattern.h"
+#include "storage/table/plan/like_pattern.h"
 
 #include <cstring>
 #include <utility>
@@ -6,18 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "storage/table/plan/utf8_text.h"
 
 namespace eris::storage {
 namespace {
-
-// A byte that goes on with a character of UTF-8.
-bool GoesOn(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
-size_t BytesOfFirst(std::string_view text) {
-  size_t bytes = 1;
-  while (bytes < text.size() && GoesOn(text[bytes])) ++bytes;
-  return bytes;
-}
 
 std::string Shown(std::string_view text) {
   if (text.size() <= kLikeShownBytesMax) return std::string(text);
@@ -52,7 +44,7 @@ struct LikePattern::Reader {
 };
 
 absl::StatusOr<LikePattern> LikePattern::Create(std::string_view pattern, std::string_view escape) {
-  if (!escape.empty() && (GoesOn(escape[0]) || BytesOfFirst(escape) != escape.size())) {
+  if (!escape.empty() && (GoesOn(escape[0]) || EndOfCharacter(escape, 0) != escape.size())) {
     return absl::InvalidArgumentError(absl::StrCat("the escape of a pattern is one character, not ",
                                                    escape.size(), " bytes: '", Shown(escape), "'"));
   }
@@ -69,7 +61,7 @@ absl::StatusOr<LikePattern> LikePattern::Create(std::string_view pattern, std::s
             "the escape at byte ", at + 1, " of a pattern is before none of %, _ and itself: '",
             Shown(pattern), "'"));
       }
-      const size_t bytes = BytesOfFirst(rest);
+      const size_t bytes = EndOfCharacter(rest, 0);
       for (const char byte : rest.substr(0, bytes)) reader.Take(byte, false);
       at += escape.size() + bytes;
     } else if (pattern[at] == '%') {

@@ -1,4 +1,4 @@
-#include "storage/table/query/literal_interval.h"
+#include "storage/table/plan/literal_interval.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +26,9 @@ Number NumberOf(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return {.is_double = true, .real = *number};
   if (const auto* number = std::get_if<Decimal>(&value)) {
     return {.unscaled = number->unscaled, .scale = number->scale};
+  }
+  if (const auto* number = std::get_if<WideDecimal>(&value)) {
+    return {.unscaled = NumberOfHalves(number->unscaled), .scale = number->scale};
   }
   return {.unscaled = std::get<Date>(value).days};
 }
@@ -109,10 +112,12 @@ Interval Intersect(ValueClass value_class, Interval a, const Interval& b) {
 }
 
 RangeOfValues RangeOf(const ValueNode& value) {
-  // A column has those of its type, a computed value all of its class.
+  if (value.value_class == ValueClass::kInt128) return {kInt128Min, kInt128Max};
+  // A column has those of its type, and so has a cast; a computed value all of its class.
   const ColumnType wide =
       value.value_class == ValueClass::kUnsigned ? ColumnType::kUint64 : ColumnType::kInt64;
-  return VisitColumnType(value.IsColumn() ? value.type : wide, []<class T>(ColumnTraits<T>) {
+  const bool typed = value.IsColumn() || value.op == ValueNode::Op::kCast;
+  return VisitColumnType(typed ? value.type : wide, []<class T>(ColumnTraits<T>) {
     RangeOfValues range{};
     if constexpr (std::is_integral_v<T>) {
       range = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
@@ -133,16 +138,13 @@ bool Below(ValueClass value_class, Scalar a, Scalar b) {
 }
 
 std::partial_ordering OrderOfConstants(const ValueNode& a, const ValueNode& b) {
-  const auto wide = [](const ValueNode& node) {
-    return node.value_class == ValueClass::kUnsigned ? Int128{node.constant.u64}
-                                                     : Int128{node.constant.i64};
-  };
   if (a.value_class == ValueClass::kDouble && b.value_class == ValueClass::kDouble) {
     return a.constant.f64 <=> b.constant.f64;
   }
-  if (b.value_class == ValueClass::kDouble) return Compare(wide(a), a.scale, b.constant.f64);
-  if (a.value_class == ValueClass::kDouble) return 0 <=> Compare(wide(b), b.scale, a.constant.f64);
-  return Compare(wide(a), a.scale, wide(b), b.scale);
+  if (b.value_class == ValueClass::kDouble) return Compare(IntegerOf(a), a.scale, b.constant.f64);
+  if (a.value_class == ValueClass::kDouble)
+    return 0 <=> Compare(IntegerOf(b), b.scale, a.constant.f64);
+  return Compare(IntegerOf(a), a.scale, IntegerOf(b), b.scale);
 }
 
 }  // namespace eris::storage

@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "eris/query.h"
-#include "storage/table/rows/table_layout.h"
 
 namespace eris::storage {
 
@@ -19,25 +19,25 @@ class PlanBody;  // the compiled expressions
 
 class TablePlan {
  public:
-  // Uses filter, columns, group_by and aggregates of the query. Errors: InvalidArgument (an unknown
-  // column, incompatible types, an expression too large or too deep, duplicate names, too many
-  // columns), with the cause and the limit.
+  // Uses filter, columns, group_by and aggregates of the query, over rows of `columns`.
+  // `subqueries`: the types of the values that expressions may name, by number; a plan with such
+  // expressions tells only its types, and cannot be run. Errors: InvalidArgument (an
+  // unknown column, incompatible types, an expression too large or too deep, duplicate names, too
+  // many columns), with the cause and the limit.
   static absl::StatusOr<std::shared_ptr<const TablePlan>> Create(
-      std::shared_ptr<const TableLayout> layout, const Query& query);
+      std::span<const ColumnSchema> columns, const Query& query,
+      std::span<const ColumnSchema> subqueries = {});
   ~TablePlan();
 
-  const TableLayout& layout() const { return *layout_; }
   // The schema of the answer. For aggregates: the group columns, then the aggregates.
   const Schema& result() const { return result_; }
   bool aggregates() const { return aggregates_; }
   const PlanBody& body() const { return *body_; }
 
  private:
-  TablePlan(std::shared_ptr<const TableLayout> layout, Schema result, bool aggregates,
-            std::unique_ptr<const PlanBody> body);
+  TablePlan(Schema result, bool aggregates, std::unique_ptr<const PlanBody> body);
 
   // Immutable after construction.
-  const std::shared_ptr<const TableLayout> layout_;
   const Schema result_;
   const bool aggregates_;
   const std::unique_ptr<const PlanBody> body_;

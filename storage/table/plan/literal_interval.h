@@ -7,7 +7,7 @@
 
 #include "eris/expression.h"
 #include "storage/table/kernels/exact_number.h"
-#include "storage/table/query/plan_body.h"
+#include "storage/table/plan/plan_body.h"
 
 namespace eris::storage {
 

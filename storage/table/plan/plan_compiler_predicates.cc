@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/table/query/literal_interval.h"
-#include "storage/table/query/plan_compiler.h"
+#include "storage/table/plan/literal_interval.h"
+#include "storage/table/plan/plan_compiler.h"
 
 namespace eris::storage {
 namespace {
@@ -36,6 +36,26 @@ Kind Flipped(Kind kind) {
 }
 
 bool IsNull(const Value& value) { return std::holds_alternative<std::monostate>(value); }
+
+// A constant as a literal.
+Value ValueOf(const ValueNode& constant) {
+  switch (constant.type) {
+    case ColumnType::kFloat64:
+      return constant.constant.f64;
+    case ColumnType::kUint64:
+      return constant.constant.u64;
+    case ColumnType::kDate:
+      return Date{static_cast<int32_t>(constant.constant.i64)};
+    case ColumnType::kDecimal:
+      return Decimal{constant.constant.i64, constant.scale};
+    case ColumnType::kString:
+      return constant.string;
+    case ColumnType::kInt128:
+      return WideDecimal{HalvesOf(constant.wide), constant.scale};
+    default:
+      return constant.constant.i64;
+  }
+}
 
 bool Holds(std::partial_ordering order, Kind kind) {
   switch (kind) {
@@ -129,24 +149,12 @@ absl::StatusOr<uint32_t> PlanCompiler::CompareLiteral(uint32_t value, Kind kind,
   if (node.value_class == ValueClass::kString) {
     return CompareString(value, kind, std::get<std::string>(literal), negated);
   }
+  if (node.value_class == ValueClass::kInt128) {
+    ERIS_ASSIGN_OR_RETURN(const uint32_t constant, LiteralValue(literal, &node));
+    return CompareNodes(value, constant, kind, negated);
+  }
   const Interval interval = IntervalOf(node, kind, literal);
   return Range(value, interval.lo, interval.hi, interval.empty, negated);
-}
-
-absl::StatusOr<uint32_t> PlanCompiler::CompareString(uint32_t value, Kind kind,
-                                                     const std::string& literal, bool negated) {
-  PredicateNode node{.kind = PredicateNode::Kind::kString, .negated = negated, .value = value};
-  if (kind == Kind::kEqual) {
-    node.strings.push_back(literal);
-    return AddPredicate(std::move(node));
-  }
-  node.test = PredicateNode::StringTest::kRange;
-  if (kind == Kind::kLess || kind == Kind::kLessEqual) {
-    node.range = {.has_hi = true, .hi_included = kind == Kind::kLessEqual, .hi = literal};
-  } else {
-    node.range = {.has_lo = true, .lo_included = kind == Kind::kGreaterEqual, .lo = literal};
-  }
-  return AddPredicate(std::move(node));
 }
 
 absl::StatusOr<uint32_t> PlanCompiler::CompareValues(uint32_t left, uint32_t right, Kind kind,
@@ -165,9 +173,22 @@ absl::StatusOr<uint32_t> PlanCompiler::CompareValues(uint32_t left, uint32_t rig
     negated = !negated;
   }
   if (a.op == ValueNode::Op::kNull || b.op == ValueNode::Op::kNull) return Constant(false);
-  if (a.op == ValueNode::Op::kConstant && b.op == ValueNode::Op::kConstant) {
-    return Constant(Holds(OrderOfConstants(a, b), kind) != negated);
+  if (a.IsConstant() && b.IsConstant()) {
+    const bool strings = a.value_class == ValueClass::kString;
+    const std::partial_ordering order = strings ? a.string <=> b.string : OrderOfConstants(a, b);
+    return Constant(Holds(order, kind) != negated);
   }
+  // Ranges prune segments.
+  if (b.IsConstant() && a.value_class != ValueClass::kInt128) {
+    return CompareLiteral(left, kind, ValueOf(b), negated);
+  }
+  if (a.IsConstant() && b.value_class != ValueClass::kInt128) {
+    return CompareLiteral(right, Flipped(kind), ValueOf(a), negated);
+  }
+  return CompareNodes(left, right, kind, negated);
+}
+
+uint32_t PlanCompiler::CompareNodes(uint32_t left, uint32_t right, Kind kind, bool negated) {
   if (kind == Kind::kGreater || kind == Kind::kGreaterEqual) {
     std::swap(left, right);
     kind = Flipped(kind);
@@ -211,12 +232,15 @@ absl::StatusOr<uint32_t> PlanCompiler::Between(const Expression& expression, boo
   const Expression& to = expression.arguments[2];
   const bool one_range = from.kind == Kind::kLiteral && to.kind == Kind::kLiteral &&
                          what.kind != Kind::kLiteral && !IsNull(from.value) && !IsNull(to.value);
-  if (!one_range) {
+  uint32_t value = 0;
+  if (one_range) {
+    ERIS_ASSIGN_OR_RETURN(value, Value(what));
+  }
+  if (!one_range || body_.values[value].value_class == ValueClass::kInt128) {
     ERIS_ASSIGN_OR_RETURN(const uint32_t low, Comparison(what, from, Kind::kGreaterEqual, negated));
     ERIS_ASSIGN_OR_RETURN(const uint32_t high, Comparison(what, to, Kind::kLessEqual, negated));
     return Join({low, high}, !negated);
   }
-  ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(what));
   const ValueNode& node = body_.values[value];
   ERIS_RETURN_IF_ERROR(CheckComparable(node, from.value));
   ERIS_RETURN_IF_ERROR(CheckComparable(node, to.value));
@@ -241,6 +265,7 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
   ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(expression.arguments[0]));
   const ValueClass value_class = body_.values[value].value_class;
   PredicateNode node{.kind = PredicateNode::Kind::kSet, .negated = negated, .value = value};
+  std::vector<uint32_t> of_int128;
   bool null = false;
   for (size_t i = 1; i < expression.arguments.size(); ++i) {
     const Expression& argument = expression.arguments[i];
@@ -253,6 +278,10 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
       null = true;
     } else if (value_class == ValueClass::kString) {
       node.strings.push_back(std::get<std::string>(argument.value));
+    } else if (value_class == ValueClass::kInt128) {
+      ERIS_ASSIGN_OR_RETURN(const uint32_t equal,
+                            CompareLiteral(value, Kind::kEqual, argument.value, negated));
+      of_int128.push_back(equal);
     } else {
       const Interval one = IntervalOf(body_.values[value], Kind::kEqual, argument.value);
       if (!one.empty) node.set.push_back(one.lo);
@@ -260,61 +289,9 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
   }
   // "Not in" a set with an unknown value is never true.
   if (null && negated) return Constant(false);
+  if (value_class == ValueClass::kInt128) return Join(std::move(of_int128), negated);
   return value_class == ValueClass::kString ? Set(value, std::move(node.strings), negated)
                                             : Set(value, std::move(node.set), negated);
-}
-
-absl::StatusOr<uint32_t> PlanCompiler::Like(const Expression& expression, bool negated) {
-  const Expression& what = expression.arguments[0];
-  std::string_view texts[2];  // the pattern, and the escape
-  for (size_t i = 1; i < expression.arguments.size(); ++i) {
-    const Expression& argument = expression.arguments[i];
-    if (argument.kind != Kind::kLiteral) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("`like` takes a literal, not ", ExpressionText(argument)));
-    }
-    const auto* text = std::get_if<std::string>(&argument.value);
-    if (text != nullptr) {
-      texts[i - 1] = *text;
-    } else if (!IsNull(argument.value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("`like` takes a string, not ", ExpressionText(argument)));
-    }
-  }
-  ERIS_ASSIGN_OR_RETURN(LikePattern pattern, LikePattern::Create(texts[0], texts[1]));
-  const bool null =
-      IsNull(expression.arguments[1].value) || IsNull(expression.arguments.back().value);
-  if (what.kind == Kind::kLiteral) {
-    const auto* text = std::get_if<std::string>(&what.value);
-    if (null || IsNull(what.value)) return Constant(false);
-    if (text != nullptr) return Constant(pattern.Matches(*text) != negated);
-  }
-  ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(what));
-  const ValueNode& node = body_.values[value];
-  if (node.value_class != ValueClass::kString) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(node), " is not a string, which `like` takes"));
-  }
-  if (null) return Constant(false);
-  if (pattern.MatchesAll()) return negated ? Constant(false) : NotNull(value);
-  if (const std::string* const only = pattern.OnlyText(); only != nullptr) {
-    return Set(value, std::vector<std::string>{*only}, negated);
-  }
-  return AddPredicate({.kind = PredicateNode::Kind::kString,
-                       .negated = negated,
-                       .value = value,
-                       .test = PredicateNode::StringTest::kLike,
-                       .pattern = std::move(pattern)});
-}
-
-uint32_t PlanCompiler::Set(uint32_t value, std::vector<std::string> strings, bool negated) {
-  if (strings.empty()) return Constant(false);
-  std::sort(strings.begin(), strings.end());
-  strings.erase(std::unique(strings.begin(), strings.end()), strings.end());
-  return AddPredicate({.kind = PredicateNode::Kind::kString,
-                       .negated = negated,
-                       .value = value,
-                       .strings = std::move(strings)});
 }
 
 uint32_t PlanCompiler::Set(uint32_t value, std::vector<Scalar> set, bool negated) {

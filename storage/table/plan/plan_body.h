@@ -9,29 +9,31 @@
 #define ERIS_STORAGE_TABLE_PLAN_BODY_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "eris/query.h"
 #include "storage/table/kernels/exact_number.h"
-#include "storage/table/query/like_pattern.h"
+#include "storage/table/plan/like_pattern.h"
 
 namespace eris::storage {
 
 // The arithmetic of a value, whatever its type.
-enum class ValueClass : uint8_t { kSigned, kUnsigned, kDouble, kString };
+enum class ValueClass : uint8_t { kSigned, kUnsigned, kDouble, kString, kInt128 };
 
 constexpr ValueClass ClassOf(ColumnType type) {
   return VisitColumnType(type, []<class T>(ColumnTraits<T>) {
     if constexpr (std::is_void_v<T>) return ValueClass::kString;
     if constexpr (std::is_floating_point_v<T>) return ValueClass::kDouble;
+    if constexpr (std::is_same_v<T, Int128Halves>) return ValueClass::kInt128;
     // An i64 holds all values of narrower integers.
     return std::is_same_v<T, uint64_t> ? ValueClass::kUnsigned : ValueClass::kSigned;
   });
 }
 
-// One value of a class, by whose name it is read.
+// One value of a class of 64 bits, by whose name it is read.
 union Scalar {
   int64_t i64;
   uint64_t u64;
@@ -59,6 +61,9 @@ struct ValueNode {
     kDivide,
     kToDouble,
     kDatePart,
+    kCase,
+    kCast,
+    kSubstring,
   };
   Op op = Op::kColumn;
   ValueClass value_class = ValueClass::kSigned;
@@ -66,15 +71,41 @@ struct ValueNode {
   uint8_t scale = 0;
   bool nullable = false;
   uint32_t column = 0;              // kColumn: index in the table
-  Scalar constant{.i64 = 0};        // kConstant
+  Scalar constant{.i64 = 0};        // kConstant of 64 bits
+  Int128 wide = 0;                  // kConstant of kInt128
+  std::string string{};             // kConstant of kString
   uint32_t left = 0, right = 0;     // arguments, as numbers of values; one alone: left
   uint8_t left_power = 0;           // the power of ten by which an argument of kAdd or kSubtract
   uint8_t right_power = 0;          // is multiplied first
   DatePart part = DatePart::kYear;  // kDatePart
-  std::string text{};               // source text, for errors
+  int64_t first = 1;                // kSubstring: the first character, from 1 on
+  int64_t characters = 0;           // and how many; kAllCharacters: all behind it
+  // kCase: predicates, and a value for each; one more value: where none of them is true. Where
+  // there is none either, it is null.
+  std::vector<uint32_t> conditions{};
+  std::vector<uint32_t> branches{};
+  std::vector<uint32_t> tested{};  // kCase: the values that the conditions look at
+  // The branch or condition of a kCase in which the value is computed; 0: none. Values of different
+  // scopes are computed for different rows, so that they are not the same.
+  uint32_t scope = 0;
+  std::string text{};  // source text, for errors
 
+  static constexpr int64_t kAllCharacters = std::numeric_limits<int64_t>::max();
   bool IsColumn() const { return op == Op::kColumn; }
+  bool IsConstant() const { return op == Op::kConstant; }
 };
+
+// A constant that is a number or a date.
+inline Int128 IntegerOf(const ValueNode& constant) {
+  switch (constant.value_class) {
+    case ValueClass::kInt128:
+      return constant.wide;
+    case ValueClass::kUnsigned:
+      return constant.constant.u64;
+    default:
+      return constant.constant.i64;
+  }
+}
 
 struct PredicateNode {
   enum class Kind : uint8_t {
@@ -85,7 +116,7 @@ struct PredicateNode {
     kRange,    // value within [lo, hi], in its class
     kSet,      // value among `set`, ascending by its class
     kCompare,  // value `comparison` other
-    kString,   // string column passes `test`
+    kString,   // string passes `test`
     kIsNull,
   };
   enum class Comparison : uint8_t { kEqual, kLess, kLessEqual };
@@ -132,9 +163,11 @@ class PlanBody {
  public:
   std::vector<ValueNode> values{};
   std::vector<PredicateNode> predicates{};
-  std::vector<uint32_t> conjuncts{};      // predicates, all of which a row must pass, in this order
-  std::vector<uint32_t> outputs{};        // values returned for each row
-  std::vector<uint32_t> group_columns{};  // columns of the table
+  std::vector<uint32_t> conjuncts{};  // predicates, all of which a row must pass, in this order
+  std::vector<uint32_t> case_conditions{};  // those of all values that are a kCase
+  std::vector<uint32_t> outputs{};          // values returned for each row
+  std::vector<uint32_t> group_columns{};    // columns of the rows
+  std::vector<ColumnType> group_types{};    // and their types
   std::vector<Accumulator> accumulators{};
   std::vector<AggregateResult> results{};
 };

@@ -1,4 +1,4 @@
-#include "storage/table/query/table_plan.h"
+#include "storage/table/plan/table_plan.h"
 
 #include <algorithm>
 #include <set>
@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/table/query/plan_body.h"
-#include "storage/table/query/plan_compiler.h"
+#include "storage/table/plan/plan_body.h"
+#include "storage/table/plan/plan_compiler.h"
 
 namespace eris::storage {
 namespace {
@@ -16,8 +16,9 @@ namespace {
 // Puts a plan together and keeps the result's names apart.
 class PlanBuilder {
  public:
-  PlanBuilder(const TableLayout& layout, PlanBody& body, Schema& result)
-      : layout_(layout), body_(body), result_(result), compiler_(layout, body) {}
+  PlanBuilder(std::span<const ColumnSchema> columns, std::span<const ColumnSchema> subqueries,
+              PlanBody& body, Schema& result)
+      : columns_(columns), body_(body), result_(result), compiler_(columns, body, subqueries) {}
 
   absl::Status Build(const Query& query) {
     const bool aggregates = !query.aggregates.empty() || !query.group_by.empty();
@@ -52,7 +53,7 @@ class PlanBuilder {
 
   absl::Status Columns(const Query& query) {
     if (query.columns.empty()) {
-      for (const ColumnSchema& column : layout_.schema().columns) {
+      for (const ColumnSchema& column : columns_) {
         ERIS_ASSIGN_OR_RETURN(const uint32_t value, compiler_.Column(column.name));
         Output(value, column.name, column.name);
       }
@@ -83,7 +84,8 @@ class PlanBuilder {
       ERIS_ASSIGN_OR_RETURN(const uint32_t value, compiler_.Column(name));
       const uint32_t column = body_.values[value].column;
       body_.group_columns.push_back(column);
-      Add(layout_.column(column), name);
+      body_.group_types.push_back(columns_[column].type);
+      Add(columns_[column], name);
     }
     return absl::OkStatus();
   }
@@ -111,8 +113,7 @@ class PlanBuilder {
     const bool number = node.value_class != ValueClass::kString && node.type != ColumnType::kDate;
     const bool sums =
         function == AggregateFunction::kSum || function == AggregateFunction::kAverage;
-    if ((sums && !number) ||
-        (function != AggregateFunction::kCount && node.value_class == ValueClass::kString)) {
+    if (sums && !number) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, "(", node.text, "): not of a ", ColumnTypeName(node.type)));
     }
@@ -189,7 +190,7 @@ class PlanBuilder {
     return absl::OkStatus();
   }
 
-  const TableLayout& layout_;
+  const std::span<const ColumnSchema> columns_;
   PlanBody& body_;
   Schema& result_;
   PlanCompiler compiler_;
@@ -198,23 +199,20 @@ class PlanBuilder {
 
 }  // namespace
 
-TablePlan::TablePlan(std::shared_ptr<const TableLayout> layout, Schema result, bool aggregates,
-                     std::unique_ptr<const PlanBody> body)
-    : layout_(std::move(layout)),
-      result_(std::move(result)),
-      aggregates_(aggregates),
-      body_(std::move(body)) {}
+TablePlan::TablePlan(Schema result, bool aggregates, std::unique_ptr<const PlanBody> body)
+    : result_(std::move(result)), aggregates_(aggregates), body_(std::move(body)) {}
 
 TablePlan::~TablePlan() = default;
 
 absl::StatusOr<std::shared_ptr<const TablePlan>> TablePlan::Create(
-    std::shared_ptr<const TableLayout> layout, const Query& query) {
+    std::span<const ColumnSchema> columns, const Query& query,
+    std::span<const ColumnSchema> subqueries) {
   auto body = std::make_unique<PlanBody>();
   Schema result;
-  ERIS_RETURN_IF_ERROR(PlanBuilder(*layout, *body, result).Build(query));
+  ERIS_RETURN_IF_ERROR(PlanBuilder(columns, subqueries, *body, result).Build(query));
   const bool aggregates = !query.aggregates.empty() || !query.group_by.empty();
   return std::shared_ptr<const TablePlan>(
-      new TablePlan(std::move(layout), std::move(result), aggregates, std::move(body)));
+      new TablePlan(std::move(result), aggregates, std::move(body)));
 }
 
 }  // namespace eris::storage
