@@ -1,5 +1,6 @@
 #include "wire/query.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -8,8 +9,10 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "wire/bounds.h"
+#include "wire/columns.h"
 #include "wire/keys.h"
 
 namespace eris::wire {
@@ -23,9 +26,25 @@ static_assert(static_cast<int>(Kind::kGreaterEqual) == v1::Expression::KIND_GREA
 static_assert(static_cast<int>(Kind::kNot) == v1::Expression::KIND_NOT);
 static_assert(static_cast<int>(Kind::kLike) == v1::Expression::KIND_LIKE);
 static_assert(static_cast<int>(Kind::kDivide) == v1::Expression::KIND_DIVIDE);
-static_assert(static_cast<int>(Kind::kDatePart) == v1::Expression::Kind_MAX);
+static_assert(static_cast<int>(Kind::kDatePart) == v1::Expression::KIND_DATE_PART);
+static_assert(static_cast<int>(Kind::kCase) == v1::Expression::KIND_CASE);
+static_assert(static_cast<int>(Kind::kCast) == v1::Expression::KIND_CAST);
+// The kinds behind it are of plans.
+static_assert(static_cast<int>(Kind::kSubstring) == v1::Expression::Kind_MAX);
+static_assert(static_cast<int>(Kind::kField) > v1::Expression::Kind_MAX);
+static_assert(static_cast<int>(Kind::kSubquery) > v1::Expression::Kind_MAX);
 static_assert(static_cast<int>(AggregateFunction::kCount) == v1::AggregateColumn::FUNCTION_COUNT);
 static_assert(std::size(kAggregateFunctionNames) == v1::AggregateColumn::Function_MAX);
+
+constexpr ColumnType kCastTypes[] = {ColumnType::kInt32,   ColumnType::kInt64,
+                                     ColumnType::kUint64,  ColumnType::kFloat64,
+                                     ColumnType::kDecimal, ColumnType::kInt128};
+
+absl::Status CheckScale(absl::string_view what, uint32_t scale, uint32_t most) {
+  if (scale <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " has scale ", scale, ", must be at most ", most));
+}
 
 absl::StatusOr<Value> ValueFrom(const v1::Value& message) {
   switch (message.value_case()) {
@@ -38,13 +57,16 @@ absl::StatusOr<Value> ValueFrom(const v1::Value& message) {
     case v1::Value::kDate32:
       return Value(Date{message.date32()});
     case v1::Value::kDecimal:
-      if (message.decimal().scale() > kDecimalScaleMax) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a decimal literal has scale ", message.decimal().scale(),
-                         ", must be at most ", uint32_t{kDecimalScaleMax}));
-      }
+      ERIS_RETURN_IF_ERROR(
+          CheckScale("a decimal literal", message.decimal().scale(), kDecimalScaleMax));
       return Value(
           Decimal{message.decimal().unscaled(), static_cast<uint8_t>(message.decimal().scale())});
+    case v1::Value::kWideDecimal: {
+      const v1::WideDecimal& wide = message.wide_decimal();
+      ERIS_RETURN_IF_ERROR(CheckScale("a wide decimal literal", wide.scale(), kWideScaleMax));
+      return Value(WideDecimal{{wide.low(), static_cast<uint64_t>(wide.high())},
+                               static_cast<uint8_t>(wide.scale())});
+    }
     case v1::Value::kString:
       if (message.string().size() > kTableStringBytesMax) {
         return absl::InvalidArgumentError(
@@ -69,20 +91,55 @@ void FillValue(const Value& value, v1::Value& message) {
   } else if (const auto* decimal = std::get_if<Decimal>(&value)) {
     message.mutable_decimal()->set_unscaled(decimal->unscaled);
     message.mutable_decimal()->set_scale(decimal->scale);
+  } else if (const auto* wide = std::get_if<WideDecimal>(&value)) {
+    message.mutable_wide_decimal()->set_low(wide->unscaled.low);
+    message.mutable_wide_decimal()->set_high(static_cast<int64_t>(wide->unscaled.high));
+    message.mutable_wide_decimal()->set_scale(wide->scale);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     message.set_string(*text);
   }
 }
 
-void FillExpression(const Expression& expression, v1::Expression& message) {
+absl::Status FillExpression(const Expression& expression, v1::Expression& message) {
+  if (expression.kind == Kind::kField || expression.kind == Kind::kSubquery) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an expression of a query has ",
+                     expression.kind == Kind::kField ? "field " : "the value of node ",
+                     expression.number, ": only expressions of plans have them"));
+  }
   message.set_kind(static_cast<v1::Expression::Kind>(expression.kind));
-  if (expression.kind == Expression::Kind::kColumn) message.set_column(expression.column);
-  if (expression.kind == Expression::Kind::kLiteral) {
-    FillValue(expression.value, *message.mutable_value());
+  if (expression.kind == Kind::kColumn) message.set_column(expression.column);
+  if (expression.kind == Kind::kLiteral) FillValue(expression.value, *message.mutable_value());
+  if (expression.kind == Kind::kCast) {
+    message.set_cast_type(ToProto(expression.type));
+    message.set_cast_scale(expression.scale);
   }
   for (const Expression& argument : expression.arguments) {
-    FillExpression(argument, *message.add_arguments());
+    ERIS_RETURN_IF_ERROR(FillExpression(argument, *message.add_arguments()));
   }
+  return absl::OkStatus();
+}
+
+absl::Status TakeCastType(const v1::Expression& message, Expression& out) {
+  const auto* const type =
+      std::find_if(std::begin(kCastTypes), std::end(kCastTypes),
+                   [&message](ColumnType one) { return ToProto(one) == message.cast_type(); });
+  if (type == std::end(kCastTypes)) {
+    const auto append = [](std::string* text, ColumnType one) {
+      text->append(v1::ColumnType_Name(ToProto(one)));
+    };
+    return absl::InvalidArgumentError(
+        absl::StrCat("cast_type is ", static_cast<int>(message.cast_type()), ", must be one of ",
+                     absl::StrJoin(kCastTypes, ", ", append)));
+  }
+  const uint32_t scale_max = *type == ColumnType::kDecimal  ? kDecimalScaleMax
+                             : *type == ColumnType::kInt128 ? kWideScaleMax
+                                                            : 0;
+  ERIS_RETURN_IF_ERROR(CheckScale(absl::StrCat("a cast to ", ColumnTypeName(*type)),
+                                  message.cast_scale(), scale_max));
+  out.type = *type;
+  out.scale = static_cast<uint8_t>(message.cast_scale());
+  return absl::OkStatus();
 }
 
 // `size` counts the TreeNodes of the whole expression.
@@ -107,6 +164,8 @@ absl::Status TakeExpression(const v1::Expression& message, uint32_t depth, uint3
     out.column = message.column();
   } else if (out.kind == Kind::kLiteral) {
     ERIS_ASSIGN_OR_RETURN(out.value, ValueFrom(message.value()));
+  } else if (out.kind == Kind::kCast) {
+    ERIS_RETURN_IF_ERROR(TakeCastType(message, out));
   }
   // Reserves by the counted size, not by the message's claim, which may exceed the limit.
   for (const v1::Expression& argument : message.arguments()) {
@@ -218,17 +277,21 @@ absl::Status FillQuery(ObjectKind kind, const Schema& schema, const Query& query
     message->set_direction(v1::SCAN_DIRECTION_BACKWARD);
   }
   if (query.values) FillValues(*query.values, message->mutable_values());
-  if (query.filter) FillExpression(*query.filter, *message->mutable_filter());
+  if (query.filter) {
+    ERIS_RETURN_IF_ERROR(FillExpression(*query.filter, *message->mutable_filter()));
+  }
   for (const NamedExpression& column : query.columns) {
     v1::NamedExpression& to = *message->add_columns();
-    FillExpression(column.expression, *to.mutable_expression());
+    ERIS_RETURN_IF_ERROR(FillExpression(column.expression, *to.mutable_expression()));
     to.set_name(column.name);
   }
   for (const std::string& name : query.group_by) message->add_group_by(name);
   for (const AggregateColumn& aggregate : query.aggregates) {
     v1::AggregateColumn& to = *message->add_aggregates();
     to.set_function(static_cast<v1::AggregateColumn::Function>(aggregate.function));
-    if (aggregate.argument) FillExpression(*aggregate.argument, *to.mutable_argument());
+    if (aggregate.argument) {
+      ERIS_RETURN_IF_ERROR(FillExpression(*aggregate.argument, *to.mutable_argument()));
+    }
     to.set_name(aggregate.name);
   }
   message->set_limit(query.limit);

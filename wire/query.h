@@ -13,11 +13,13 @@
 namespace eris::wire {
 
 // For an object of that kind and schema; without snapshot and resume point. Errors: InvalidArgument
-// (unknown kinds, functions and directions, missing values, more than kExpressionSizeMax or
-// kExpressionDepthMax; ranges as in wire/keys.h, and for a table any range). The engine checks
-// names, types, and everything else that does not fit the kind.
+// (unknown kinds, functions, directions and types of casts, scales above kDecimalScaleMax or
+// kWideScaleMax, missing values, more than kExpressionSizeMax or kExpressionDepthMax; ranges as in
+// wire/keys.h, and for a table any range). The engine checks names, types, and everything else that
+// does not fit the kind.
 absl::StatusOr<Query> QueryFrom(ObjectKind kind, const Schema& schema, const v1::Query& message);
-// Errors: InvalidArgument (a range that keys of the object cannot have, or any range for a table).
+// Errors: InvalidArgument (a range that keys of the object cannot have, or any range for a table;
+// fields and subqueries, which only plans have).
 absl::Status FillQuery(ObjectKind kind, const Schema& schema, const Query& query,
                        v1::Query* message);
 

@@ -9,7 +9,7 @@
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/parse.h"
-#include "clients/expression_text.h"
+#include "clients/expressions/expression_text.h"
 
 namespace eris::cli {
 namespace {

@@ -2,34 +2,19 @@
 
 #include <charconv>
 #include <cstring>
-#include <sstream>
 #include <type_traits>
 #include <vector>
 
-#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/files/field_text.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/expression_text.h"
+#include "clients/expressions/expression_text.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {
 namespace {
-
-// A sum: i128, low half first.
-void AppendWide(const Int128Halves& halves, uint8_t scale, std::string* text) {
-  const absl::uint128 bits = absl::MakeUint128(halves.high, halves.low);
-  const bool negative = halves.high >> 63 != 0;
-  std::ostringstream digits;
-  digits << (negative ? 0 - bits : bits);
-  std::string all = digits.str();
-  if (all.size() <= scale) all.insert(0, scale + 1 - all.size(), '0');
-  if (negative) *text += '-';
-  text->append(all, 0, all.size() - scale);
-  if (scale > 0) absl::StrAppend(text, ".", absl::string_view(all).substr(all.size() - scale));
-}
 
 void AppendDouble(double number, std::string* text) {
   char digits[64];
@@ -70,7 +55,7 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
     } else if constexpr (std::is_floating_point_v<T>) {
       AppendDouble(rows.Get<T>(index, row), text);
     } else {
-      AppendWide(rows.Get<T>(index, row), column.scale, text);
+      client::AppendDecimal(rows.Get<T>(index, row), column.scale, text);
     }
   });
 }

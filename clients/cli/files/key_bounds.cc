@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/expression_text.h"
+#include "clients/expressions/expression_text.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
 

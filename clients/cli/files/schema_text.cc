@@ -18,7 +18,7 @@
 #include "absl/strings/strip.h"
 #include "clients/cli/files/tpch_tables.h"
 #include "clients/cli/text/parse.h"
-#include "clients/expression_text.h"
+#include "clients/expressions/expression_text.h"
 #include "eris/key_text.h"
 
 namespace eris::cli {

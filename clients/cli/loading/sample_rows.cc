@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "clients/expression_text.h"
+#include "clients/expressions/expression_text.h"
 #include "clients/load/random.h"
 #include "eris/key_text.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/expression_text.h"
+#include "clients/expressions/expression_text.h"
 #include "eris/key_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -50,18 +50,89 @@ TEST(QueryTest, EveryKindOfExpressionComesBack) {
     message.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(kind));
     if (kind == v1::Expression::KIND_LITERAL) {
       message.mutable_filter()->mutable_value()->set_i64(1);
+    } else if (kind == v1::Expression::KIND_CAST) {
+      message.mutable_filter()->set_cast_type(v1::COLUMN_TYPE_INT64);
     }
     const auto query = FromTable(message);
     ASSERT_TRUE(query.ok()) << query.status();
     EXPECT_EQ(static_cast<int>(query->filter->kind), kind);
     v1::Query again;
     ASSERT_TRUE(FillQuery(ObjectKind::kTable, kTable, *query, &again).ok());
-    EXPECT_EQ(again.filter().kind(), message.filter().kind());
+    EXPECT_EQ(again.SerializeAsString(), message.SerializeAsString());
   }
   v1::Query unknown;
-  unknown.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(21));
+  unknown.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(24));
   EXPECT_EQ(std::string(FromTable(unknown).status().message()),
-            "kind of an expression is 21, must be 1 to 20 (KIND_COLUMN to KIND_DATE_PART)");
+            "kind of an expression is 24, must be 1 to 23 (KIND_COLUMN to KIND_SUBSTRING)");
+}
+
+TEST(QueryTest, CasesCastsAndSubstringsComeBack) {
+  using namespace expressions;  // NOLINT: the operators of expression.h
+  const Expression wide =
+      Literal(Value(WideDecimal{{~uint64_t{0} - 4, ~uint64_t{0}}, kWideScaleMax}));  // -5
+  Query query;
+  query.filter = Equal(Substring(Column("s"), 1, 2), Literal(Value(std::string("ab"))));
+  for (const auto& [type, scale] :
+       {std::pair(ColumnType::kInt32, 0), std::pair(ColumnType::kInt64, 0),
+        std::pair(ColumnType::kUint64, 0), std::pair(ColumnType::kFloat64, 0),
+        std::pair(ColumnType::kDecimal, 18), std::pair(ColumnType::kInt128, int{kWideScaleMax})}) {
+    query.columns.push_back({Cast(Column("a"), type, static_cast<uint8_t>(scale)), "cast"});
+  }
+  query.aggregates.push_back({.function = AggregateFunction::kSum,
+                              .argument = Case({Column("a") < wide, Column("a"), wide}),
+                              .name = "sum"});
+  v1::Query message;
+  ASSERT_TRUE(FillQuery(ObjectKind::kTable, kTable, query, &message).ok());
+  EXPECT_EQ(message.columns(5).expression().cast_type(), v1::COLUMN_TYPE_DECIMAL128);
+  EXPECT_EQ(message.aggregates(0).argument().arguments(2).value().wide_decimal().high(), -1);
+  const auto back = FromTable(message);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->filter, query.filter);
+  EXPECT_EQ(back->aggregates[0].argument, query.aggregates[0].argument);
+  for (size_t i = 0; i < query.columns.size(); ++i) {
+    EXPECT_EQ(back->columns[i].expression, query.columns[i].expression) << i;
+  }
+}
+
+TEST(QueryTest, CastsHaveTypesOfNumbersAndScalesWithinTheirLimits) {
+  const auto error = [](v1::ColumnType type, uint32_t scale) {
+    v1::Query message;
+    message.mutable_filter()->set_kind(v1::Expression::KIND_CAST);
+    message.mutable_filter()->set_cast_type(type);
+    message.mutable_filter()->set_cast_scale(scale);
+    return std::string(FromTable(message).status().message());
+  };
+  EXPECT_EQ(error(v1::COLUMN_TYPE_DECIMAL64, 18), "");
+  EXPECT_EQ(error(v1::COLUMN_TYPE_DECIMAL64, 19),
+            "a cast to decimal has scale 19, must be at most 18");
+  EXPECT_EQ(error(v1::COLUMN_TYPE_DECIMAL128, 18), "");
+  EXPECT_EQ(error(v1::COLUMN_TYPE_DECIMAL128, 19),
+            "a cast to int128 has scale 19, must be at most 18");
+  EXPECT_EQ(error(v1::COLUMN_TYPE_INT64, 1), "a cast to int64 has scale 1, must be at most 0");
+  EXPECT_EQ(error(v1::COLUMN_TYPE_INT64, 256), "a cast to int64 has scale 256, must be at most 0");
+  EXPECT_THAT(error(v1::COLUMN_TYPE_UNSPECIFIED, 0),
+              HasSubstr("cast_type is 0, must be one of COLUMN_TYPE_INT32, "));
+  EXPECT_THAT(error(v1::COLUMN_TYPE_BYTES, 0), HasSubstr("cast_type is 30, must be one of"));
+  EXPECT_THAT(error(v1::COLUMN_TYPE_DATE32, 0), HasSubstr("cast_type is 22, must be one of"));
+  EXPECT_THAT(error(static_cast<v1::ColumnType>(99), 0), HasSubstr("cast_type is 99"));
+}
+
+TEST(QueryTest, ExpressionsOfPlansDoNotTravel) {
+  using namespace expressions;  // NOLINT: the operators of expression.h
+  const auto error = [](const Query& query) {
+    v1::Query message;
+    const absl::Status status = FillQuery(ObjectKind::kTable, kTable, query, &message);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  const std::string field =
+      "an expression of a query has field 3: only expressions of plans have them";
+  EXPECT_EQ(error({.filter = Column("a") < Field(3)}), field);
+  EXPECT_EQ(error({.columns = {{Field(3), "c"}}}), field);
+  EXPECT_EQ(error({.aggregates = {{AggregateFunction::kSum, Field(3), "s"}}}), field);
+  EXPECT_EQ(
+      error({.filter = Column("a") < Subquery(2)}),
+      "an expression of a query has the value of node 2: only expressions of plans have them");
 }
 
 TEST(QueryTest, QueriesAreBoundedInSizeAndDepth) {
@@ -95,7 +166,7 @@ TEST(QueryTest, ValuesKeepTheirTypes) {
   v1::Query message;
   v1::Expression* in = message.mutable_filter();
   in->set_kind(v1::Expression::KIND_IN);
-  for (int i = 0; i < 7; ++i) in->add_arguments()->set_kind(v1::Expression::KIND_LITERAL);
+  for (int i = 0; i < 8; ++i) in->add_arguments()->set_kind(v1::Expression::KIND_LITERAL);
   in->mutable_arguments(0)->mutable_value()->set_i64(-1);
   in->mutable_arguments(1)->mutable_value()->set_u64(~uint64_t{0});
   in->mutable_arguments(2)->mutable_value()->set_f64(0.5);
@@ -103,15 +174,29 @@ TEST(QueryTest, ValuesKeepTheirTypes) {
   in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_unscaled(-5);
   in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_scale(2);
   in->mutable_arguments(5)->mutable_value()->set_string("a\0b", 3);
+  v1::WideDecimal& wide = *in->mutable_arguments(7)->mutable_value()->mutable_wide_decimal();
+  wide.set_low(7);
+  wide.set_high(-1);
+  wide.set_scale(kWideScaleMax);
   const auto query = FromTable(message);
   ASSERT_TRUE(query.ok()) << query.status();
-  const std::vector<Value> expected = {int64_t{-1},    ~uint64_t{0},           0.5,    Date{-2},
-                                       Decimal{-5, 2}, std::string("a\0b", 3), Value()};
+  const std::vector<Value> expected = {int64_t{-1},
+                                       ~uint64_t{0},
+                                       0.5,
+                                       Date{-2},
+                                       Decimal{-5, 2},
+                                       std::string("a\0b", 3),
+                                       Value(),
+                                       WideDecimal{{7, ~uint64_t{0}}, kWideScaleMax}};
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(query->filter->arguments[i].value, expected[i]) << i;
   }
+  wide.set_scale(kWideScaleMax + 1);
+  EXPECT_EQ(std::string(FromTable(message).status().message()),
+            "a wide decimal literal has scale 19, must be at most 18");
   in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_scale(19);
-  EXPECT_FALSE(FromTable(message).ok());
+  EXPECT_EQ(std::string(FromTable(message).status().message()),
+            "a decimal literal has scale 19, must be at most 18");
 }
 
 TEST(QueryTest, QueriesOfIndexesHaveRangesOfTheirKeys) {

@@ -1,4 +1,4 @@
-#include "clients/expression_token.h"
+#include "clients/expressions/expression_token.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -18,8 +19,8 @@ namespace {
 
 using TokenKind = ExpressionToken::Kind;
 
-constexpr absl::string_view kKeywords[] = {"and",  "or",      "not", "in",  "is",
-                                           "null", "between", "as",  "like"};
+constexpr absl::string_view kKeywords[] = {"and",  "or",      "not", "in",   "is",
+                                           "null", "between", "as",  "like", "case"};
 constexpr size_t kShownBytesMax = 40;
 
 bool IsNameStart(char c) {
@@ -107,34 +108,32 @@ absl::Status TakeDouble(absl::string_view digits, ExpressionToken& token) {
   return absl::OkStatus();
 }
 
-// An integer or a decimal, which has a point.
+// An integer, or a decimal, which has a point.
 absl::Status TakeExact(absl::string_view digits, const NumberShape& shape, ExpressionToken& token) {
-  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
-  const absl::string_view shown = CutText(digits, kShownBytesMax);
-  uint64_t number = 0;  // of a decimal with its point taken out
+  absl::uint128 number = 0;  // of a decimal with its point taken out
+  size_t count = 0;
   for (const char c : digits) {
     if (c == '.') continue;
-    const auto digit = static_cast<uint64_t>(c - '0');
-    if (number > (kMax - digit) / 10) {
-      return ExpressionError(token.begin,
-                             absl::StrCat("'", shown, "' has too many digits: numbers go to ", kMax,
-                                          ", decimals have at most ", uint32_t{kDecimalScaleMax},
-                                          " digits; a double is written 1e3"));
-    }
-    number = number * 10 + digit;
+    number = number * 10 + static_cast<uint64_t>(c - '0');
+    if (number != 0 && ++count > kExactDigitsMax) break;
   }
-  constexpr auto kInt64Max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  if (shape.has_point) {
-    if (shape.fraction > kDecimalScaleMax || number > kInt64Max) {
-      return ExpressionError(
-          token.begin, absl::StrCat("'", shown, "' has too many digits: decimals have at most ",
-                                    uint32_t{kDecimalScaleMax}, "; a double is written 1e3"));
-    }
-    token.value = Decimal{static_cast<int64_t>(number), static_cast<uint8_t>(shape.fraction)};
-  } else if (number > kInt64Max) {
-    token.value = number;
+  if (count > kExactDigitsMax || shape.fraction > kExactDigitsMax) {
+    return ExpressionError(token.begin,
+                           absl::StrCat("'", CutText(digits, kShownBytesMax),
+                                        "' has too many digits: numbers have at most ",
+                                        uint32_t{kExactDigitsMax}, "; a double is written 1e3"));
+  }
+  const uint64_t low = absl::Uint128Low64(number);
+  const bool fits = number <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (shape.has_point && fits && shape.fraction <= kDecimalScaleMax) {
+    token.value = Decimal{static_cast<int64_t>(low), static_cast<uint8_t>(shape.fraction)};
+  } else if (shape.has_point || absl::Uint128High64(number) != 0) {
+    token.value =
+        WideDecimal{{low, absl::Uint128High64(number)}, static_cast<uint8_t>(shape.fraction)};
+  } else if (fits) {
+    token.value = static_cast<int64_t>(low);
   } else {
-    token.value = static_cast<int64_t>(number);
+    token.value = low;
   }
   return absl::OkStatus();
 }
@@ -228,6 +227,10 @@ absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
 }
 
 }  // namespace
+
+bool ExpressionToken::IsWord(absl::string_view small_letters) const {
+  return kind == TokenKind::kWord && absl::AsciiStrToLower(text) == small_letters;
+}
 
 std::string ExpressionToken::Shown(absl::string_view whole) const {
   if (kind == TokenKind::kEnd) return "the end";

@@ -1,11 +1,15 @@
 // ExpressionText, and the text of a single value.
 #include <charconv>
 #include <cstdint>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
-#include "clients/expression_text.h"
-#include "clients/expression_token.h"
+#include "clients/expressions/expression_text.h"
+#include "clients/expressions/expression_token.h"
+#include "eris/column_type.h"
 #include "eris/key_text.h"
 
 namespace eris::client {
@@ -16,20 +20,26 @@ using Kind = Expression::Kind;
 // Precedence of the operators.
 enum Strength { kOrs = 1, kAnds, kNots, kComparisons, kSums, kProducts, kSigns, kPrimaries };
 
+bool IsNegative(const Int128Halves& halves) { return halves.high >> 63 != 0; }
 bool IsNegative(const Value& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) return *number < 0;
   if (const auto* decimal = std::get_if<Decimal>(&value)) return decimal->unscaled < 0;
+  if (const auto* wide = std::get_if<WideDecimal>(&value)) return IsNegative(wide->unscaled);
   const auto* real = std::get_if<double>(&value);
   return real != nullptr && *real < 0;
 }
 
 Strength StrengthOf(const Expression& expression) {
   switch (expression.kind) {
-    case Kind::kColumn:
-      return kPrimaries;
     case Kind::kLiteral:
       return IsNegative(expression.value) ? kSigns : kPrimaries;
+    case Kind::kColumn:
     case Kind::kDatePart:
+    case Kind::kCase:
+    case Kind::kCast:
+    case Kind::kSubstring:
+    case Kind::kField:
+    case Kind::kSubquery:
       return kPrimaries;
     case Kind::kMultiply:
     case Kind::kDivide:
@@ -72,6 +82,9 @@ void AppendValue(const Value& value, std::string& out) {
   } else if (const auto* decimal = std::get_if<Decimal>(&value)) {
     AppendDecimal(decimal->unscaled, decimal->scale, &out);
     if (decimal->scale == 0) out += '.';
+  } else if (const auto* wide = std::get_if<WideDecimal>(&value)) {
+    AppendDecimal(wide->unscaled, wide->scale, &out);
+    if (wide->scale == 0) out += '.';
   } else if (const auto* date = std::get_if<Date>(&value)) {
     const std::string text = DateText(date->days);
     constexpr size_t kBareBytes = 10;
@@ -86,6 +99,47 @@ void AppendValue(const Value& value, std::string& out) {
 }
 
 void Append(const Expression& expression, Strength needed, std::string& out);
+
+void AppendCase(const std::vector<Expression>& arguments, std::string& out) {
+  out += "case";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_last = i + 1 == arguments.size();
+    out += i % 2 == 1 ? " then " : is_last ? " else " : " when ";
+    Append(arguments[i], kOrs, out);
+  }
+  out += " end";
+}
+
+void AppendCast(const Expression& cast, std::string& out) {
+  out += "cast(";
+  Append(cast.arguments[0], kOrs, out);
+  absl::StrAppend(&out, " as ", ColumnTypeName(cast.type));
+  if (cast.type == ColumnType::kDecimal || cast.type == ColumnType::kInt128) {
+    absl::StrAppend(&out, "(", uint32_t{cast.scale}, ")");
+  }
+  out += ')';
+}
+
+void AppendCall(absl::string_view name, const std::vector<Expression>& arguments,
+                std::string& out) {
+  absl::StrAppend(&out, name, "(");
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0) out += ", ";
+    Append(arguments[i], kOrs, out);
+  }
+  out += ')';
+}
+
+void AppendOperators(const Expression& expression, std::string& out) {
+  const Strength own = StrengthOf(expression);
+  // Chains of `and` and `or` are one TreeNode; a - b - c is (a - b) - c.
+  const bool leans_left = own == kSums || own == kProducts;
+  const auto stronger = static_cast<Strength>(own + 1);
+  for (size_t i = 0; i < expression.arguments.size(); ++i) {
+    if (i > 0) absl::StrAppend(&out, " ", OperatorText(expression.kind), " ");
+    Append(expression.arguments[i], i == 0 && leans_left ? own : stronger, out);
+  }
+}
 
 void AppendInside(const Expression& expression, std::string& out) {
   const std::vector<Expression>& arguments = expression.arguments;
@@ -128,22 +182,19 @@ void AppendInside(const Expression& expression, std::string& out) {
       }
       return;
     case Kind::kDatePart:
-      out += "date_part(";
-      Append(arguments[0], kOrs, out);
-      out += ", ";
-      Append(arguments[1], kOrs, out);
-      out += ')';
-      return;
+      return AppendCall("date_part", arguments, out);
+    case Kind::kSubstring:
+      return AppendCall("substring", arguments, out);
+    case Kind::kCase:
+      return AppendCase(arguments, out);
+    case Kind::kCast:
+      return AppendCast(expression, out);
+    case Kind::kField:
+      return absl::StrAppend(&out, "field ", expression.number);
+    case Kind::kSubquery:
+      return absl::StrAppend(&out, "node ", expression.number);
     default:
-      break;
-  }
-  const Strength own = StrengthOf(expression);
-  // Chains of `and` and `or` are one TreeNode; a - b - c is (a - b) - c.
-  const bool leans_left = own == kSums || own == kProducts;
-  const auto stronger = static_cast<Strength>(own + 1);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (i > 0) absl::StrAppend(&out, " ", OperatorText(expression.kind), " ");
-    Append(arguments[i], i == 0 && leans_left ? own : stronger, out);
+      return AppendOperators(expression, out);
   }
 }
 
@@ -163,12 +214,24 @@ std::string ExpressionText(const Expression& expression) {
 }
 
 void AppendDecimal(int64_t unscaled, uint8_t scale, std::string* text) {
+  const auto low = static_cast<uint64_t>(unscaled);
+  AppendDecimal(Int128Halves{low, unscaled < 0 ? ~uint64_t{0} : 0}, scale, text);
+}
+
+void AppendDecimal(const Int128Halves& unscaled, uint8_t scale, std::string* text) {
+  const absl::uint128 bits = absl::MakeUint128(unscaled.high, unscaled.low);
   // Works for the lowest number too.
-  const uint64_t digits =
-      unscaled < 0 ? 0 - static_cast<uint64_t>(unscaled) : static_cast<uint64_t>(unscaled);
-  std::string all = absl::StrCat(digits);
+  const absl::uint128 digits = IsNegative(unscaled) ? 0 - bits : bits;
+  std::string all;
+  if (absl::Uint128High64(digits) == 0) {
+    all = absl::StrCat(absl::Uint128Low64(digits));
+  } else {
+    std::ostringstream stream;
+    stream << digits;
+    all = stream.str();
+  }
   if (all.size() <= scale) all.insert(0, scale + 1 - all.size(), '0');
-  if (unscaled < 0) *text += '-';
+  if (IsNegative(unscaled)) *text += '-';
   text->append(all, 0, all.size() - scale);
   if (scale == 0) return;
   *text += '.';

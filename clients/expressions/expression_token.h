@@ -4,6 +4,7 @@
 #define ERIS_CLIENTS_EXPRESSION_TOKEN_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -12,6 +13,11 @@
 #include "eris/expression.h"
 
 namespace eris::client {
+
+// The digits that an exact number may have, leading zeros aside: 128 bits hold every such number.
+// Which scales are possible the engine says (kWideScaleMax).
+inline constexpr uint8_t kExactDigitsMax = 38;
+static_assert(kExactDigitsMax >= kWideScaleMax);
 
 struct ExpressionToken {
   enum class Kind {
@@ -30,6 +36,8 @@ struct ExpressionToken {
 
   bool IsSymbol(absl::string_view symbol) const { return kind == Kind::kSymbol && text == symbol; }
   bool IsKeyword(absl::string_view word) const { return kind == Kind::kKeyword && text == word; }
+  // Whether it is that word, which is no keyword, in letters of any case.
+  bool IsWord(absl::string_view small_letters) const;
   // For messages: "')'", "'and'", "the end".
   std::string Shown(absl::string_view whole) const;
 };

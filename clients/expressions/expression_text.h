@@ -5,13 +5,20 @@
 //   not (l_shipmode in ('AIR', 'AIR REG') or l_comment is null)
 //   sum(l_extendedprice * (1 - l_discount)) as revenue, count(*)
 //   p_name like '%green%' and date_part('year', o_orderdate) = 1995
+//   sum(case when l_shipmode = 'AIR' then l_extendedprice else 0 end)
+//   cast(l_quantity as int64) = 7 or substring(l_comment, 1, 3) in ('a b', 'the')
 //
 // From weakest to strongest: or; and; not; = != <> < <= > >= between in is like; + -; * /; a
 // leading '-'. Keywords are case-insensitive. A column is an identifier. Other names, and the
-// keywords and, or, not, in, is, null, between, as, like, must be in double quotes ("" is a quote
-// there). Behind a pattern of `like` may be the word escape and a character in single quotes.
-// Literals: 24 is an i64 (a u64 above 2^63-1), 0.05 and 5. are decimals with exactly these digits,
-// 1e3 a double, 'text' a string ('' is a quote), 1994-01-01 and date '1994-01-01' dates (write 1994
+// keywords and, or, not, in, is, null, between, as, like, case, must be in double quotes ("" is a
+// quote there). Behind a pattern of `like` may be the word escape and a character in single quotes.
+// `case when CONDITION then VALUE`, any number of further such pairs, maybe `else VALUE`, `end`.
+// `cast(X as TYPE)`: int32, int64, uint64, float64, decimal(SCALE) or int128(SCALE); SQL's
+// decimal(DIGITS, SCALE) is an int128 if its digits are more than kDecimalScaleMax, else a decimal.
+// `substring(X, FIRST, COUNT)`, also without COUNT, and as `substring(X from FIRST for COUNT)`.
+// Literals: 24 is an i64 (a u64 above 2^63-1), 0.05 and 5. are decimals with exactly these digits;
+// with more digits than these types hold, up to 38, a number is a WideDecimal. 1e3 is a double,
+// 'text' a string ('' is a quote), 1994-01-01 and date '1994-01-01' dates (write 1994
 // - 01 - 01 for the number), null. `x is not null`, `x not in`, `x not between` and `x not like`
 // are short for `not (x is null)` and so on.
 #ifndef ERIS_CLIENTS_EXPRESSION_TEXT_H_
@@ -46,13 +53,15 @@ absl::StatusOr<std::vector<AggregateColumn>> ParseAggregates(absl::string_view t
 absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);
 
 // Text that ParseExpression reads as the same expression. Exceptions: a u64 that fits in an i64
-// comes back as one; infinities, NaN and a `like` or `in` of what is no literal cannot be read.
-// REQUIRES: the number of arguments that
-// each kind takes.
+// comes back as one, and a WideDecimal that fits in a Decimal as that. Infinities, NaN, a `like`,
+// `in` or `substring` of what is no literal, WideDecimals of more than 38 digits, casts to types
+// that are no numbers, and what only plans have cannot be read. REQUIRES: the number of arguments
+// that each kind takes.
 std::string ExpressionText(const Expression& expression);
 
 // For example "-0.05" for -5 and scale 2.
 void AppendDecimal(int64_t unscaled, uint8_t scale, std::string* text);
+void AppendDecimal(const Int128Halves& unscaled, uint8_t scale, std::string* text);
 
 }  // namespace eris::client
 
