@@ -1,0 +1,172 @@
+#include "storage/query/rows/gather.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "base/prefetch.h"
+#include "storage/table/query/block_values.h"
+#include "storage/table/query/row_output.h"
+
+namespace eris::storage {
+namespace {
+
+// How many rows ahead a value is fetched. Of a string the offsets are fetched at twice the
+// distance, because its bytes can only be fetched when they are there.
+constexpr uint32_t kGatherAhead = 16;
+
+class ListColumn {
+ public:
+  ListColumn(const EnvelopeList& list, uint32_t column) : list_(list), column_(column) {}
+
+  const SegmentColumn& of(RowNumber number) const {
+    return list_[EnvelopeOf(number)].column(column_);
+  }
+  bool IsNull(RowNumber number) const {
+    if (number == kNoRow) return true;
+    const uint64_t* const validity = of(number).validity;
+    return validity != nullptr && !BitAt(validity, RowOf(number));
+  }
+  template <class T>
+  const T* At(RowNumber number) const {
+    return static_cast<const T*>(of(number).values) + RowOf(number);
+  }
+  const uint32_t* Offsets(RowNumber number) const { return of(number).offsets + RowOf(number); }
+  const char* Text(RowNumber number) const {
+    return static_cast<const char*>(of(number).values) + *Offsets(number);
+  }
+
+ private:
+  const EnvelopeList& list_;
+  const uint32_t column_;
+};
+
+void FetchText(const ListColumn& column, const RowNumber* numbers, uint32_t i, uint32_t count) {
+  if (i + 2 * kGatherAhead < count && numbers[i + 2 * kGatherAhead] != kNoRow) {
+    base::Prefetch(column.Offsets(numbers[i + 2 * kGatherAhead]));
+  }
+  if (i + kGatherAhead < count && numbers[i + kGatherAhead] != kNoRow) {
+    base::Prefetch(column.Text(numbers[i + kGatherAhead]));
+  }
+}
+
+void PutBit(bool valid, ResultColumn& out, uint32_t row) {
+  const uint64_t bit = uint64_t{1} << row % 64;
+  uint64_t& word = out.validity[row / 64];
+  word = valid ? word | bit : word & ~bit;
+  out.any_null |= !valid;
+}
+
+void GatherValid(const ListColumn& column, const RowNumber* numbers, uint32_t count,
+                 ResultColumn& out, uint32_t rows) {
+  for (uint32_t i = 0; i < count; ++i) PutBit(!column.IsNull(numbers[i]), out, rows + i);
+}
+
+template <class T>
+void GatherValues(const ListColumn& column, const RowNumber* numbers, uint32_t count, void* to,
+                  uint32_t rows) {
+  T* const out = static_cast<T*>(to) + rows;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i + kGatherAhead < count && numbers[i + kGatherAhead] != kNoRow) {
+      base::Prefetch(column.At<T>(numbers[i + kGatherAhead]));
+    }
+    out[i] = numbers[i] == kNoRow ? T{} : *column.At<T>(numbers[i]);
+  }
+}
+
+void GatherStrings(const ListColumn& column, const RowNumber* numbers, uint32_t count,
+                   ResultColumn& out, uint32_t rows) {
+  if (rows == 0) out.offsets[0] = 0;
+  uint32_t end = out.offsets[rows];
+  for (uint32_t i = 0; i < count; ++i) {
+    FetchText(column, numbers, i, count);
+    if (!column.IsNull(numbers[i])) {
+      const std::string_view text = StringAt(column.of(numbers[i]), RowOf(numbers[i]));
+      if (!text.empty())
+        std::memcpy(static_cast<char*>(out.values) + end, text.data(), text.size());
+      end += static_cast<uint32_t>(text.size());
+    }
+    out.offsets[rows + i + 1] = end;
+  }
+}
+
+template <class T>
+void CopyPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
+               ResultColumn& out, uint32_t rows) {
+  const T* const values = static_cast<const T*>(from.values) + base;
+  T* const to = static_cast<T*>(out.values) + rows;
+  for (uint32_t i = 0; i < count; ++i) to[i] = values[picks[i]];
+}
+
+// Calls function(T()) with an unsigned type as wide as the values.
+template <class Function>
+void WithWidth(ColumnType type, Function function) {
+  switch (ColumnValueBytes(type)) {
+    case sizeof(uint32_t):
+      function(uint32_t{});
+      break;
+    case sizeof(uint64_t):
+      function(uint64_t{});
+      break;
+    default:
+      function(Int128Halves{});
+  }
+}
+
+}  // namespace
+
+uint32_t GatherThatFit(const EnvelopeList& from, uint32_t column, const RowNumber* numbers,
+                       uint32_t count, const ResultColumn& out, uint32_t rows) {
+  if (out.type != ColumnType::kString) return count;
+  const ListColumn texts(from, column);
+  uint64_t bytes = rows == 0 ? 0 : out.offsets[rows];
+  for (uint32_t i = 0; i < count; ++i) {
+    FetchText(texts, numbers, i, count);
+    if (texts.IsNull(numbers[i])) continue;
+    bytes += StringAt(texts.of(numbers[i]), RowOf(numbers[i])).size();
+    if (bytes > out.bytes_max) return i;
+  }
+  return count;
+}
+
+void GatherColumn(const EnvelopeList& from, uint32_t column, const RowNumber* numbers,
+                  uint32_t count, ResultColumn& out, uint32_t rows) {
+  const ListColumn values(from, column);
+  if (out.type == ColumnType::kString) {
+    GatherStrings(values, numbers, count, out, rows);
+  } else {
+    WithWidth(out.type,
+              [&]<class T>(T) { GatherValues<T>(values, numbers, count, out.values, rows); });
+  }
+  GatherValid(values, numbers, count, out, rows);
+}
+
+uint32_t GatherRows(const EnvelopeList& from, const RowNumber* numbers, uint32_t count,
+                    ResultRows& out) {
+  count = std::min(count, out.capacity - out.rows);
+  for (uint32_t c = 0; c < out.columns.size(); ++c) {
+    count = GatherThatFit(from, c, numbers, count, out.columns[c], out.rows);
+  }
+  for (uint32_t c = 0; c < out.columns.size(); ++c) {
+    GatherColumn(from, c, numbers, count, out.columns[c], out.rows);
+  }
+  out.rows += count;
+  return count;
+}
+
+void GatherPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
+                 ResultColumn& out, uint32_t rows) {
+  if (from.type == ColumnType::kString) {
+    // For strings the order of the picks does not matter there.
+    AppendColumn(from, base, picks, count, out, rows);
+    return;
+  }
+  WithWidth(from.type, [&]<class T>(T) { CopyPicks<T>(from, base, picks, count, out, rows); });
+  const uint64_t* const validity = from.validity == nullptr ? nullptr : from.validity + base / 64;
+  for (uint32_t i = 0; i < count; ++i) {
+    PutBit(validity == nullptr || BitAt(validity, picks[i]), out, rows + i);
+  }
+}
+
+}  // namespace eris::storage

@@ -1,0 +1,48 @@
+// Makes the rows of one step of a query, in pieces of work: of a block of rows, or as much as the
+// operator says. Used by one thread. Not from the papers.
+#ifndef ERIS_STORAGE_QUERY_STEP_RUN_H_
+#define ERIS_STORAGE_QUERY_STEP_RUN_H_
+
+#include <memory>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "storage/query/query_steps.h"
+#include "storage/query/rows/envelope_list.h"
+#include "storage/query/rows/query_memory.h"
+#include "storage/table/plan/table_plan.h"
+#include "storage/table/query/run_memory.h"
+
+namespace eris::storage {
+
+class StepRun {
+ public:
+  virtual ~StepRun() = default;
+  // True: there is more to do. False: all rows are made. Errors: ResourceExhausted (no memory),
+  // OutOfRange (arithmetic outside its type), InvalidArgument (a join without keys with more than
+  // one row on its right side).
+  virtual absl::StatusOr<bool> Advance() = 0;
+};
+
+// What all of them need; it outlives them.
+struct StepWorld {
+  QueryMemory& memory;
+  RunMemory* run_memory;  // nullptr: not counted
+};
+
+// Inputs are complete, and steps name no subqueries any more (WithValues). Errors: InvalidArgument,
+// ResourceExhausted.
+absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world, const MapStep& step,
+                                                   const Schema& input_schema,
+                                                   const EnvelopeList& input, EnvelopeList& rows);
+absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinStep& step,
+                                                    const Schema& left_schema,
+                                                    const EnvelopeList& left,
+                                                    const Schema& right_schema,
+                                                    const EnvelopeList& right, EnvelopeList& rows);
+absl::StatusOr<std::unique_ptr<StepRun>> NewSortRun(const StepWorld& world, const SortStep& step,
+                                                    const EnvelopeList& input, EnvelopeList& rows);
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_QUERY_STEP_RUN_H_
