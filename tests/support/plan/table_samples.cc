@@ -1,0 +1,174 @@
+#include "tests/support/plan/table_samples.h"
+
+#include <iterator>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace eris::test {
+namespace {
+
+constexpr uint32_t kColumnsMax = 6;
+
+// Texts of one, two, three and four bytes a character, with the characters of patterns among them.
+constexpr const char* kTexts[] = {"",
+                                  "a",
+                                  "ab",
+                                  "abc",
+                                  "abd",
+                                  "b",
+                                  "B",
+                                  "ä",
+                                  "aä",
+                                  "äa€",
+                                  "€",
+                                  "\U0001F600",
+                                  "a%b",
+                                  "a_b",
+                                  "%",
+                                  "special",
+                                  "special offer",
+                                  "special order",
+                                  "specia"};
+constexpr double kReals[] = {0.0,
+                             -0.0,
+                             std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity(),
+                             0.1,
+                             -0.3,
+                             1e-300,
+                             1e15,
+                             9007199254740993.0};
+
+// In the middle of the year 0, in leap years, at the ends of months, and at the ends of the type.
+constexpr int32_t kDays[] = {0,     -1,      58,      59,     60,         11016,
+                             11017, -719468, -719528, -25508, 0x7fffffff, -0x7fffffff - 1};
+
+Cell SampleReal(PlanRandom& random, Reach reach) {
+  const bool special = OneIn(random, reach == Reach::kNear ? 5 : 3);
+  if (special)
+    return RealCell(kReals[Below(random, reach == Reach::kNear ? 5 : std::size(kReals))]);
+  return RealCell(static_cast<double>(Below(random, 33)) / 4 - 4);
+}
+
+Cell SampleText(PlanRandom& random, Reach reach) {
+  if (reach == Reach::kNear || !OneIn(random, 4)) {
+    return TextCell(kTexts[Below(random, std::size(kTexts))]);
+  }
+  std::string text;
+  for (uint64_t i = Below(random, 20); i > 0; --i) text += kTexts[Below(random, 8)];
+  return TextCell(std::move(text));
+}
+
+Int128 SampleNumber(PlanRandom& random, ColumnType type, Reach reach) {
+  const Int128 least = SmallestOf(type);
+  const Int128 most = LargestOf(type);
+  const bool positive = least == 0;
+  if (reach == Reach::kExtreme && OneIn(random, 4)) {
+    const uint64_t distance = Below(random, 3);
+    return OneIn(random, 2) ? least + distance : most - distance;
+  }
+  if (reach == Reach::kNear || OneIn(random, 2)) {
+    return Int128{Below(random, 12)} - (positive ? 0 : 4);
+  }
+  const int bits = ColumnValueBytes(type) == sizeof(int32_t) ? 31 : 63;
+  const auto any = static_cast<int64_t>(random() >> 1 >> (63 - bits) >> Below(random, 40));
+  return positive || OneIn(random, 2) ? any : -any;
+}
+
+ColumnSchema SampleColumn(PlanRandom& random, uint32_t number) {
+  ColumnSchema column{.name = absl::StrCat("c", number)};
+  column.type = kColumnTypes[Below(random, std::size(kColumnTypes))];
+  if (column.type == ColumnType::kDecimal) {
+    constexpr uint8_t kScales[] = {0, 1, 2, 2, 4, 9};
+    column.scale = kScales[Below(random, std::size(kScales))];
+  }
+  column.nullable = !OneIn(random, 3);
+  return column;
+}
+
+// How a column's values come about.
+struct ColumnHabits {
+  Reach reach = Reach::kNear;
+  uint64_t null_once_in = 0;   // 0: none
+  uint64_t often_once_in = 0;  // how often the one value comes that comes often; 0: there is none
+  Cell often{};
+};
+
+ColumnHabits SampleHabits(PlanRandom& random, const ColumnSchema& column) {
+  ColumnHabits habits;
+  if (OneIn(random, 5)) habits.reach = OneIn(random, 2) ? Reach::kFar : Reach::kExtreme;
+  constexpr uint64_t kNulls[] = {0, 2, 4, 4, 4, 8};
+  if (column.nullable) habits.null_once_in = kNulls[Below(random, std::size(kNulls))];
+  if (column.nullable && OneIn(random, 12)) habits.null_once_in = 1;
+  habits.often_once_in = OneIn(random, 2) ? 0 : 1 + Below(random, 3);
+  habits.often = SampleCell(random, {column.type, column.scale}, habits.reach);
+  return habits;
+}
+
+PlanTable SampleTable(PlanRandom& random, uint32_t rows_max) {
+  PlanTable table;
+  const auto columns = static_cast<uint32_t>(1 + Below(random, kColumnsMax));
+  std::vector<ColumnHabits> habits;
+  for (uint32_t i = 0; i < columns; ++i) {
+    table.schema.columns.push_back(SampleColumn(random, i));
+    habits.push_back(SampleHabits(random, table.schema.columns.back()));
+  }
+  uint64_t rows = Below(random, 12);
+  if (OneIn(random, 3)) rows = Below(random, rows_max + 1);
+  if (OneIn(random, 12)) rows = 0;
+  for (; rows > 0; --rows) {
+    Cells row;
+    for (uint32_t i = 0; i < columns; ++i) {
+      const CellType type{table.schema.columns[i].type, table.schema.columns[i].scale};
+      const ColumnHabits& habit = habits[i];
+      if (habit.null_once_in > 0 && OneIn(random, habit.null_once_in)) {
+        row.push_back(NullCell(type));
+      } else if (habit.often_once_in > 0 && OneIn(random, habit.often_once_in)) {
+        row.push_back(habit.often);
+      } else {
+        row.push_back(SampleCell(random, type, habit.reach));
+      }
+    }
+    table.rows.push_back(row);
+    if (OneIn(random, 10)) table.rows.push_back(std::move(row));
+  }
+  if (table.rows.size() > rows_max) table.rows.resize(rows_max);
+  return table;
+}
+
+}  // namespace
+
+uint64_t Below(PlanRandom& random, uint64_t count) { return random() % count; }
+bool OneIn(PlanRandom& random, uint64_t count) { return random() % count == 0; }
+
+Cell SampleCell(PlanRandom& random, CellType type, Reach reach) {
+  switch (type.type) {
+    case ColumnType::kFloat64:
+      return SampleReal(random, reach);
+    case ColumnType::kString:
+      return SampleText(random, reach);
+    case ColumnType::kDate: {
+      const bool near = reach == Reach::kNear || OneIn(random, 2);
+      if (near) return DateCell(static_cast<int32_t>(Below(random, 10)) + 11010);
+      return DateCell(kDays[Below(random, std::size(kDays))]);
+    }
+    default:
+      return NumberCell(type, SampleNumber(random, type.type, reach));
+  }
+}
+
+PlanTables SampleTables(PlanRandom& random, uint32_t rows_max) {
+  PlanTables tables;
+  const uint64_t count = 1 + Below(random, kSampleTablesMax);
+  for (uint64_t i = 0; i < count; ++i) {
+    PlanTable table = SampleTable(random, rows_max);
+    tables.emplace(absl::StrCat("t", i), std::move(table));
+  }
+  return tables;
+}
+
+}  // namespace eris::test
