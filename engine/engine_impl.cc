@@ -72,6 +72,7 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
       memory_(resolved_.topology, resolved_.memory),
       core_(resolved_.topology, resolved_.options.placement != Placement::kNone) {
   core_.options = resolved_.options;
+  core_.memory = &memory_;
   core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
                   .memory_limit_source = resolved_.memory_limit_source,
                   .send_wait_ms_max = resolved_.options.send_wait_ms_max};
@@ -470,6 +471,7 @@ void EngineImpl::Close() {
   if (balancer_) balancer_->Stop();
   CancelAll(core_.scans);
   CancelAll(core_.joins);
+  CancelAll(core_.queries);
   core_.in_flight.AwaitNone();
   threads_.clear();
   core_.session_nodes.Stop();

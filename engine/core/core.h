@@ -24,6 +24,11 @@
 namespace eris::engine {
 
 class ReaderState;
+}  // namespace eris::engine
+namespace eris::memory {
+class MemorySystem;
+}
+namespace eris::engine {
 
 struct Core {
   // As SessionNodes. `topology` outlives it.
@@ -32,6 +37,7 @@ struct Core {
 
   Options options;  // as resolved: no zeros are left
   RequestLimits limits;
+  memory::MemorySystem* memory = nullptr;  // the engine's, for rows of queries
   // Limits the blocks of the sessions' Ports. Declared before the directory, whose queues may hold
   // such blocks until they are destroyed.
   std::unique_ptr<routing::BlockAllowance> port_blocks;
@@ -45,6 +51,7 @@ struct Core {
   std::shared_ptr<ScanChunkPool> chunks;
   OpenRegistry<ReaderState> scans;
   OpenRegistry<ReaderState> joins;
+  OpenRegistry<ReaderState> queries;
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;  // for table queries
   std::atomic<uint64_t> sessions{0};               // opened so far

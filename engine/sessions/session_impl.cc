@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/query/open_query.h"
 #include "engine/reads/open.h"
 #include "engine/sessions/batch_call.h"
 
@@ -160,6 +161,19 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(const Object& object
                                                             const Query& query) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   return engine::OpenScan(core_, node_, std::move(entry), query);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
+absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenQuery(const QueryPlan& plan,
+                                                             const QueryOptions& options) try {
+  return engine::OpenQuery(core_, node_, plan, options);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
+absl::StatusOr<std::string> SessionImpl::ExplainQuery(const QueryPlan& plan) try {
+  return engine::ExplainQuery(core_, plan);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "engine/core/core.h"
@@ -27,6 +28,9 @@ class SessionImpl final : public Session {
   StartedCall LookupAsync(const Object& object, const LookupBatch& batch, Callback done) override;
   StartedCall WriteAsync(const Object& object, const WriteBatch& batch, Callback done) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object, const Query& query) override;
+  absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(const QueryPlan& plan,
+                                                  const QueryOptions& options) override;
+  absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) override;
   absl::StatusOr<RangeAggregate> Aggregate(const Object& object, const AggregateOptions& options,
                                            absl::Time deadline) override;
   StartedCall AggregateAsync(const Object& object, const AggregateOptions& options,

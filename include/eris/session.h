@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "eris/batch.h"
 #include "eris/query.h"
+#include "eris/query_plan.h"
 #include "eris/schema.h"
 #include "eris/types.h"
 
@@ -129,6 +130,18 @@ class Session {
   // Unavailable. Paper: ERIS 3.1.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                          const Query& query) = 0;
+  // Starts a query over several objects (query_plan.h); all of them are read as of one snapshot.
+  // The chunks have the plan's columns; those of a sort come in its order. It is computed while its
+  // reader waits for chunks. Errors here: InvalidArgument (the plan, with the node), NotFound
+  // (an object), Unimplemented (see query_plan.h), ResourceExhausted (memory, snapshots), Aborted
+  // (the snapshot was given up), Unavailable. From Next, besides a scan's: InvalidArgument (a
+  // subquery of several rows; a join without keys of several), FailedPrecondition (a hash is read).
+  // Paper: ERIS 6 (query processing).
+  virtual absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(const QueryPlan& plan,
+                                                          const QueryOptions& options = {}) = 0;
+  // How OpenQuery would run a plan now, as text: a line per step. For people: its form may change.
+  // Reads no row. Errors: those that OpenQuery has for a plan.
+  virtual absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) = 0;
   // Counts the rows of a key range of an index and adds up their values in place: no row is sent.
   // Sees one snapshot: each row that was committed at one moment of the call, once. All AEUs that
   // own a part of the range work in parallel, in slices. Blocks until all have answered or

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <variant>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -268,6 +269,24 @@ class FakeSession final : public Session {
                                       query.snapshot == nullptr ? engine_->Snap() : query.snapshot);
   }
 
+  // Runs the plan's first read alone, whatever comes behind it.
+  absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(const QueryPlan& plan,
+                                                  const QueryOptions& options) override {
+    absl::StatusOr<Object> object = ObjectOf(plan);
+    if (!object.ok()) return object.status();
+    Query query{.snapshot = options.snapshot};
+    for (const uint32_t column : std::get<ReadNode>(plan.nodes[0]).columns) {
+      const std::string& name = object->schema().columns[column].name;
+      query.columns.push_back({expressions::Column(name), name});
+    }
+    return OpenScan(*object, query);
+  }
+  absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) override {
+    absl::StatusOr<Object> object = ObjectOf(plan);
+    if (!object.ok()) return object.status();
+    return absl::StrCat("reads ", object->name(), ", ", plan.nodes.size(), " nodes\n");
+  }
+
   absl::StatusOr<RangeAggregate> Aggregate(const Object&, const AggregateOptions&,
                                            absl::Time) override {
     return Blocks();
@@ -320,6 +339,11 @@ class FakeSession final : public Session {
   }
 
  private:
+  absl::StatusOr<Object> ObjectOf(const QueryPlan& plan) {
+    const auto* const read = plan.nodes.empty() ? nullptr : std::get_if<ReadNode>(&plan.nodes[0]);
+    if (read == nullptr) return absl::UnimplementedError("the fake's plans begin with a read");
+    return Open(read->object);
+  }
   template <class Result>
   static Result Failed(absl::Status status) {
     if constexpr (std::is_same_v<Result, BatchResult>) {

@@ -1,0 +1,194 @@
+#include "engine/query/explain_steps.h"
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "storage/query/expression_tools.h"
+#include "storage/table/plan/plan_compiler.h"
+
+namespace eris::engine {
+namespace {
+
+using storage::JoinStep;
+using storage::MapStep;
+using storage::ScanStep;
+using storage::SortStep;
+
+// What the columns of a step's input are called in its line.
+using Names = std::vector<std::string>;
+
+absl::string_view JoinName(JoinType type) {
+  switch (type) {
+    case JoinType::kInner:
+      return "inner";
+    case JoinType::kLeft:
+      return "left";
+    case JoinType::kSemi:
+      return "semi";
+    case JoinType::kAnti:
+      return "anti";
+  }
+  return "unknown";
+}
+
+std::string Text(const Expression& expression, const Names& names) {
+  const std::optional<Expression> named = storage::Replaced(
+      expression, [&](uint32_t field) { return expressions::Column(names[field]); },
+      [](uint32_t step) {
+        return expressions::Column(absl::StrCat("(value of step ", step, ")"));
+      });
+  return storage::ExpressionText(named ? *named : expression);
+}
+
+class Explainer {
+ public:
+  Explainer(const storage::QuerySteps& steps, storage::SchemaOf schema_of)
+      : steps_(steps.steps), schema_of_(schema_of), targets_(steps.steps.size()) {}
+
+  absl::StatusOr<std::string> Run() {
+    FindTargets();
+    std::string out;
+    for (uint32_t step = 0; step < steps_.size(); ++step) {
+      ERIS_ASSIGN_OR_RETURN(
+          const std::string line,
+          std::visit([&](const auto& what) { return LineOf(what, step); }, steps_[step].what));
+      absl::StrAppend(&out, "step ", step, ": ", line, " -> ", absl::StrJoin(targets_[step], ", "),
+                      "\n");
+    }
+    return out;
+  }
+
+ private:
+  // Which steps take the rows of each.
+  void FindTargets() {
+    for (uint32_t step = 0; step < steps_.size(); ++step) {
+      std::visit([&](const auto& what) { AddTarget(what, step); }, steps_[step].what);
+    }
+    targets_.back().push_back("answer");
+  }
+  void AddTarget(const ScanStep& scan, uint32_t step) { AddValueTargets(scan.query, step); }
+  void AddTarget(const MapStep& map, uint32_t step) {
+    targets_[map.input].push_back(absl::StrCat("step ", step));
+    AddValueTargets(map.query, step);
+  }
+  void AddTarget(const JoinStep& join, uint32_t step) {
+    targets_[join.left].push_back(absl::StrCat("step ", step));
+    targets_[join.right].push_back(absl::StrCat("step ", step, " (table)"));
+    if (join.condition) AddValueTargets(*join.condition, step);
+  }
+  void AddTarget(const SortStep& sort, uint32_t step) {
+    targets_[sort.input].push_back(absl::StrCat("step ", step));
+  }
+  void AddValueTargets(const Expression& expression, uint32_t step) {
+    storage::ForSubqueries(expression, [&](uint32_t value) {
+      targets_[value].push_back(absl::StrCat("step ", step, " (value)"));
+    });
+  }
+  void AddValueTargets(const Query& query, uint32_t step) {
+    if (query.filter) AddValueTargets(*query.filter, step);
+    for (const NamedExpression& column : query.columns) AddValueTargets(column.expression, step);
+    for (const AggregateColumn& aggregate : query.aggregates) {
+      if (aggregate.argument) AddValueTargets(*aggregate.argument, step);
+    }
+  }
+
+  absl::StatusOr<std::string> LineOf(const ScanStep& scan, uint32_t step) const {
+    ERIS_ASSIGN_OR_RETURN(const Schema schema, schema_of_(scan.object));
+    Names names;
+    for (const ColumnSchema& column : schema.columns) names.push_back(column.name);
+    const bool groups = !scan.query.aggregates.empty();
+    return absl::StrCat(groups ? "scan and group " : "scan ", scan.object,
+                        QueryText(scan.query, names, step));
+  }
+  absl::StatusOr<std::string> LineOf(const MapStep& map, uint32_t step) const {
+    const bool groups = !map.query.aggregates.empty() || !map.query.group_by.empty();
+    return absl::StrCat(groups ? "group step " : "compute from step ", map.input,
+                        QueryText(map.query, FieldsOf(map.input), step));
+  }
+  absl::StatusOr<std::string> LineOf(const JoinStep& join, uint32_t step) const {
+    Names both;
+    for (const std::string& name : FieldsOf(join.left)) both.push_back("left." + name);
+    for (const std::string& name : FieldsOf(join.right)) both.push_back("right." + name);
+    std::vector<std::string> keys;
+    for (const JoinNode::Key& key : join.keys) {
+      keys.push_back(absl::StrCat("left.", storage::FieldName(key.left), " = right.",
+                                  storage::FieldName(key.right)));
+    }
+    std::string out =
+        absl::StrCat(JoinName(join.type), " join, step ", join.left, " with a table of step ",
+                     join.right, "; on ", keys.empty() ? "no key" : absl::StrJoin(keys, " and "));
+    if (join.condition) absl::StrAppend(&out, "; where ", Text(*join.condition, both));
+    std::vector<std::string> gives;
+    for (const uint32_t column : join.columns) gives.push_back(both[column]);
+    return absl::StrCat(out, GivesText(step, gives));
+  }
+  absl::StatusOr<std::string> LineOf(const SortStep& sort, uint32_t step) const {
+    std::string out = absl::StrCat(sort.keys.empty() ? "limit step " : "sort step ", sort.input);
+    std::vector<std::string> keys;
+    for (const SortKey& key : sort.keys) {
+      keys.push_back(absl::StrCat(storage::FieldName(key.column), key.descending ? " desc" : "",
+                                  key.nulls_first ? " nulls first" : ""));
+    }
+    if (!keys.empty()) absl::StrAppend(&out, "; by ", absl::StrJoin(keys, ", "));
+    if (sort.offset > 0) absl::StrAppend(&out, "; without the first ", sort.offset, " rows");
+    if (sort.count != storage::kAllRows) absl::StrAppend(&out, "; first ", sort.count, " rows");
+    return absl::StrCat(out, GivesText(step, FieldsOf(sort.input)));
+  }
+
+  std::string QueryText(const Query& query, const Names& names, uint32_t step) const {
+    std::string out;
+    if (query.filter) absl::StrAppend(&out, "; where ", Text(*query.filter, names));
+    if (!query.group_by.empty()) {
+      absl::StrAppend(&out, "; by ", absl::StrJoin(query.group_by, ", "));
+    }
+    std::vector<std::string> gives = query.group_by;
+    if (query.columns.empty() && query.aggregates.empty() && gives.empty()) gives = names;
+    for (const NamedExpression& column : query.columns) {
+      gives.push_back(Text(column.expression, names));
+    }
+    for (const AggregateColumn& aggregate : query.aggregates) {
+      gives.push_back(absl::StrCat(AggregateFunctionName(aggregate.function), "(",
+                                   aggregate.argument ? Text(*aggregate.argument, names) : "*",
+                                   ")"));
+    }
+    return absl::StrCat(out, GivesText(step, gives));
+  }
+  // `what`: what each column is. Only the answer's columns have names that a plan gives.
+  std::string GivesText(uint32_t step, const std::vector<std::string>& what) const {
+    const bool last = step + 1 == steps_.size();
+    std::string out = "; gives ";
+    for (size_t i = 0; i < what.size(); ++i) {
+      const std::string name =
+          last ? steps_[step].schema.columns[i].name : storage::FieldName(static_cast<uint32_t>(i));
+      absl::StrAppend(&out, i > 0 ? ", " : "", name);
+      if (what[i] != name) absl::StrAppend(&out, " = ", what[i]);
+    }
+    return out;
+  }
+
+  Names FieldsOf(uint32_t step) const {
+    Names names;
+    for (uint32_t i = 0; i < steps_[step].schema.columns.size(); ++i) {
+      names.push_back(storage::FieldName(i));
+    }
+    return names;
+  }
+
+  const std::vector<storage::QueryStep>& steps_;
+  const storage::SchemaOf schema_of_;
+  std::vector<std::vector<std::string>> targets_;  // by step
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> ExplainSteps(const storage::QuerySteps& steps,
+                                         storage::SchemaOf schema_of) {
+  return Explainer(steps, schema_of).Run();
+}
+
+}  // namespace eris::engine

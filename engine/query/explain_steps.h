@@ -1,0 +1,31 @@
+// The steps of a query as text, for people. Pure functions. Not from the papers: query processing
+// is ERIS's next step (6).
+#ifndef ERIS_ENGINE_QUERY_EXPLAIN_STEPS_H_
+#define ERIS_ENGINE_QUERY_EXPLAIN_STEPS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "storage/query/plan_schemas.h"
+#include "storage/query/query_steps.h"
+
+namespace eris::engine {
+
+// One line per step, in the order in which they run, with the steps that its rows go to:
+//
+//   step 0: scan orders; where o_orderdate < 1995-03-15; gives f0 = o_clerk, f1 = o_custkey -> step
+//   2 step 1: scan customer; gives f0 = c_custkey -> step 2 (table) step 2: inner join, step 0 with
+//   a table of step 1; on left.f1 = right.f0; gives f0 = left.f0
+//     -> step 3
+//   step 3: group step 2; by f0; gives f0, f1 = count(*) -> step 4
+//   step 4: sort step 3; by f1 desc; first 10 rows; gives clerk = f0, orders = f1 -> answer
+//
+// (without the line break). Expressions name columns of an object by their names, and those of
+// another step f0, f1, ...; long ones are cut off. `schema_of`: of the objects that the steps read.
+// Errors: those of `schema_of`.
+absl::StatusOr<std::string> ExplainSteps(const storage::QuerySteps& steps,
+                                         storage::SchemaOf schema_of);
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_QUERY_EXPLAIN_STEPS_H_

@@ -1,0 +1,64 @@
+#include "engine/query/open_query.h"
+
+#include <string>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "engine/core/snapshot.h"
+#include "engine/query/explain_steps.h"
+#include "engine/query/plan_steps.h"
+#include "engine/query/query_state.h"
+#include "engine/reads/reader_handle.h"
+
+namespace eris::engine {
+
+namespace {
+
+// A plan that is ready to run.
+struct PlannedQuery {
+  QueryObjects objects{};  // each name is one object for the whole query, whatever becomes of it
+  storage::QuerySteps steps{};
+};
+
+absl::StatusOr<PlannedQuery> PlanQuery(Core& core, const QueryPlan& plan) {
+  PlannedQuery planned;
+  QueryObjects& objects = planned.objects;
+  const auto find = [&](absl::string_view name) -> absl::StatusOr<ObjectRef> {
+    if (const auto known = objects.find(name); known != objects.end()) return known->second;
+    ERIS_ASSIGN_OR_RETURN(ObjectRef found, core.catalogue.Find(name));
+    objects.emplace(std::string(name), found);
+    return found;
+  };
+  const auto schema_of = [&](absl::string_view name) -> absl::StatusOr<Schema> {
+    ERIS_ASSIGN_OR_RETURN(const ObjectRef object, find(name));
+    return object->schema;
+  };
+  const auto is_table = [&](absl::string_view name) {
+    return objects.find(name)->second->is_table();
+  };
+  ERIS_ASSIGN_OR_RETURN(planned.steps, PlanSteps(plan, schema_of, is_table));
+  return planned;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(Core& core, SessionNode& node,
+                                                const QueryPlan& plan,
+                                                const QueryOptions& options) {
+  ERIS_ASSIGN_OR_RETURN(PlannedQuery planned, PlanQuery(core, plan));
+  if (core.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core, options.snapshot));
+  ERIS_ASSIGN_OR_RETURN(QueryState * state,
+                        QueryState::Create(core, node, std::move(planned.steps),
+                                           std::move(planned.objects), std::move(snapshot)));
+  return std::make_unique<ScanImpl>(Reader<ReaderState>(state));
+}
+
+absl::StatusOr<std::string> ExplainQuery(Core& core, const QueryPlan& plan) {
+  ERIS_ASSIGN_OR_RETURN(const PlannedQuery planned, PlanQuery(core, plan));
+  return ExplainSteps(planned.steps, [&](absl::string_view name) -> absl::StatusOr<Schema> {
+    return planned.objects.find(name)->second->schema;
+  });
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,116 @@
+// Random plans over random tables, through an engine: the answers are those of the interpreter.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/query/plan_steps.h"
+#include "eris/engine.h"
+#include "storage/query/plan_schemas.h"
+#include "tests/support/objects.h"
+#include "tests/support/plan/chunk_cells.h"
+#include "tests/support/plan/plan_differs.h"
+#include "tests/support/plan/plan_interpreter.h"
+#include "tests/support/plan/plan_samples.h"
+#include "tests/support/plan/plan_text.h"
+#include "tests/support/plan/table_samples.h"
+#include "tests/support/seed.h"
+
+namespace eris::test {
+namespace {
+
+class QueryPlans {
+ public:
+  explicit QueryPlans(uint32_t aeus) {
+    Options options;
+    options.topology = "numa:1 core:" + std::to_string(aeus) + " pu:1";
+    options.aeu_count = aeus;
+    options.memory_limit_bytes = uint64_t{1} << 30;
+    auto engine = Engine::Open(options);
+    EXPECT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+    session_ = engine_->NewSession();
+  }
+
+  void Load(const PlanTables& tables) {
+    for (const auto& [name, table] : tables) {
+      ASSERT_TRUE(
+          engine_->Create(name, {.kind = ObjectKind::kHeapTable, .schema = table.schema}).ok());
+      if (table.rows.empty()) continue;
+      Rows batch = BatchOf(table);
+      const auto object = session_->Open(name);
+      ASSERT_TRUE(object.ok());
+      const BatchResult result =
+          session_->Write(*object, {.mode = WriteMode::kAppend, .rows = batch.batch()});
+      ASSERT_TRUE(result.status.ok()) << result.status;
+    }
+  }
+  void Drop(const PlanTables& tables) {
+    for (const auto& [name, table] : tables) ASSERT_TRUE(engine_->Drop(name).ok());
+  }
+
+  // What is wrong with the engine's answer; empty: nothing.
+  std::string Wrong(const QueryPlan& plan, const PlanTables& tables) {
+    const auto schema_of = [&](absl::string_view name) -> absl::StatusOr<Schema> {
+      return tables.at(std::string(name)).schema;
+    };
+    const auto schemas = storage::PlanSchemas(plan, schema_of);
+    if (!schemas.ok()) return schemas.status().ToString();
+    const auto expected = Interpret(plan, tables, *schemas);
+    if (!expected.ok()) return expected.status().ToString();
+    absl::StatusOr<std::vector<Cells>> actual = absl::UnknownError("");
+    auto query = session_->OpenQuery(plan);
+    actual = query.ok() ? ReadAllCells(**query) : query.status();
+    if (absl::IsUnimplemented(actual.status())) {
+      ++unimplemented;
+      return "";
+    }
+    return Differs(*expected, actual, AcceptedErrors::kOutOfOrder);
+  }
+
+  // The first node whose rows are wrong, if it is taken as the answer.
+  std::string FirstWrong(const QueryPlan& plan, const PlanTables& tables) {
+    QueryPlan part;
+    for (size_t node = 0; node < plan.nodes.size(); ++node) {
+      part.nodes.push_back(plan.nodes[node]);
+      const std::string wrong = Wrong(part, tables);
+      if (!wrong.empty()) return "node " + std::to_string(node) + ": " + wrong;
+    }
+    return "no node by itself";
+  }
+
+  uint64_t unimplemented = 0;
+
+ private:
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+class QueryPlansTest : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest, testing::Values(1, 3));
+
+TEST_P(QueryPlansTest, AnswersAreThoseOfTheInterpreter) {
+  QueryPlans engine(GetParam());
+  const uint64_t first = Seed();
+  for (uint64_t seed = first; seed < first + 60; ++seed) {
+    PlanRandom random(seed);
+    const PlanTables tables = SampleTables(random);
+    engine.Load(tables);
+    for (int i = 0; i < 10; ++i) {
+      const QueryPlan plan = PlanSamples(random, tables).Plan();
+      const std::string wrong = engine.Wrong(plan, tables);
+      ASSERT_EQ(wrong, "") << SeedText(seed) << " plan " << i << "\n"
+                           << engine.FirstWrong(plan, tables) << "\n"
+                           << TextOf(plan) << "\n"
+                           << TextOf(tables);
+    }
+    engine.Drop(tables);
+  }
+  RecordProperty("unimplemented", static_cast<int>(engine.unimplemented));
+  EXPECT_LT(engine.unimplemented, 150);
+}
+
+}  // namespace
+}  // namespace eris::test
