@@ -1,40 +1,58 @@
 #!/usr/bin/env bash
-# Runs the index fuzzer: first with a planted fault, which it must find from nothing, then for real,
-# from the seeds and from what earlier runs have gathered. ./dev fuzz calls it.
-# usage: run_fuzz.sh <build folder of the preset fuzz> <seconds>
+# Runs a fuzzer: first with a planted fault, which it must find, then for real, from the seeds and from
+# what earlier runs have gathered. ./dev fuzz calls it.
+# usage: run_fuzz.sh <build folder of the preset asan> <seconds> [index | plan]
 set -uo pipefail
 build="$(cd "$1" && pwd)" || exit 2
 seconds="$2"
-fuzz="$build/tests/fuzz/index_fuzz"
-corpus="$build/corpus/index"
+target="${3:-index}"
+fuzz="$build/tests/fuzz/${target}_fuzz"
+corpus="$build/corpus/$target"
 found="$build/found"
-log="$build/fuzz-index.log"
+log="$build/fuzz-$target.log"
 readonly kCommandBytes=8
 readonly kCommandsMax=48
-readonly kPlant=2           # a block that leaks in a split: two commands find it
-readonly kPlantSeconds=60   # at most; it takes a few
-options=(-max_len=$((kCommandBytes * kCommandsMax)) -timeout=60 -rss_limit_mb=3000 -len_control=10)
+readonly kPlanBytesMax=8192
+readonly kPlantSeconds=300  # at most; it takes a few, or a minute on a machine with other work
+options=(-timeout=60 -rss_limit_mb=3000 -len_control=10)
+case "$target" in
+  index)
+    options+=(-max_len=$((kCommandBytes * kCommandsMax)))
+    plant=2  # a block that leaks in a split: two commands find it
+    plant_text='^INTERNAL: .*the manager counts'
+    seeds=()  # the fault is found from nothing
+    code="base, memory and storage" ;;
+  plan)
+    options+=(-max_len=$kPlanBytesMax -mutate_depth=1)  # a change has several steps by itself
+    plant=1  # a longer filter than that of query 6
+    plant_text='^INTERNAL: a long filter'
+    plans="$(dirname "$0")/../tpch/plans"
+    seeds=("$plans/datafusion" "$plans/duckdb")
+    code="server/substrait" ;;
+  *) echo "fuzz: there is no fuzzer '$target'"; exit 2 ;;
+esac
 
 rm -rf "$build/planted"
 mkdir -p "$corpus" "$found" "$build/planted"
-if ERIS_FUZZ_PLANT=$kPlant "$fuzz" "${options[@]}" -max_total_time=$kPlantSeconds \
+if [[ "$target" == plan ]]; then cp "$plans/datafusion/q06.plan" "$build/planted/"; fi
+if ERIS_FUZZ_PLANT=$plant "$fuzz" "${options[@]}" -max_total_time=$kPlantSeconds \
     -artifact_prefix="$build/planted/" "$build/planted" > "$log" 2>&1; then
   echo "fuzz: a planted fault was not found within $kPlantSeconds s: see $log"
   exit 1
 fi
-grep -q '^INTERNAL: .*the manager counts' "$log" || { tail -n 30 "$log"; echo "fuzz: died of something else"; exit 1; }
+grep -q "$plant_text" "$log" || { tail -n 30 "$log"; echo "fuzz: died of something else"; exit 1; }
 echo "fuzz: a planted fault is found after $(find "$build/planted" -type f | wc -l) inputs that were new"
 
-"$build/tests/fuzz/index_seeds" "$corpus" || exit 1
+if [[ "$target" == index ]]; then "$build/tests/fuzz/index_seeds" "$corpus" || exit 1; fi
 "$fuzz" "${options[@]}" -max_total_time="$seconds" -artifact_prefix="$found/" -print_final_stats=1 \
-  "$corpus" > "$log" 2>&1
+  "$corpus" "${seeds[@]}" > "$log" 2>&1
 status=$?
 edges="$(grep -oP 'Loaded 1 modules +\(\K[0-9]+' "$log" | head -n 1)"
 read -r covered inputs <<< "$(grep -oP ' cov: \K[0-9]+.* corp: [0-9]+' "$log" | tail -n 1 |
   sed -E 's/ .*corp: / /')"
 runs="$(grep -oP '^#\K[0-9]+' "$log" | tail -n 1)"
 rate="$(grep -oP 'exec/s: \K[0-9]+' "$log" | tail -n 1)"
-echo "fuzz: ${runs:-0} executions, ${rate:-0} a second; ${covered:-0} of ${edges:-?} edges of base, memory and storage; ${inputs:-0} inputs kept"
+echo "fuzz: ${runs:-0} executions, ${rate:-0} a second; ${covered:-0} of ${edges:-?} edges of $code; ${inputs:-0} inputs kept"
 if ((status == 0)); then
   echo "fuzz: silent"
   exit 0
@@ -47,6 +65,6 @@ if [[ -n "$crash" ]]; then
     > "$log.small" 2>&1
   [[ -s "$crash.small" ]] || cp "$crash" "$crash.small"
   "$fuzz" "$crash.small" 2>&1 | grep -A 60 -E '^INTERNAL|ERROR: |runtime error' | head -n 40
-  echo "fuzz: it stands in $crash.small; add its replay text to tests/fuzz/index_fuzz_test.cc"
+  echo "fuzz: it stands in $crash.small; replay it in tests/fuzz/${target}_fuzz_test.cc"
 fi
 exit 1

@@ -31,6 +31,11 @@ class CheckLayersTest(unittest.TestCase):
         self.finds("routing/a.cc", "grpcpp/grpcpp.h")
         self.finds("storage/a.cc", "google/protobuf/message.h")
 
+    def test_substrait_outside_its_room_is_found(self):
+        for path in ("server/data/a.cc", "clients/a.cc", "wire/a.cc", "engine/a.cc"):
+            self.finds(path, "substrait/plan.pb.h")
+        self.passes("server/substrait/a.cc", "substrait/plan.pb.h", "substrait/extensions/extensions.pb.h")
+
     def test_customer_reaching_past_the_interface_is_found(self):
         for path in ("server/a.cc", "clients/a.cc", "clients/cli/a.cc", "clients/load/a.cc", "examples/a.cc"):
             self.finds(path, "engine/engine_impl.h")

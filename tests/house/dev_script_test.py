@@ -21,7 +21,7 @@ class DevScriptTest(unittest.TestCase):
             self.assertIn(f"\n  {verb} ", text)
 
     def test_unknown_verb_preset_and_group_are_refused(self):
-        for arguments in (["fly"], ["build", "fast"], ["deps", "games"], ["fuzz", "long"], ["soak", "long"]):
+        for arguments in (["fly"], ["build", "fast"], ["deps", "games"], ["fuzz", "long"], ["fuzz", "1", "tree"], ["soak", "long"]):
             done = dev(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(arguments[-1], done.stderr)

@@ -35,6 +35,7 @@ def main():
         # A real server too, but not tests that take minutes at this speed, or measure times or resident memory.
         stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits")
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
+        stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
     stages.summary()
     return subprocess.run([sys.executable, "-B", "tools/dev/count_tests.py", "--extra-passed", str(stages.passed_checks),
                            "--extra-failed", str(stages.failed_builds), *(["--strict"] if os.environ.get("CI") else []),

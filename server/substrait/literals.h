@@ -1,0 +1,42 @@
+// Literals and types of a plan as values and column types of ERIS, and casts. Any thread, no state.
+#ifndef ERIS_SERVER_SUBSTRAIT_LITERALS_H_
+#define ERIS_SERVER_SUBSTRAIT_LITERALS_H_
+
+#include <google/protobuf/message.h>
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/substrait/part.h"
+#include "server/substrait/place.h"
+#include "substrait/algebra.pb.h"
+#include "substrait/type.pb.h"
+
+namespace eris::server::plans {
+
+// The name of the field that is set in the oneof of that name; empty if none is.
+// REQUIRES: the message's type has such a oneof.
+absl::string_view NameInOneof(const google::protobuf::Message& message, const char* oneof);
+
+// A boolean becomes a condition. Errors: InvalidArgument (no value, a decimal of a wrong length or
+// scale), Unimplemented (a type that ERIS does not have).
+absl::StatusOr<Part> TakeLiteral(const ::substrait::Expression::Literal& literal,
+                                 const Place& place);
+
+// The kind of values that a type has; nullopt for a type that ERIS does not have.
+std::optional<ValueKind> KindOfType(const ::substrait::Type& type);
+
+// `part` cast to `type`: the part itself if the cast changes nothing, a literal where it can be
+// computed here, else a kCast. Errors: InvalidArgument (no type, a decimal's precision or scale, a
+// text that is no date), Unimplemented (other casts).
+absl::StatusOr<Part> CastPart(Part part, const ::substrait::Type& type, bool null_on_failure,
+                              const Place& place);
+
+// Days since 1970-01-01 of "YYYY-MM-DD"; nullopt if it is no date.
+std::optional<int32_t> DaysOfText(absl::string_view text);
+
+}  // namespace eris::server::plans
+
+#endif  // ERIS_SERVER_SUBSTRAIT_LITERALS_H_

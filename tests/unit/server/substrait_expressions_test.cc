@@ -1,0 +1,415 @@
+// The reader on small plans made for it: expressions, as the condition of a filter or a column.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "tests/unit/server/substrait_plans.h"
+
+namespace eris::server::substrait_plans {
+namespace {
+
+using testing::HasSubstr;
+using SType = ::substrait::Type;
+
+// What the expression becomes as the only column of a project over lineitem, with all fields.
+std::string ColumnText(const PlanMaker& make, const SExpression& expression) {
+  const auto plan = make.Read(ProjectOf(ReadOf("lineitem"), {expression}, {16}));
+  if (!plan.ok()) return plan.status().ToString();
+  const absl::Status check = test::QueryPlanCheck::Run(*plan, test::TpchSchema);
+  if (!check.ok()) return check.ToString();
+  return test::TextOf(std::get<ProjectNode>(plan->nodes.back()).columns.at(0));
+}
+std::string ConditionText(const PlanMaker& make, const SExpression& expression) {
+  const auto plan = make.Read(FilterOf(ReadOf("lineitem"), expression));
+  if (!plan.ok()) return plan.status().ToString();
+  const absl::Status check = test::QueryPlanCheck::Run(*plan, test::TpchSchema);
+  if (!check.ok()) return check.ToString();
+  return test::TextOf(std::get<FilterNode>(plan->nodes.back()).condition);
+}
+
+// Fields of lineitem.
+constexpr int kKey = 0;       // int64
+constexpr int kNumber = 3;    // int32
+constexpr int kQuantity = 4;  // decimal(15, 2)
+constexpr int kFlag = 8;      // a string
+constexpr int kDate = 10;
+
+TEST(SubstraitExpressionsTest, Literals) {
+  const PlanMaker make;
+  const auto text = [&](const std::function<void(SExpression::Literal&)>& set) {
+    SExpression literal;
+    set(*literal.mutable_literal());
+    return ColumnText(make, literal);
+  };
+  using Literal = SExpression::Literal;
+  EXPECT_EQ(text([](Literal& l) { l.set_i8(-8); }), "-8");
+  EXPECT_EQ(text([](Literal& l) { l.set_i16(16); }), "16");
+  EXPECT_EQ(text([](Literal& l) { l.set_i32(32); }), "32");
+  EXPECT_EQ(text([](Literal& l) { l.set_i64(std::numeric_limits<int64_t>::min()); }),
+            "-9223372036854775808");
+  EXPECT_EQ(text([](Literal& l) { l.set_fp32(0.5F); }), "double:0.5");
+  EXPECT_EQ(text([](Literal& l) { l.set_fp64(2.5); }), "double:2.5");
+  EXPECT_EQ(text([](Literal& l) { l.set_string("a"); }), "'a'");
+  EXPECT_EQ(text([](Literal& l) { l.set_fixed_char("b"); }), "'b'");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_var_char()->set_value("c"); }), "'c'");
+  EXPECT_EQ(text([](Literal& l) { l.set_date(-1); }), "date:-1");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_i64(); }), "null");
+  EXPECT_THAT(text([](Literal& l) { l.mutable_interval_day_to_second(); }),
+              HasSubstr("literals of type \"interval_day_to_second\" are not supported"));
+  EXPECT_THAT(text([](Literal& l) { l.mutable_precision_timestamp(); }),
+              HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0]: literals of type "
+                        "\"precision_timestamp\""));
+  EXPECT_THAT(text([](Literal&) {}), HasSubstr("INVALID_ARGUMENT"));
+}
+
+TEST(SubstraitExpressionsTest, DecimalsAreNarrowWhereTheyFit) {
+  const PlanMaker make;
+  constexpr uint64_t kTop = uint64_t{1} << 63;
+  EXPECT_EQ(ColumnText(make, DecimalOf(5, 0, 2)), "5e-2");
+  EXPECT_EQ(ColumnText(make, DecimalOf(~uint64_t{0}, ~uint64_t{0}, 18)), "-1e-18");
+  EXPECT_EQ(ColumnText(make, DecimalOf(kTop, ~uint64_t{0}, 0)), "-9223372036854775808e-0");
+  EXPECT_EQ(ColumnText(make, DecimalOf(kTop, 0, 0)), "wide:0:9223372036854775808e-0");
+  EXPECT_EQ(ColumnText(make, DecimalOf(kTop - 1, ~uint64_t{0}, 0)),
+            "wide:18446744073709551615:9223372036854775807e-0");
+  EXPECT_THAT(ColumnText(make, DecimalOf(5, 0, 19)), HasSubstr("a decimal of scale 19"));
+  EXPECT_THAT(ColumnText(make, DecimalOf(5, 0, 39)), HasSubstr("a decimal of scale 39"));
+  EXPECT_THAT(ColumnText(make, DecimalOf(5, 0, -1)), HasSubstr("INVALID_ARGUMENT"));
+  SExpression cut = DecimalOf(5, 0, 2);
+  cut.mutable_literal()->mutable_decimal()->set_value("12345");
+  EXPECT_THAT(ColumnText(make, cut), HasSubstr("a decimal of 5 bytes, must have 16"));
+}
+
+TEST(SubstraitExpressionsTest, BooleansAreComparisonsOfLiterals) {
+  PlanMaker make;
+  SExpression null;
+  null.mutable_literal()->mutable_null()->mutable_bool_();
+  EXPECT_EQ(ConditionText(make, Boolean(false)), "(= 1 0)");
+  EXPECT_EQ(ConditionText(make, null), "(= 1 null)");
+  EXPECT_EQ(ConditionText(make, make.Call("not", {Boolean(true)})), "(not (= 1 1))");
+}
+
+TEST(SubstraitExpressionsTest, ConditionsAndValuesAreNotMixed) {
+  PlanMaker make;
+  EXPECT_THAT(ConditionText(make, Field(kKey)),
+              HasSubstr("INVALID_ARGUMENT: relations[0].rel.filter.condition: an integer where a "
+                        "condition must be"));
+  EXPECT_THAT(ConditionText(make, make.Call("and", {Boolean(true), Field(kDate)})),
+              HasSubstr("a date where a condition must be"));
+  EXPECT_THAT(ColumnText(make, make.Call("is_null", {Field(kKey)})),
+              HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0]: a condition as a "
+                        "column"));
+  EXPECT_THAT(ConditionText(make, make.Call("equal", {Boolean(true), Boolean(false)})),
+              HasSubstr("a comparison of conditions"));
+  EXPECT_THAT(
+      ConditionText(make, make.Call("equal", {Field(kKey), Field(kDate)})),
+      HasSubstr("INVALID_ARGUMENT: relations[0].rel.filter.condition: an integer is compared "
+                "with a date"));
+}
+
+TEST(SubstraitExpressionsTest, Comparisons) {
+  PlanMaker make;
+  const auto text = [&](const std::string& name) {
+    return ConditionText(make, make.Call(name, {Field(kKey), Field(kQuantity)}));
+  };
+  EXPECT_EQ(text("equal"), "(= #0 #4)");
+  EXPECT_EQ(text("not_equal:i64_dec"), "(!= #0 #4)");
+  EXPECT_EQ(text("lt:any_any"), "(< #0 #4)");
+  EXPECT_EQ(text("lte"), "(<= #0 #4)");
+  EXPECT_EQ(text("gt"), "(> #0 #4)");
+  EXPECT_EQ(text("gte"), "(>= #0 #4)");
+  EXPECT_EQ(ConditionText(make, make.Call("between", {Field(kKey), Int(1), Real(2)})),
+            "(between #0 1 double:2)");
+  EXPECT_EQ(ConditionText(make, make.Call("is_null", {Field(kFlag)})), "(is_null #8)");
+  EXPECT_EQ(ConditionText(make, make.Call("is_not_null:str", {Field(kFlag)})),
+            "(not (is_null #8))");
+}
+
+TEST(SubstraitExpressionsTest, NestedConjunctionsAreOneAndMayExceedTheDepth) {
+  PlanMaker make;
+  SExpression condition = make.Call("lt", {Field(kKey), Int(0)});
+  // Deeper than an expression may be, less than a plan may be nested.
+  constexpr int kTerms = 70;
+  for (int i = 1; i < kTerms; ++i) {
+    condition = make.Call("and", {condition, make.Call("lt", {Field(kKey), Int(i)})});
+  }
+  const auto plan = make.Read(FilterOf(ReadOf("lineitem"), condition));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(std::get<FilterNode>(plan->nodes.back()).condition.arguments.size(), size_t{kTerms});
+  EXPECT_EQ(ConditionText(make, make.Call("or", {Boolean(false)})), "(= 1 0)");
+}
+
+TEST(SubstraitExpressionsTest, Arithmetic) {
+  PlanMaker make;
+  const auto text = [&](const std::string& name, const SExpressions& arguments) {
+    return ColumnText(make, make.Call(name, arguments));
+  };
+  EXPECT_EQ(text("add", {Field(kKey), Field(kNumber)}), "(+ #0 #3)");
+  EXPECT_EQ(text("subtract:dec_dec", {DecimalOf(1, 0, 0), Field(kQuantity)}), "(- 1e-0 #4)");
+  EXPECT_EQ(text("multiply", {Field(kQuantity), Real(0.5)}), "(* #4 double:0.5)");
+  EXPECT_EQ(text("negate", {Field(kQuantity)}), "(* #4 -1)");
+  EXPECT_EQ(text("divide", {Field(kQuantity), Field(kKey)}), "(/ #4 #0)");
+  EXPECT_THAT(text("divide", {Field(kNumber), Field(kKey)}), HasSubstr("a quotient of integers"));
+  EXPECT_THAT(text("add", {Field(kDate), Int(1)}),
+              HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0]: the function "
+                        "\"add\" of dates"));
+  EXPECT_THAT(text("add", {Field(kFlag), Int(1)}),
+              HasSubstr("the function \"add\" takes numbers, not a string"));
+  EXPECT_THAT(text("add", {Int(1)}), HasSubstr("the function \"add\" has 1 arguments"));
+}
+
+TEST(SubstraitExpressionsTest, PatternsOfStrings) {
+  PlanMaker make;
+  const auto text = [&](const std::string& name, const SExpressions& arguments) {
+    return ConditionText(make, make.Call(name, arguments));
+  };
+  EXPECT_EQ(text("like", {Field(kFlag), Text("a%")}), "(like #8 'a%')");
+  EXPECT_EQ(text("like", {Field(kFlag), Text("a%"), NullText()}), "(like #8 'a%')");
+  EXPECT_EQ(text("like", {Field(kFlag), Text("a%"), Text("")}), "(like #8 'a%')");
+  EXPECT_EQ(text("like", {Field(kFlag), Text("a#%"), Text("#")}), "(like #8 'a#%' '#')");
+  EXPECT_EQ(text("starts_with", {Field(kFlag), Text("a")}), "(like #8 'a%')");
+  EXPECT_EQ(text("ends_with", {Field(kFlag), Text("a")}), "(like #8 '%a')");
+  EXPECT_EQ(text("contains:str_str", {Field(kFlag), Text("a")}), "(like #8 '%a%')");
+  EXPECT_EQ(text("contains", {Field(kFlag), Text("5%_\\")}), R"((like #8 '%5\%\_\\%' '\'))");
+  EXPECT_THAT(text("like", {Field(kFlag), Field(kFlag)}),
+              HasSubstr("the function \"like\" with a pattern that is no literal"));
+  EXPECT_THAT(text("contains", {Field(kFlag), Field(kFlag)}), HasSubstr("UNIMPLEMENTED"));
+  EXPECT_THAT(text("like", {Field(kKey), Text("a")}), HasSubstr("takes a string, not an integer"));
+}
+
+TEST(SubstraitExpressionsTest, PartsOfStringsAndDates) {
+  PlanMaker make;
+  const auto text = [&](const std::string& name, const SExpressions& arguments) {
+    return ColumnText(make, make.Call(name, arguments));
+  };
+  EXPECT_EQ(text("substring", {Field(kFlag), Int(1), Int(2)}), "(substring #8 1 2)");
+  EXPECT_EQ(text("substring:str_i64", {Field(kFlag), Int(3)}), "(substring #8 3)");
+  EXPECT_THAT(text("substring", {Field(kFlag), Field(kKey)}), HasSubstr("UNIMPLEMENTED"));
+  EXPECT_EQ(text("date_part", {Text("YEAR"), Field(kDate)}), "(part 'year' #10)");
+  EXPECT_EQ(text("extract", {Text("quarter"), Field(kDate)}), "(part 'quarter' #10)");
+  EXPECT_EQ(text("extract", {Text("MONTH"), Text("ONE"), Field(kDate)}), "(part 'month' #10)");
+  EXPECT_THAT(text("extract", {Text("MONTH"), Text("ZERO"), Field(kDate)}),
+              HasSubstr("do not count from 1"));
+  EXPECT_THAT(text("date_part", {Text("CENTURY"), Field(kDate)}),
+              HasSubstr("the part \"CENTURY\" of a date"));
+  EXPECT_THAT(text("date_part", {Text("DAY"), Field(kFlag)}), HasSubstr("takes a date"));
+  SExpression year = make.Call("extract:date", {Text(""), Field(kDate)});
+  year.mutable_scalar_function()->mutable_arguments(0)->set_enum_("day");
+  EXPECT_EQ(ColumnText(make, year), "(part 'day' #10)");
+}
+
+TEST(SubstraitExpressionsTest, Cases) {
+  PlanMaker make;
+  SExpression choice;
+  auto* first = choice.mutable_if_then()->add_ifs();
+  *first->mutable_if_() = make.Call("lt", {Field(kKey), Int(9)});
+  *first->mutable_then() = Field(kQuantity);
+  EXPECT_EQ(ColumnText(make, choice), "(case (< #0 9) #4)");
+  *choice.mutable_if_then()->mutable_else_() = Int(0);
+  EXPECT_EQ(ColumnText(make, choice), "(case (< #0 9) #4 0)");
+  *choice.mutable_if_then()->mutable_else_() = Field(kDate);
+  EXPECT_THAT(ColumnText(make, choice), HasSubstr("INVALID_ARGUMENT"));
+  choice.mutable_if_then()->mutable_ifs(0)->clear_then();
+  EXPECT_THAT(ColumnText(make, choice), HasSubstr("if_then.ifs[0]: the clause is incomplete"));
+  choice.mutable_if_then()->clear_ifs();
+  EXPECT_THAT(ColumnText(make, choice), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(ColumnText(make, make.Call("coalesce", {Field(kKey), Field(kNumber), Int(0)})),
+            "(case (not (is_null #0)) #0 (not (is_null #3)) #3 0)");
+  EXPECT_EQ(ColumnText(make, make.Call("coalesce", {Int(3)})), "3");
+}
+
+// "case l_linenumber when 1 then 'a' when 2 then 'b' end", as DataFusion writes it.
+TEST(SubstraitExpressionsTest, CaseOfAValue) {
+  PlanMaker make;
+  SExpression choice;
+  *choice.mutable_if_then()->add_ifs()->mutable_if_() = Field(kNumber);
+  for (const auto& [number, text] : {std::pair(1, "a"), std::pair(2, "b")}) {
+    auto* clause = choice.mutable_if_then()->add_ifs();
+    *clause->mutable_if_() = Int(number);
+    *clause->mutable_then() = Text(text);
+  }
+  EXPECT_EQ(ColumnText(make, choice), "(case (= #3 1) 'a' (= #3 2) 'b')");
+  *choice.mutable_if_then()->mutable_ifs(2)->mutable_if_() = Text("x");
+  EXPECT_THAT(ColumnText(make, choice),
+              HasSubstr("if_then.ifs[2].if: an integer is compared with a string"));
+}
+
+TEST(SubstraitExpressionsTest, Lists) {
+  PlanMaker make;
+  SExpression list;
+  *list.mutable_singular_or_list()->mutable_value() = Field(kKey);
+  *list.mutable_singular_or_list()->add_options() = Int(1);
+  *list.mutable_singular_or_list()->add_options() = DecimalOf(25, 0, 1);
+  EXPECT_EQ(ConditionText(make, list), "(in #0 1 25e-1)");
+  *list.mutable_singular_or_list()->add_options() = Field(kNumber);
+  EXPECT_EQ(ConditionText(make, list), "(or (= #0 1) (= #0 25e-1) (= #0 #3))");
+  *list.mutable_singular_or_list()->add_options() = Text("x");
+  EXPECT_THAT(ConditionText(make, list),
+              HasSubstr("options[3]: an integer is compared with a str"));
+  list.mutable_singular_or_list()->clear_options();
+  EXPECT_THAT(ConditionText(make, list), HasSubstr("there is no option"));
+}
+
+TEST(SubstraitExpressionsTest, Subqueries) {
+  PlanMaker make;
+  const SExpression largest =
+      SubqueryOf(AggregateOf(ReadOf("orders", {0}), {}, {make.Measure("max", {Field(0)})}));
+  EXPECT_EQ(make.Answer(FilterOf(ReadOf("nation", {0}), make.Call("lt", {Field(0), largest}))),
+            "0: read nation [0]\n1: read orders [0]\n2: aggregate 1 keys [] measures [max(#0)]\n"
+            "3: filter 0 (< #0 $2)\n");
+  EXPECT_THAT(ConditionText(make, make.Call("lt", {Field(0), SubqueryOf(ReadOf("nation"))})),
+              HasSubstr("a scalar subquery with 4 columns"));
+  SExpression other;
+  other.mutable_subquery()->mutable_set_predicate();
+  EXPECT_THAT(ConditionText(make, other),
+              HasSubstr("relations[0].rel.filter.condition.subquery: the subquery "
+                        "\"set_predicate\" is not supported"));
+  other.mutable_subquery()->mutable_in_predicate();
+  EXPECT_THAT(ConditionText(make, other), HasSubstr("\"in_predicate\""));
+  other.mutable_subquery()->mutable_set_comparison();
+  EXPECT_THAT(ConditionText(make, other), HasSubstr("\"set_comparison\""));
+}
+
+// The answer is the last node, also if nothing uses a subquery that follows it.
+TEST(SubstraitExpressionsTest, SubqueryThatIsNotUsed) {
+  PlanMaker make;
+  const SExpression one = SubqueryOf(ReadOf("region", {0}));
+  EXPECT_EQ(make.Answer(ProjectOf(ReadOf("nation", {0}), {make.Call("add", {one, Int(1)})}, {0})),
+            "0: read nation [0]\n1: read region [0]\n2: project 0 [#0]\n");
+}
+
+std::string CastText(const SExpression& input, const std::function<void(SType&)>& type,
+                     bool null_on_failure = false) {
+  SExpression cast;
+  *cast.mutable_cast()->mutable_input() = input;
+  type(*cast.mutable_cast()->mutable_type());
+  if (null_on_failure) {
+    cast.mutable_cast()->set_failure_behavior(SExpression::Cast::FAILURE_BEHAVIOR_RETURN_NULL);
+  }
+  return ColumnText(PlanMaker(), cast);
+}
+std::function<void(SType&)> DecimalType(int precision, int scale) {
+  return [=](SType& type) {
+    type.mutable_decimal()->set_precision(precision);
+    type.mutable_decimal()->set_scale(scale);
+  };
+}
+void I32(SType& type) { type.mutable_i32(); }
+void I64(SType& type) { type.mutable_i64(); }
+void Fp64(SType& type) { type.mutable_fp64(); }
+void String(SType& type) { type.mutable_string(); }
+void DateType(SType& type) { type.mutable_date(); }
+
+TEST(SubstraitExpressionsTest, CastsOfNumbers) {
+  EXPECT_EQ(CastText(Field(kKey), I32), "(cast:int32:0 #0)");
+  EXPECT_EQ(CastText(Field(kQuantity), I64), "(cast:int64:0 #4)");
+  EXPECT_EQ(CastText(Field(kKey), Fp64), "(cast:float64:0 #0)");
+  EXPECT_EQ(CastText(Field(kKey), DecimalType(18, 3)), "(cast:decimal:3 #0)");
+  EXPECT_EQ(CastText(Field(kKey), DecimalType(19, 3)), "(cast:int128:3 #0)");
+  EXPECT_THAT(CastText(Field(kQuantity), DecimalType(38, 38)),
+              HasSubstr("at most 18 digits behind the point"));
+  EXPECT_THAT(CastText(Field(kKey), DecimalType(39, 3)), HasSubstr("a cast to decimal(39, 3)"));
+  EXPECT_THAT(CastText(Field(kKey), DecimalType(5, 6)), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(CastText(Field(kKey), [](SType& type) { type.mutable_i16(); }),
+              HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0].cast: casts to "
+                        "\"i16\" are not supported"));
+  EXPECT_THAT(CastText(Field(kKey), I32, /*null_on_failure=*/true),
+              HasSubstr("gives null on failure"));
+}
+
+TEST(SubstraitExpressionsTest, CastsThatChangeNothing) {
+  EXPECT_EQ(CastText(Field(kKey), I64), "#0");
+  EXPECT_EQ(CastText(Field(kKey), I64, /*null_on_failure=*/true), "#0");
+  EXPECT_EQ(CastText(Field(kQuantity), DecimalType(15, 2)), "#4");
+  EXPECT_EQ(CastText(Field(kFlag), String), "#8");
+  EXPECT_EQ(CastText(Field(kDate), DateType), "#10");
+  EXPECT_EQ(CastText(NullText(), I64), "null");
+}
+
+TEST(SubstraitExpressionsTest, CastsOfLiteralsAreLiterals) {
+  EXPECT_EQ(CastText(Int(5), I32), "5");
+  EXPECT_EQ(CastText(Int(1LL << 40), I32), "(cast:int32:0 1099511627776)");
+  EXPECT_EQ(CastText(Int(5), Fp64), "double:5");
+  EXPECT_EQ(CastText(Int(-5), DecimalType(15, 2)), "-500e-2");
+  EXPECT_EQ(CastText(Int(std::numeric_limits<int64_t>::max()), DecimalType(18, 2)),
+            "(cast:decimal:2 9223372036854775807)");
+  EXPECT_EQ(CastText(DecimalOf(25, 0, 1), DecimalType(15, 3)), "2500e-3");
+  EXPECT_EQ(CastText(DecimalOf(25, 0, 1), DecimalType(15, 0)), "(cast:decimal:0 25e-1)");
+  EXPECT_EQ(CastText(DecimalOf(25, 0, 1), Fp64), "double:2.5");
+  EXPECT_EQ(CastText(Real(2.5), Fp64), "double:2.5");
+  EXPECT_EQ(CastText(Text("1970-01-02"), DateType), "date:1");
+  EXPECT_EQ(CastText(Text("0001-03-01"), DateType), "date:-719103");
+  EXPECT_THAT(CastText(Text("1999-02-29"), DateType), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(CastText(Text("1999-2-29"), DateType), HasSubstr("is not a date"));
+  EXPECT_THAT(CastText(Text("+999-02-01"), DateType), HasSubstr("is not a date"));
+  EXPECT_EQ(CastText(Text("none"), DateType, /*null_on_failure=*/true), "null");
+  EXPECT_EQ(CastText(Text("ab"), [](SType& type) { type.mutable_varchar()->set_length(2); }),
+            "'ab'");
+  EXPECT_THAT(CastText(Text("ab"), [](SType& type) { type.mutable_varchar()->set_length(1); }),
+              HasSubstr("casts to \"varchar\" are not supported"));
+}
+
+TEST(SubstraitExpressionsTest, OtherCastsAreRefusedByName) {
+  EXPECT_THAT(CastText(Field(kFlag), I64), HasSubstr("casts of a string to \"i64\""));
+  EXPECT_THAT(CastText(Field(kKey), String), HasSubstr("casts of an integer to \"string\""));
+  EXPECT_THAT(CastText(Field(kFlag), DateType), HasSubstr("casts of a string to \"date\""));
+  EXPECT_THAT(CastText(Field(kDate), [](SType& type) { type.mutable_precision_timestamp(); }),
+              HasSubstr("casts of a date to \"precision_timestamp\""));
+  EXPECT_THAT(CastText(Field(kDate), [](SType&) {}), HasSubstr("the cast has no type"));
+}
+
+TEST(SubstraitExpressionsTest, FunctionsAndOptionsThatAreRefused) {
+  PlanMaker make;
+  EXPECT_EQ(
+      make.Answer(SortOf(FilterOf(ReadOf("nation"), make.Call("foo:i64", {Field(0)})), {Field(0)}),
+                  {"a", "b", "c", "d"}),
+      "UNIMPLEMENTED: relations[0].root.input.sort.input.filter.condition: the function "
+      "\"foo\" is unknown");
+  EXPECT_THAT(
+      ConditionText(make, make.Call("not", {make.Call("lt", {make.Call("bar", {}), Int(1)})})),
+      HasSubstr("relations[0].rel.filter.condition.scalar_function.arguments[0].value."
+                "scalar_function.arguments[0].value: the function \"bar\" is unknown"));
+  SExpression undeclared = make.Call("lt", {Field(kKey), Int(1)});
+  undeclared.mutable_scalar_function()->set_function_reference(99);
+  EXPECT_EQ(
+      ConditionText(make, undeclared),
+      "INVALID_ARGUMENT: relations[0].rel.filter.condition: function_reference is 99, but the "
+      "plan declares no such function");
+  SExpression option = make.Call("add", {Field(kKey), Int(1)});
+  auto* overflow = option.mutable_scalar_function()->add_options();
+  overflow->set_name("overflow");
+  overflow->add_preference("SATURATE");
+  EXPECT_THAT(ColumnText(make, option), HasSubstr("the option \"overflow\" with the preference"));
+  overflow->add_preference("ERROR");
+  EXPECT_EQ(ColumnText(make, option), "(+ #0 1)");
+}
+
+TEST(SubstraitExpressionsTest, ReferencesThatAreRefused) {
+  const PlanMaker make;
+  EXPECT_EQ(
+      ColumnText(make, Field(16)),
+      "INVALID_ARGUMENT: relations[0].rel.project.expressions[0]: field 16 is used, but there "
+      "are 16 fields");
+  EXPECT_THAT(ColumnText(make, Field(-1)), HasSubstr("field -1"));
+  SExpression outer = Field(0);
+  outer.mutable_selection()->mutable_outer_reference()->set_steps_out(1);
+  EXPECT_THAT(ColumnText(make, outer), HasSubstr("fields of an \"outer_reference\""));
+  SExpression nested = Field(0);
+  nested.mutable_selection()->mutable_direct_reference()->mutable_struct_field()->mutable_child();
+  EXPECT_THAT(ColumnText(make, nested), HasSubstr("parts of a column"));
+  SExpression element;
+  element.mutable_selection()->mutable_direct_reference()->mutable_list_element();
+  EXPECT_THAT(ColumnText(make, element), HasSubstr("references to a \"list_element\""));
+  SExpression empty;
+  empty.mutable_selection();
+  EXPECT_THAT(ColumnText(make, empty), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(ColumnText(make, SExpression()), HasSubstr("the expression is empty"));
+  SExpression window;
+  window.mutable_window_function();
+  EXPECT_THAT(ColumnText(make, window), HasSubstr("\"window_function\" is not supported"));
+}
+
+}  // namespace
+}  // namespace eris::server::substrait_plans
