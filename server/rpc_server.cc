@@ -32,6 +32,7 @@
 #include "server/data/data_service.h"
 #include "server/guard/callback_threads.h"
 #include "server/guard/connections.h"
+#include "server/queries/queries_service.h"
 #include "server/state/memory_limits.h"
 #include "server/state/server_state.h"
 
@@ -179,13 +180,18 @@ struct RpcServer::Impl {
        const ArrivalPlaces& arriving)
       : state(config, engine, io, RandomSeed(), arriving),
         data(&state),
+        queries(&state),
         catalog(&state),
         admin(&state) {
-    ERIS_CHECK(data.ServesAll() && catalog.ServesAll() && admin.ServesAll());
+    ERIS_CHECK(data.ServesAll());
+    ERIS_CHECK(queries.ServesAll());
+    ERIS_CHECK(catalog.ServesAll());
+    ERIS_CHECK(admin.ServesAll());
   }
 
   ServerState state;
   DataService data;
+  QueriesService queries;
   CatalogService catalog;
   AdminService admin;
   std::unique_ptr<grpc::Server> server;
@@ -227,6 +233,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   SetLimits(impl->state.config, plan.receive_bytes, &builder);
   builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&impl->data);
+  builder.RegisterService(&impl->queries);
   builder.RegisterService(&impl->catalog);
   builder.RegisterService(&impl->admin);
   LogCapture::Clear();
@@ -240,7 +247,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
     const size_t colon = config.listen.rfind(':');
     impl->address = absl::StrCat(absl::string_view(config.listen).substr(0, colon), ":", port);
   }
-  for (const char* service : {"eris.v1.Data", "eris.v1.Catalog", "eris.v1.Admin"}) {
+  for (const char* service :
+       {"eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);
   }
   impl->callback_threads =

@@ -10,6 +10,7 @@
 #include "server/guard/arrival_gate.h"
 #include "server/guard/byte_budget.h"
 #include "server/guard/drain_gate.h"
+#include "server/guard/running_queries.h"
 #include "server/guard/session_pool.h"
 #include "server/guard/sweep_timer.h"
 #include "server/state/config.h"
@@ -48,6 +49,7 @@ struct ServerState {
   ArrivalGate writes_arriving;
   ArrivalGate control_arriving;
   SessionPool sessions;
+  RunningQueries queries;
   ResumeTokenCodec tokens;
   LeaseTimer lease_timer;  // for snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer

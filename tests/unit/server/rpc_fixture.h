@@ -16,6 +16,7 @@
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
+#include "eris/v1/queries.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "server/rpc_server.h"
 #include "tests/unit/server/fake_engine.h"
@@ -34,6 +35,7 @@ class RpcTest : public ::testing::Test {
     server = *std::move(started);
     channel = NewChannel();
     data = v1::Data::NewStub(channel);
+    queries = v1::Queries::NewStub(channel);
     catalog = v1::Catalog::NewStub(channel);
     admin = v1::Admin::NewStub(channel);
     EXPECT_TRUE(engine.Create("orders", {}).ok());
@@ -132,6 +134,7 @@ class RpcTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Data::Stub> data;
+  std::unique_ptr<v1::Queries::Stub> queries;
   std::unique_ptr<v1::Catalog::Stub> catalog;
   std::unique_ptr<v1::Admin::Stub> admin;
 };

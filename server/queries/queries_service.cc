@@ -1,0 +1,55 @@
+#include "server/queries/queries_service.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "server/calls/control_call.h"
+#include "server/guard/running_queries.h"
+#include "server/queries/execute_call.h"
+#include "server/queries/read_plan.h"
+
+namespace eris::server {
+namespace {
+
+absl::Status DoExplain(const ControlScope& scope, const v1::ExplainRequest& request,
+                       v1::ExplainResponse* response) {
+  const SessionPool::Lease session = scope.server.sessions.Borrow();
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan, ReadPlan(scope.server, *session, request.plan()));
+  ERIS_ASSIGN_OR_RETURN(std::string text, session->ExplainQuery(plan));
+  response->set_text(std::move(text));
+  return absl::OkStatus();
+}
+
+absl::Status DoList(const ControlScope& scope, const v1::ListQueriesRequest&,
+                    v1::ListQueriesResponse* response) {
+  for (RunningQueries::Info& info : scope.server.queries.List()) {
+    v1::RunningQuery& query = *response->add_queries();
+    query.set_id(info.id);
+    query.set_peer(std::move(info.peer));
+    query.set_age_ms(static_cast<uint64_t>(info.age.count()));
+    query.set_state(info.rows_sent == 0 ? v1::RunningQuery::STATE_COMPUTING
+                                        : v1::RunningQuery::STATE_SENDING);
+    query.set_rows_sent(info.rows_sent);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DoCancel(const ControlScope& scope, const v1::CancelQueryRequest& request,
+                      v1::CancelQueryResponse*) {
+  return scope.server.queries.Cancel(request.id());
+}
+
+}  // namespace
+
+QueriesService::QueriesService(ServerState* server) {
+  Serve("Execute", [server](grpc::CallbackServerContext& context) {
+    return ExecuteCall::Begin(*server, context);
+  });
+  Serve("Explain", ControlBeginner(*server, DoExplain));
+  Serve("List", ControlBeginner(*server, DoList));
+  Serve("Cancel", ControlBeginner(*server, DoCancel));
+}
+
+}  // namespace eris::server

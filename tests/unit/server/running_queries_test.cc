@@ -1,0 +1,76 @@
+#include "server/guard/running_queries.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace eris::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RunningQueriesTest, ThoseInsideAreListedOldestFirst) {
+  RunningQueries queries;
+  auto first = queries.Enter("a", std::make_shared<ScanStop>());
+  std::optional<RunningQueries::Stay> second = *queries.Enter("b", std::make_shared<ScanStop>());
+  second->AddRows(3);
+  second->AddRows(4);
+  const auto later = RunningQueries::Clock::now() + std::chrono::seconds(5);
+  const std::vector<RunningQueries::Info> both = queries.List(later);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].peer, "a");
+  EXPECT_EQ(both[0].rows_sent, 0u);
+  EXPECT_GE(both[0].age, std::chrono::seconds(5));
+  EXPECT_EQ(both[1].peer, "b");
+  EXPECT_EQ(both[1].rows_sent, 7u);
+  EXPECT_LT(both[0].id, both[1].id);
+  second.reset();
+  ASSERT_EQ(queries.List().size(), 1u);
+  EXPECT_EQ(queries.List()[0].id, both[0].id);
+}
+
+TEST(RunningQueriesTest, CancelStopsOneThatRuns) {
+  RunningQueries queries;
+  const auto stop = std::make_shared<ScanStop>();
+  uint64_t id = 0;
+  {
+    const auto stay = queries.Enter("a", stop);
+    id = queries.List()[0].id;
+    EXPECT_TRUE(queries.Cancel(id).ok());
+    ASSERT_TRUE(stop->reason().has_value());
+    EXPECT_TRUE(absl::IsCancelled(*stop->reason()));
+    EXPECT_TRUE(queries.Cancel(id).ok());
+  }
+  const absl::Status gone = queries.Cancel(id);
+  EXPECT_TRUE(absl::IsNotFound(gone));
+  EXPECT_THAT(std::string(gone.message()), HasSubstr("no query 1 runs"));
+}
+
+TEST(RunningQueriesTest, IdsAreNotUsedAgain) {
+  RunningQueries queries;
+  uint64_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    const auto stay = queries.Enter("a", std::make_shared<ScanStop>());
+    EXPECT_GT(queries.List()[0].id, last);
+    last = queries.List()[0].id;
+  }
+}
+
+TEST(RunningQueriesTest, NumberIsLimited) {
+  RunningQueries queries;
+  std::vector<RunningQueries::Stay> all;
+  for (size_t i = 0; i < RunningQueries::kRunningMax; ++i) {
+    all.push_back(*queries.Enter("a", std::make_shared<ScanStop>()));
+  }
+  const auto refused = queries.Enter("a", std::make_shared<ScanStop>());
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status()));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("the limit is 1024"));
+  all.pop_back();
+  EXPECT_TRUE(queries.Enter("a", std::make_shared<ScanStop>()).ok());
+}
+
+}  // namespace
+}  // namespace eris::server
