@@ -15,12 +15,14 @@
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
 #include "eris/v1/data.grpc.pb.h"
+#include "eris/v1/queries.grpc.pb.h"
 
 namespace eris::client {
 
 struct Client::Stubs {
   std::unique_ptr<v1::Catalog::Stub> catalog;
   std::unique_ptr<v1::Data::Stub> data;
+  std::unique_ptr<v1::Queries::Stub> queries;
   std::unique_ptr<v1::Admin::Stub> admin;
 };
 

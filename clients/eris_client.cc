@@ -107,6 +107,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& op
   auto stubs = std::make_shared<Stubs>();
   stubs->catalog = v1::Catalog::NewStub(channel);
   stubs->data = v1::Data::NewStub(channel);
+  stubs->queries = v1::Queries::NewStub(channel);
   stubs->admin = v1::Admin::NewStub(channel);
   return std::unique_ptr<Client>(new Client(options, std::move(stubs)));
 }
@@ -240,6 +241,40 @@ absl::Status Client::ReleaseSnapshot(uint64_t snapshot) {
   v1::ReleaseSnapshotRequest request;
   request.set_snapshot(snapshot);
   return Call(*this, stubs_->data, &v1::Data::Stub::ReleaseSnapshot, request);
+}
+
+std::unique_ptr<QueryReader> Client::Execute(std::string plan) {
+  return std::make_unique<QueryReader>(*this, std::move(plan));
+}
+
+absl::StatusOr<std::string> Client::Explain(std::string plan) {
+  v1::ExplainRequest request;
+  request.set_plan(std::move(plan));
+  return Call<std::string>(*this, stubs_->queries, &v1::Queries::Stub::Explain, request,
+                           [](const v1::ExplainResponse& response) { return response.text(); });
+}
+
+absl::StatusOr<std::vector<RunningQuery>> Client::RunningQueries() {
+  using Queries = std::vector<RunningQuery>;
+  return Call<Queries>(
+      *this, stubs_->queries, &v1::Queries::Stub::List, v1::ListQueriesRequest(),
+      [](const v1::ListQueriesResponse& response) {
+        Queries queries;
+        for (const v1::RunningQuery& query : response.queries()) {
+          queries.push_back({.id = query.id(),
+                             .peer = query.peer(),
+                             .age = absl::Milliseconds(query.age_ms()),
+                             .sending = query.state() == v1::RunningQuery::STATE_SENDING,
+                             .rows_sent = query.rows_sent()});
+        }
+        return queries;
+      });
+}
+
+absl::Status Client::CancelQuery(uint64_t id) {
+  v1::CancelQueryRequest request;
+  request.set_id(id);
+  return Call(*this, stubs_->queries, &v1::Queries::Stub::Cancel, request);
 }
 
 absl::StatusOr<ServerInfo> Client::Server() {

@@ -1,6 +1,7 @@
 // A small C++ client: start here to talk to an ERIS server. One Client is one channel; its calls
 // are synchronous, blocking until the answer or the deadline. Many batches in flight:
-// batch_stream.h. Scans: scan_reader.h. Load balancing: balancer_client.h.
+// batch_stream.h. Scans: scan_reader.h. Queries over several objects: query_reader.h. Load
+// balancing: balancer_client.h.
 //
 //   auto client = eris::client::Client::Connect({.server = "127.0.0.1:7411"});
 //   auto orders = (*client)->Create("orders", {.expected = {0, 6'000'001}});
@@ -31,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "clients/query_reader.h"
 #include "clients/rows.h"
 #include "clients/scan_reader.h"
 #include "eris/batch.h"
@@ -54,6 +56,14 @@ struct ServerInfo {
   std::string version;  // "0.1.0 (commit 0123456789ab)"; empty: unknown
   // A request with more bytes gets RESOURCE_EXHAUSTED, and ends its stream.
   uint64_t receive_message_bytes_max = 0;
+};
+
+struct RunningQuery {
+  uint64_t id = 0;
+  std::string peer;  // the client's address
+  absl::Duration age;
+  bool sending = false;  // otherwise its answer is being computed
+  uint64_t rows_sent = 0;
 };
 
 struct LookupResult {
@@ -127,6 +137,16 @@ class Client {
   // Writes the rows of a table scan into another object, inside the server. Returns their number.
   absl::StatusOr<uint64_t> ScanInto(const std::string& table, const Query& query,
                                     const std::string& target, uint64_t snapshot = 0);
+
+  // Runs a query over several objects; errors are returned by Next. `plan`: a serialised
+  // substrait.Plan. The client must outlive the reader.
+  std::unique_ptr<QueryReader> Execute(std::string plan);
+  // How the server would run it, as text.
+  absl::StatusOr<std::string> Explain(std::string plan);
+  // The queries of all clients, oldest first.
+  absl::StatusOr<std::vector<RunningQuery>> RunningQueries();
+  // Ends a query without waiting for its end. Errors: NotFound (it does not run).
+  absl::Status CancelQuery(uint64_t id);
 
   // One moment of all objects, kept until it has not been used for `time_to_live`.
   absl::StatusOr<uint64_t> TakeSnapshot(absl::Duration time_to_live = absl::Minutes(1));

@@ -7,14 +7,20 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/async_stream.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "clients/rows.h"
 #include "clients/rpc_status.h"
+#include "eris/schema.h"
+#include "wire/columns.h"
+#include "wire/schema.h"
 
 namespace eris::client {
 
@@ -95,6 +101,36 @@ class MessageStream {
   bool late_ = false;
   bool finished_ = false;
   absl::Status status_;
+};
+
+// The rows of the messages of a stream of chunks, of which the first has the schema.
+class ChunkRows {
+ public:
+  // Moves the response's columns to `rows`, whose previous buffers go to the response. Response has
+  // the fields schema, rows and columns. Errors: Internal (a response that violates the protocol).
+  template <class Response>
+  absl::Status Take(Response& response, OwnedRows& rows) {
+    if (response.has_schema()) {
+      absl::StatusOr<Schema> schema = wire::AnsweredSchemaFrom(response.schema());
+      if (!schema.ok()) return schema.status();
+      schema_ = *std::move(schema);
+      types_ = wire::TypesOf(schema_, wire::AllColumns(schema_));
+    }
+    const uint64_t count = response.rows();
+    if (count > 0) {
+      absl::Status status =
+          wire::TakeColumns(types_, count, response.mutable_columns(), &rows.columns);
+      if (!status.ok()) return status;
+    }
+    rows.rows = count;
+    return absl::OkStatus();
+  }
+
+  const Schema& schema() const { return schema_; }
+
+ private:
+  Schema schema_;
+  wire::ColumnTypes types_;
 };
 
 }  // namespace eris::client

@@ -7,7 +7,6 @@
 #include "clients/data_messages.h"
 #include "clients/message_stream.h"
 #include "wire/query.h"
-#include "wire/schema.h"
 
 namespace eris::client {
 
@@ -28,7 +27,7 @@ class ScanReader::Scan {
   }
 
   absl::StatusOr<bool> Next(OwnedRows& rows);
-  const Schema& schema() const { return schema_; }
+  const Schema& schema() const { return chunks_.schema(); }
   bool new_snapshot() const { return new_snapshot_; }
   const std::string& resume_token() const { return request_.resume_token(); }
   uint32_t resumed() const { return resumed_; }
@@ -49,8 +48,7 @@ class ScanReader::Scan {
   absl::Status refusal_;  // refused query: nothing is sent
   v1::ScanRequest request_;
   v1::ScanResponse response_;
-  Schema schema_;
-  wire::ColumnTypes types_;
+  ChunkRows chunks_;
   std::optional<MessageStream<v1::ScanResponse>> stream_;
   uint32_t resumed_ = 0;
   bool new_snapshot_ = false;
@@ -103,30 +101,18 @@ absl::StatusOr<bool> ScanReader::Scan::NextRows(OwnedRows& rows) {
 }
 
 absl::Status ScanReader::Scan::Take(OwnedRows& rows) {
-  if (response_.has_schema()) {
-    absl::StatusOr<Schema> schema = wire::AnsweredSchemaFrom(response_.schema());
-    if (!schema.ok()) return schema.status();
-    schema_ = *std::move(schema);
-    types_ = wire::TypesOf(schema_, wire::AllColumns(schema_));
-  }
-  const uint64_t count = response_.rows();
-  if (count > 0) {
-    absl::Status status =
-        wire::TakeColumns(types_, count, response_.mutable_columns(), &rows.columns);
-    if (!status.ok()) return status;
-  }
-  rows.rows = count;
+  if (absl::Status status = chunks_.Take(response_, rows); !status.ok()) return status;
   new_snapshot_ |= response_.new_snapshot();
   progressed_ = true;
   request_.set_resume_token(response_.resume_token());
   if (!request_.resume_token().empty()) request_.clear_snapshot();  // the token includes it
   // The remaining limit.
   const uint64_t limit = request_.query().limit();
-  if (limit != 0 && count >= limit) {
+  if (limit != 0 && rows.rows >= limit) {
     ended_ = true;
     (void)Close();
   } else if (limit != 0) {
-    request_.mutable_query()->set_limit(limit - count);
+    request_.mutable_query()->set_limit(limit - rows.rows);
   }
   return absl::OkStatus();
 }

@@ -17,15 +17,17 @@ namespace {
 constexpr char kFooter[] =
     "Exit codes:\n"
     "  0  ok (also when the reader of the output has gone, as in `eris scan orders | head`)\n"
-    "  1  not found: no such object; get: at least one key is missing; put with a condition: at\n"
-    "     least one key was not written; bench: wrong answers\n"
+    "  1  not found: no such object or running query; get: at least one key is missing; put with "
+    "a\n"
+    "     condition: at least one key was not written; bench: wrong answers\n"
     "  2  usage, input that is refused as invalid, or an option that is not for this object; a\n"
     "     query whose result is outside a limit\n"
     "  3  the server cannot be reached (known at once where nobody listens), is stopping, or did "
     "not\n"
     "     answer in time\n"
-    "  4  refused: name taken, a verb that is not for this kind of object, memory limit,\n"
-    "     overload, a balancer that is paused; serve: the server could not start\n"
+    "  4  refused: name taken, a verb that is not for this kind of object, a plan with something\n"
+    "     that is not supported, memory limit, overload, a balancer that is paused; serve: the\n"
+    "     server could not start\n"
     "  5  memory verify: pages lie on another NumaNode than they should\n"
     "  6  memory verify: where they lie or should lie cannot be told\n"
     "130  interrupted (Ctrl-C; import, export and generate also by SIGTERM) before the end; bench: "
@@ -82,6 +84,7 @@ int main(int argc, char** argv) {
   eris::cli::AddAdd(program, cli);
   eris::cli::AddErase(program, cli);
   eris::cli::AddScan(program, cli);
+  eris::cli::AddQuery(program, cli);
   eris::cli::AddAggregate(program, cli);
   eris::cli::AddCount(program, cli);
   eris::cli::AddImport(program, cli);

@@ -3,10 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/files/row_printer.h"
-#include "clients/cli/files/row_text.h"
+#include "clients/cli/row_format.h"
 #include "clients/cli/scan_flags.h"
-#include "clients/cli/text/byte_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
@@ -18,8 +16,7 @@ namespace {
 struct ScanVerbFlags {
   std::string object;
   ScanFlags scan;
-  ByteFlags bytes;
-  std::string format;  // empty: the program's --output
+  RowFormat format;
 };
 
 int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
@@ -37,7 +34,7 @@ int RunScan(const Cli& cli, const ScanVerbFlags& flags) {
   if (!to.ok()) return Report(to.status());
   const absl::StatusOr<Query> query = flags.scan.QueryOf(to->info);
   if (!query.ok()) return Report(query.status());
-  if (absl::Status status = flags.bytes.Check(to->info); !status.ok()) return Report(status);
+  if (absl::Status status = flags.format.bytes.Check(to->info); !status.ok()) return Report(status);
   if (!flags.scan.into.empty()) {
     const absl::StatusOr<uint64_t> rows =
         to->client->ScanInto(flags.object, *query, flags.scan.into);
@@ -45,12 +42,8 @@ int RunScan(const Cli& cli, const ScanVerbFlags& flags) {
   }
   const auto reader = to->client->Scan(to->info, *query);
   Output output;
-  RowPrinter printer(output, flags.format.empty() ? cli.json() : flags.format == "json",
-                     flags.bytes.format());
-  RowText text(output, flags.format == "tbl");
-  const bool delimited = flags.format == "csv" || flags.format == "tbl";
-  RowSink& sink = delimited ? static_cast<RowSink&>(text) : printer;
-  return output.Finish(Report(WriteScan(*reader, /*one_moment=*/false, output, sink)));
+  FormattedRows rows(cli, flags.format, output);
+  return output.Finish(Report(WriteScan(*reader, /*one_moment=*/false, output, rows.sink())));
 }
 
 }  // namespace
@@ -61,10 +54,7 @@ void AddScan(Flags& program, Cli& cli) {
       "scan", "Show the rows of a key range in key order, or of a table what a query asks for");
   verb.Add("object", flags->object, "Name").Required().Check(CheckName);
   flags->scan.AddTo(verb);
-  flags->bytes.AddTo(verb, /*with_raw=*/false);
-  verb.Add("--format", flags->format,
-           "table, json, or as a file that import reads again: csv, tbl; default: as --output says")
-      .Check(OneOf({"table", "json", "csv", "tbl"}));
+  flags->format.AddTo(verb);
   verb.SetFooter(
       "Bounds of two-part keys are FIRST/SECOND, or FIRST alone: from its first row, or up to and\n"
       "without it. Strings are shown as `eris get` does.\n"
@@ -72,9 +62,12 @@ void AddScan(Flags& program, Cli& cli) {
       "Of a table the rows come in no order, all as of one moment. Expressions: columns, numbers,\n"
       "'text', 1994-01-01; + - * /; = != < <= > >=; between, in (...), is null, like 'a%_' "
       "[escape\n"
-      "'!']; and, or, not; date_part('year' | 'quarter' | 'month' | 'day', DATE). Names that are "
-      "no\n"
-      "words are in double quotes. 0.05 is a decimal, 1e3 a float64; a quotient is a float64.\n"
+      "'!']; and, or, not; case when C then V [when ...] [else V] end; cast(X as int64 | "
+      "decimal(2) |\n"
+      "...); substring(TEXT, 1, 3); date_part('year' | 'quarter' | 'month' | 'day', DATE). Names "
+      "that\n"
+      "are no words are in double quotes. 0.05 is a decimal, 1e3 a float64; a quotient is a "
+      "float64.\n"
       "A reader that pauses, as `less` does, is waited for as long as the server's stall_ms_max "
       "says\n"
       "(30 s); a table's moment is kept for another scan_resume_ms (30 s), in which the scan goes "

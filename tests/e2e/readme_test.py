@@ -3,7 +3,8 @@ line by line in one shell for each page, against the server that the page itself
 something else than the page shows, fails. C++ examples are compiled, Python programs run with stubs of the protos.
 
 Some things differ from a reader's terminal: the program is this build's and its server takes a free port; the line
-behind `eris serve &` waits until it serves, as a reader who types does; stubs come from an environment of the tests' own.
+behind `eris serve &` waits until it serves, as a reader who types does; stubs, and the packages of the SQL client, come
+from environments of the tests' own.
 """
 import os
 import re
@@ -15,6 +16,7 @@ import tempfile
 
 import grpcurl_test
 import harness
+import sql_test
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGES = ("README.md", "docs/guide/tutorial.md", "docs/guide/cli.md", "docs/guide/clients.md")
@@ -23,6 +25,7 @@ BUILD = "./dev build release eris && PATH=$PWD/build/release/clients/cli:$PATH"
 END = "--- exit code "
 GRPC_TOOLS = "grpcio-tools==1.85.1"
 ADDRESS = "127.0.0.1:7411"
+SQL_CLIENT = "python3 clients/python/eris_sql.py"
 
 
 def fenced(page):
@@ -166,7 +169,7 @@ class Page:
     """A page's shell and server, in a directory of its own."""
 
     def __init__(self, programs, page, directory):
-        self.page, self.directory = page, directory
+        self.page, self.directory, self.build = page, directory, programs.build
         self.port = write_wrapper(programs, directory)
         path = f"{directory}/bin:{os.environ['PATH']}"
         self.shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory))
@@ -183,10 +186,18 @@ class Page:
                     needs_grpcurl.append((command, shown))
                     continue
                 # Two pages must not write each other's files.
-                check_command(self.shell, command.replace("/tmp/", f"{self.directory}/"), shown)
+                command = command.replace("/tmp/", f"{self.directory}/")
+                if SQL_CLIENT in command:
+                    command = command.replace(SQL_CLIENT, self.sql_client())
+                check_command(self.shell, command, shown)
                 self.ran += 1
                 if command.startswith("eris serve"):
                     harness.wait_until(lambda: os.path.exists(self.port) and os.path.getsize(self.port) > 0, "the server", 60)
+
+    def sql_client(self):
+        """The command in place of SQL_CLIENT; skips where its packages cannot be had."""
+        python = sql_test.make_python(self.build)
+        return f"ERIS_SERVER={self.address} {shlex.quote(python)} {shlex.quote(sql_test.SCRIPT)}"
 
     @property
     def address(self):

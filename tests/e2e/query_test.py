@@ -1,0 +1,180 @@
+"""TPC-H's 22 queries over all eight tables, through `eris query`: every row is compared with DuckDB's answer. The plans are
+the committed ones of tests/tpch/plans: 22 of DataFusion and 15 of DuckDB. Also explained plans, and bad input.
+
+Integers, decimals, strings and dates are compared exactly, doubles to 1e-9 of their value. Rows come in the order of the
+query's `order by`; rows that it does not order come in any.
+"""
+import json
+import os
+import re
+import tempfile
+
+import harness
+import tpch_data
+from tpch_data import make_plans
+
+NOT_FOUND = 1
+PLANS = tpch_data.ROOT / "tests" / "tpch" / "plans"
+# DuckDB's producer writes "not like" as "not equal": its plan is not the query.
+NOT_THE_QUERY = {("duckdb", 13)}
+# DuckDB writes what it knows of the data into its plans ("c_custkey <= 1499"): they are for the data that it had.
+PLANNED_SCALE = make_plans.SCALE
+PLAN_BYTES_MAX = 1 << 20
+
+
+def same(got, expected):
+    """A cell of `eris query --output json` and one of DuckDB."""
+    if got is None or expected is None:
+        return got is expected
+    if isinstance(expected, float) or isinstance(got, float):
+        return abs(float(got) - float(expected)) <= 1e-9 * max(abs(float(got)), abs(float(expected)))
+    return str(got) == expected
+
+
+def order_of(query, columns):
+    """The numbers of the columns by which a query sorts, and its limit (None: it has none)."""
+    found = re.search(r"order by([^()]*?)(?:limit\s+(\d+))?\s*;?\s*$", query, re.S | re.I)
+    if found is None:
+        return [], None
+    names = [re.sub(r"\s+(desc|asc)$", "", key.strip(), flags=re.I) for key in found.group(1).split(",")]
+    return [columns.index(name) for name in names], int(found.group(2)) if found.group(2) else None
+
+
+def sorting(row):
+    """Brings equal rows of two answers to the same place: by what is exact, then by the doubles."""
+    def is_double(cell):
+        return isinstance(cell, float)
+    return ([(cell is not None, str(cell)) for cell in row if not is_double(cell)],
+            [cell for cell in row if is_double(cell)])
+
+
+def check_rows(got, expected, name):
+    harness.check_equal(len(got), len(expected), f"rows of {name}")
+    for number, (row, wanted) in enumerate(zip(got, expected)):
+        harness.check(len(row) == len(wanted) and all(map(same, row, wanted)),
+                      f"{name}, row {number}: got {row}, DuckDB says {wanted}")
+
+
+def check_answer(got, answer, query, name):
+    columns, expected = answer["columns"], answer["rows"]
+    order, limit = order_of(query, columns)
+    # DuckDB may give a double where a plan has casts to decimals, or the other way round.
+    doubles = [any(isinstance(row[i], float) for row in got + expected) for i in range(len(columns))]
+    got = [[float(cell) if double and cell is not None else cell for cell, double in zip(row, doubles)] for row in got]
+    expected = [[float(cell) if double and cell is not None else cell for cell, double in zip(row, doubles)]
+                for row in expected]
+    keys = [[[row[i] for i in order] for row in rows] for rows in (got, expected)]
+    check_rows(*keys, f"the sort keys of {name}")
+    if order and limit == len(expected):  # of the rows that are equal to the last one, any may be there
+        got, expected = ([row for row, key in zip(rows, its) if not all(map(same, key, keys[1][-1]))]
+                         for rows, its in zip((got, expected), keys))
+    check_rows(sorted(got, key=sorting), sorted(expected, key=sorting), name)
+
+
+class Case:
+    def __init__(self, server, answers, directory):
+        self.server = server
+        self.answers = answers
+        self.directory = directory
+        self.queries = dict(tpch_data.queries())
+
+    def rows(self, *arguments):
+        """A list of cells for each row; a name may occur twice."""
+        text = self.server.eris("query", *arguments, "--output", "json").stdout
+        return json.loads(text, object_pairs_hook=lambda pairs: [cell for _, cell in pairs])
+
+    def check_plan(self, producer, number):
+        plan = PLANS / producer / f"q{number:02}.plan"
+        check_answer(self.rows(str(plan)), self.answers[number], self.queries[number], f"{producer}'s query {number}")
+
+    def check_plans(self, producer):
+        failed, count = [], 0
+        for plan in sorted((PLANS / producer).glob("q*.plan")):
+            number = int(plan.stem[1:])
+            if (producer, number) in NOT_THE_QUERY:
+                continue
+            count += 1
+            try:
+                self.check_plan(producer, number)
+            except AssertionError as error:
+                failed.append(number)
+                print(f"{producer}'s query {number}: {str(error)[:1500]}", flush=True)
+        print(f"{producer}: {count - len(failed)} of {count} queries answered as DuckDB does", flush=True)
+        harness.check(not failed, f"{producer}'s queries {failed}")
+        return count
+
+    def write(self, name, content):
+        path = os.path.join(self.directory, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+
+def test_plans_of_datafusion(case):
+    harness.check_equal(case.check_plans("datafusion"), 22, "plans of DataFusion")
+
+
+def test_plans_of_duckdb(case):
+    if tpch_data.SCALE == PLANNED_SCALE:
+        harness.check_equal(case.check_plans("duckdb"), 14, "plans of DuckDB")
+
+
+def test_a_plan_from_standard_input(case):
+    plan = PLANS / "datafusion" / "q06.plan"
+    done = case.server.run("/bin/sh", "-c", '"$0" query - --format csv < "$1"', case.server.programs.eris, str(plan))
+    header, row = done.stdout.splitlines()
+    harness.check_equal((header, row), ("revenue", case.answers[6]["rows"][0][0]), "query 6 as csv")
+
+
+def test_steps_are_explained(case):
+    for number in case.queries:
+        text = case.server.eris("query", "--explain", str(PLANS / "datafusion" / f"q{number:02}.plan")).stdout
+        lines = text.splitlines()
+        harness.check(lines and lines[-1].endswith("-> answer"), f"query {number}: {text}")
+        harness.check_equal([line.split(":")[0] for line in lines], [f"step {i}" for i in range(len(lines))], "steps")
+    text = case.server.eris("query", "--explain", str(PLANS / "datafusion" / "q03.plan")).stdout
+    for part in ("scan customer", "c_mktsegment = 'BUILDING'", "inner join", "sort step", "first 10 rows"):
+        harness.check(part in text, f"'{part}' is not in:\n{text}")
+
+
+def test_bad_plans_are_refused(case):
+    whole = (PLANS / "datafusion" / "q05.plan").read_bytes()
+    cut = case.write("cut.plan", whole[:len(whole) // 2])
+    for more in ([], ["--explain"]):
+        case.server.refused("query", cut, *more, said="no plan of Substrait")
+        case.server.refused("query", case.write("empty.plan", b""), *more, said="has no relation")
+        case.server.refused("query", case.write("large.plan", b"\0" * (2 * PLAN_BYTES_MAX)), *more,
+                            said=f"must have at most {PLAN_BYTES_MAX}")
+        other = (PLANS / "datafusion" / "q06.plan").read_bytes().replace(b"lineitem", b"lineitam")
+        case.server.refused("query", case.write("other.plan", other), *more, code=NOT_FOUND,
+                            said=("lineitam", "relations[0].root.input"))
+    case.server.refused("query", os.path.join(case.directory, "none.plan"), said="cannot open")
+    case.server.refused("query", said="a plan's file is missing")
+    case.server.refused("query", cut, "--list", said="--list")
+    harness.check_equal(case.server.eris_json("query", "--list"), [], "running queries")
+    case.server.refused("query", "--cancel", "7", code=NOT_FOUND, said="no query 7 runs")
+
+
+def load_tables(server, build):
+    for table in tpch_data.TABLES:
+        server.eris("import", table, os.path.join(tpch_data.folder(build), f"{table}.tbl"), "--schema", f"tpch:{table}")
+
+
+def main():
+    def extra(parser):
+        parser.add_argument("--aeus", type=int, default=2)
+    args = harness.parse_args(extra)
+    answers = tpch_data.answers(args.build)
+    with harness.Server(harness.Programs(args.build), "--aeus", str(args.aeus)) as server, \
+            tempfile.TemporaryDirectory() as directory:
+        load_tables(server, args.build)
+        case = Case(server, answers, directory)
+        for name, test in list(globals().items()):
+            if name.startswith("test_"):
+                test(case)
+                print(f"{name}: ok", flush=True)
+        server.wait_until_quiet()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""SQL through clients/python/eris_sql.py: TPC-H's 22 queries, planned anew by DataFusion, are answered as DuckDB does; nulls,
+wide numbers and names in quotes come through; faults are told; a query that runs long is listed and cancelled.
+"""
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import harness
+import query_test
+import tpch_data
+
+SCRIPT = str(tpch_data.ROOT / "clients" / "python" / "eris_sql.py")
+# It joins lineitem with itself by a column of seven values: it would end at the limit of memory, after seconds.
+LONG = ("select count(*) from lineitem a, lineitem b, lineitem c "
+        "where a.l_linenumber = b.l_linenumber and b.l_linenumber = c.l_linenumber")
+
+
+def packages():
+    """What the script says that it needs."""
+    with open(SCRIPT) as file:
+        return re.search(r'^INSTALL = "pip install (.*)"$', file.read(), re.M).group(1).split()
+
+
+def make_python(build):
+    """A Python with the script's packages; skips where they cannot be had."""
+    venv = os.path.join(os.path.abspath(build), "tests", "e2e", "sql_client")
+    python = os.path.join(venv, "bin", "python")
+    has_all = [python, "-c", "import datafusion, grpc, grpc_tools, pyarrow"]
+    if os.path.exists(python) and subprocess.run(has_all, capture_output=True).returncode == 0:
+        return python
+    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
+                             (f"{', '.join(packages())} (PyPI)",
+                              [os.path.join(venv, "bin", "pip"), "install", "--quiet", *packages()])):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            harness.skip(package, done.stderr[-2000:])
+    return python
+
+
+class Case:
+    def __init__(self, server, python, answers, directory):
+        self.server = server
+        self.command = [python, SCRIPT, "--port", server.address.rpartition(":")[2]]
+        self.answers = answers
+        self.directory = directory
+
+    def sql(self, *arguments, **kwargs):
+        return self.server.run(*self.command, *arguments, **kwargs).stdout
+
+    def rows(self, sql):
+        """The rows as texts, without the head. An empty text is a null here; an empty line is a row of one."""
+        lines = csv.reader(io.StringIO(self.sql("--format", "csv", "-c", sql)))
+        return [[cell or None for cell in row or [""]] for row in lines][1:]
+
+
+def test_tpch(case):
+    for number, text in tpch_data.queries():
+        query_test.check_answer(case.rows(text), case.answers[number], text, f"query {number}")
+    print(f"{len(case.answers)} of {len(case.answers)} queries answered as DuckDB does", flush=True)
+
+
+def test_values_of_all_types(case):
+    path = os.path.join(case.directory, "values.csv")
+    with open(path, "w") as file:
+        file.write('id,Day,price,big,ratio,note\n'
+                   '-1,1969-12-31,-0.0001,9223372036854775807,0.1,\n'
+                   '2,9999-12-31,12345678901234.5678,1,-1e300,""\n'
+                   '3,2024-02-29,5.0000,7,inf,"a ""quoted"", ünïcode"\n')
+    case.server.eris("import", "values", path, "--schema",
+                     "id:int64,Day:date,price:decimal(4),big:uint64,ratio:float64,note:string?", "--key", "id")
+    got = case.sql("--format", "csv", "-c", 'select id, "Day", price, big, ratio, note from "values" order by id')
+    harness.check_equal(got, 'id,Day,price,big,ratio,note\n'
+                             '-1,1969-12-31,-0.0001,9223372036854775807,0.1,\n'
+                             '2,9999-12-31,12345678901234.5678,1,-1e+300,""\n'
+                             '3,2024-02-29,5.0000,7,inf,"a ""quoted"", ünïcode"\n', "values as csv")
+    table = case.sql("-c", 'select note, sum(price) as sum from "values" where id < 3 group by note order by 2')
+    harness.check_equal(table, "note                  sum\n"
+                               "-                 -0.0001\n"
+                               "      12345678901234.5678\n", "values as a table")
+    harness.check_equal(case.sql("-c", 'select id from "values" where id = 99'), "id\n", "no row")
+
+
+def test_ways_in_and_out(case):
+    path = os.path.join(case.directory, "count.sql")
+    with open(path, "w") as file:
+        file.write("select count(*) as n\nfrom region, nation\nwhere r_regionkey = n_regionkey;\n")
+    expected = " n\n25\n"
+    harness.check_equal(case.sql(path), expected, "a file")
+    with open(path) as file:
+        text = file.read()
+    for arguments in ([], ["-"]):
+        harness.check_equal(case.sql(*arguments, input=text), expected, "standard input")
+    plan = os.path.join(case.directory, "count.plan")
+    case.sql("--plan-out", plan, path)
+    harness.check_equal(case.server.eris_json("query", plan), [{"n": "25"}], "the written plan")
+    explained = case.sql("--explain", path)
+    harness.check("inner join" in explained and "scan nation" in explained, explained)
+
+
+def test_faults_are_told(case):
+    for sql, code, said in (("select * from nothing", 2, "nothing"), ("select", 2, "eris_sql.py: "),
+                            ("select r_name from region where r_name = 1 +", 2, "eris_sql.py: "),
+                            ("select n_nationkey * 9223372036854775807 as x from nation", 2, "OUT_OF_RANGE"),
+                            ("select n_nationkey / 2 as x from nation", 2, "UNIMPLEMENTED: relations[0].root")):
+        done = subprocess.run([*case.command, "-c", sql], capture_output=True, text=True)
+        harness.check_equal(done.returncode, code, f"exit code of {sql}: {done.stderr}")
+        harness.check(said in done.stderr and "Traceback" not in done.stderr, done.stderr)
+    done = subprocess.run([*case.command[:2], "--port", "1", "-c", "select 1"], capture_output=True, text=True)
+    harness.check_equal(done.returncode, 3, f"exit code without a server: {done.stderr}")
+    # Without its packages it says what to install.
+    done = subprocess.run([case.command[0], "-S", "-I", SCRIPT], capture_output=True, text=True)
+    harness.check(done.returncode == 1 and done.stderr.count("\n") == 1 and "pip install datafusion" in done.stderr, done.stderr)
+
+
+def test_a_long_query_is_listed_and_cancelled(case):
+    with subprocess.Popen([*case.command, "-c", LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        harness.wait_until(lambda: case.server.eris_json("query", "--list"), "the query to run")
+        (query,) = case.server.eris_json("query", "--list")
+        harness.check_equal((query["state"], query["rows_sent"]), ("computing", "0"), "a query that runs")
+        harness.check(query["client"].startswith("ipv4:127.0.0.1:"), query)
+        case.server.eris("query", "--cancel", query["id"])
+        said = client.communicate(timeout=60)[1]
+    harness.check(client.returncode == 4 and "CANCELLED" in said, said)
+    harness.check_equal(case.server.eris_json("query", "--list"), [], "queries after it")
+
+
+def main():
+    args = harness.parse_args()
+    answers = tpch_data.answers(args.build)
+    python = make_python(args.build)
+    with harness.Server(harness.Programs(args.build), "--aeus", "2") as server, \
+            tempfile.TemporaryDirectory() as directory:
+        query_test.load_tables(server, args.build)
+        case = Case(server, python, answers, directory)
+        for name, test in list(globals().items()):
+            if name.startswith("test_"):
+                test(case)
+                print(f"{name}: ok", flush=True)
+        server.wait_until_quiet()
+
+
+if __name__ == "__main__":
+    main()
