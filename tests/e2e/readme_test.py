@@ -3,8 +3,8 @@ line by line in one shell for each page, against the server that the page itself
 something else than the page shows, fails. C++ examples are compiled, Python programs run with stubs of the protos.
 
 Some things differ from a reader's terminal: the program is this build's and its server takes a free port; the line
-behind `eris serve &` waits until it serves, as a reader who types does; stubs, and the packages of the SQL client, come
-from environments of the tests' own.
+behind `eris serve &` waits until it serves, as a reader who types does; stubs, tpchgen-cli, and the packages of the SQL
+client come from environments of the tests' own.
 """
 import os
 import re
@@ -17,10 +17,11 @@ import tempfile
 import grpcurl_test
 import harness
 import sql_test
+import tpch_data
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PAGES = ("README.md", "docs/guide/tutorial.md", "docs/guide/cli.md", "docs/guide/clients.md")
-CPP_PAGES = ("README.md", "docs/guide/embedding.md")
+PAGES = ("README.md", "docs/guide/tutorial.md", "docs/guide/cli.md", "docs/guide/clients.md", "docs/guide/queries.md")
+CPP_PAGES = ("README.md", "docs/guide/embedding.md", "docs/guide/queries.md")
 BUILD = "./dev build release eris && PATH=$PWD/build/release/clients/cli:$PATH"
 END = "--- exit code "
 GRPC_TOOLS = "grpcio-tools==1.85.1"
@@ -45,7 +46,7 @@ def shell_blocks(page):
 
 def goes_on(command):
     """Whether the next line belongs to the command: a quote is open, or a backslash ends it."""
-    return command.endswith("\\") or command.count("'") % 2 == 1
+    return command.endswith("\\") or any(command.count(quote) % 2 == 1 for quote in "'\"")
 
 
 def commands(block):
@@ -152,6 +153,14 @@ def make_stubs(build):
     return python, stubs
 
 
+def tpchgen(build):
+    """tpchgen-cli as the test e2e_tpch_data has installed it; skips where that could not."""
+    path = os.path.join(os.path.dirname(tpch_data.folder(build)), "venv", "bin", "tpchgen-cli")
+    if not os.path.exists(path):
+        harness.skip(f"{tpch_data.TPCHGEN} (PyPI)", f"{path} is not there; see the test e2e_tpch_data")
+    return path
+
+
 def printed(program):
     """What a Python program says that it prints: the comments behind its prints."""
     return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
@@ -187,6 +196,8 @@ class Page:
                     continue
                 # Two pages must not write each other's files.
                 command = command.replace("/tmp/", f"{self.directory}/")
+                if command.startswith("tpchgen-cli "):
+                    command = command.replace("tpchgen-cli", shlex.quote(tpchgen(self.build)), 1)
                 if SQL_CLIENT in command:
                     command = command.replace(SQL_CLIENT, self.sql_client())
                 check_command(self.shell, command, shown)
