@@ -60,12 +60,15 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       acknowledgements_(counters_.answered),
       scans_(acknowledgements_, counters_, registry_),
       joins_(id, port_, acknowledgements_, counters_),
-      table_scans_(id, port_, registry_, acknowledgements_, counters_),
+      query_cache_(recollection_),
+      table_scans_(id, port_, registry_, query_cache_, acknowledgements_, counters_),
       measures_(acknowledgements_),
+      queries_(id, query_cache_, acknowledgements_),
       runners_({{{CommandType::kScan, &scans_},
                  {CommandType::kJoin, &joins_},
                  {CommandType::kTableScan, &table_scans_},
-                 {CommandType::kMeasure, &measures_}}}),
+                 {CommandType::kMeasure, &measures_},
+                 {CommandType::kStage, &queries_}}}),
       transfers_(*this, port_, acknowledgements_, counters_, snapshots_,
                  directory.transfer_rate()) {
   // So that neither asks for memory in a turn.
@@ -91,6 +94,10 @@ bool Aeu::Step(const StepBudget& budget) {
   if (runners_.running() > 0) {
     // From the turn's begin on, since a command waits for the whole turn; but a part in any case.
     worked |= runners_.Advance(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
+    if (memory::LocalCache* const cache = query_cache_.cache(); cache != nullptr) {
+      cache->EndTurn();
+      trim_worthwhile_ |= cache->TrimWorthwhile();
+    }
     acknowledgements_.Send();
   }
   // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.

@@ -15,6 +15,7 @@
 #include "aeu/recollection.h"
 #include "aeu/runners/join_runner.h"
 #include "aeu/runners/measure_runner.h"
+#include "aeu/runners/query_runner.h"
 #include "aeu/runners/runner.h"
 #include "aeu/runners/scan_runner.h"
 #include "aeu/runners/table_scan_runner.h"
@@ -24,6 +25,7 @@
 #include "aeu/state/load_counters.h"
 #include "aeu/state/object_load.h"
 #include "aeu/state/object_slot.h"
+#include "aeu/state/query_cache.h"
 #include "aeu/transfers/transfer_runner.h"
 #include "base/mutex.h"
 #include "base/thread_role.h"
@@ -50,6 +52,7 @@ class IdleWork {
 //                       strings and tables as many blocks as copy `copied_bytes`
 //   appends of rows     a command has 4096 rows or 1 MiB (storage/table/rows/append_pieces.h)
 //   scans, joins        `scan_ns`, checked after each run of rows or versions, or some blocks
+//   queries             the same, checked after each piece of a stage
 //   steps of transfers  a link is O(depth); a chunk storage::ChunkLimit, from max_pause_us
 //   work after steps    a WorkPace for each object and kind of work, in turns without a step
 //   old rows, segments  the same; and half of max_pause_us for all objects together
@@ -60,7 +63,7 @@ class IdleWork {
 // Only the lengths of its values limit what one block of commands copies: erases of long byte
 // strings under a snapshot copy each of them, and such a turn may be long.
 struct StepBudget {
-  // Time of one turn for scans, joins and table scans together.
+  // Time of one turn for scans, joins, table scans and queries together.
   uint64_t scan_ns = 100'000;
   uint64_t idle_ns = 200'000;  // time of idle work
   // Bytes of blocks from the ingress that one turn executes; at least one block.
@@ -181,7 +184,7 @@ class Aeu final : private TransferHost {
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
   // Takes a bounded number of blocks out of the bins of all objects.
   bool CollectMemory();
-  // Trims one object that has shrunk, in a turn without other work.
+  // Trims one object that has shrunk, or the memory of queries, in a turn without other work.
   void TrimMemory();
 
   // Immutable after construction.
@@ -206,8 +209,10 @@ class Aeu final : private TransferHost {
   Acknowledgements acknowledgements_;
   ScanRunner scans_;
   JoinRunner joins_;
+  QueryCache query_cache_;
   TableScanRunner table_scans_;
   MeasureRunner measures_;
+  QueryRunner queries_;
   Runners runners_;  // all kinds
   TransferRunner transfers_;
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: not here

@@ -45,6 +45,7 @@ void Aeu::RunControl(const CommandHeader* command) {
     case CommandType::kScan:
     case CommandType::kJoin:
     case CommandType::kTableScan:
+    case CommandType::kStage:
     case CommandType::kMeasure:
       if (runners_.Begin(command, SlotOf(command))) return;
       break;

@@ -89,6 +89,11 @@ bool Aeu::CollectMemory() {
   const uint64_t turn_began_ns = work_clock_();
   bool any = false;
   collect_again_ = false;
+  if (memory::LocalCache* const cache = query_cache_.cache(); cache != nullptr) {
+    any = cache->Collect();
+    collect_again_ = cache->CollectsMore();
+    trim_worthwhile_ |= cache->TrimWorthwhile();
+  }
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (++collect_slot_ >= slots_.size()) collect_slot_ = 0;
     ObjectSlot* const slot = slots_[collect_slot_].get();
@@ -105,6 +110,11 @@ bool Aeu::CollectMemory() {
 }
 
 void Aeu::TrimMemory() {
+  if (memory::LocalCache* const cache = query_cache_.cache();
+      cache != nullptr && cache->TrimWorthwhile()) {
+    cache->Trim();
+    return;
+  }
   const auto shrunk = std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) {
     return slot != nullptr && slot->cache().TrimWorthwhile();
   });

@@ -92,6 +92,7 @@ EngineImpl::~EngineImpl() {
   // AEUs end before the managers and buffers that they use; objects that were not dropped end with
   // them.
   aeus_.clear();
+  core_.query_memories.DropAll();
   for (const ObjectRef& object : core_.catalogue.List()) object->DropManagers();
   core_.control.reset();
   const size_t bytes = 2 * resolved_.options.incoming_buffer_bytes;
@@ -118,6 +119,7 @@ absl::Status EngineImpl::Start(Threads threads) {
         std::make_unique<routing::AeuEndpoint>(static_cast<std::byte*>(extent), half_bytes));
   }
   core_.control = std::make_unique<ControlPort>(core_.directory, core_.port_options());
+  core_.aeu_numa_nodes = numa_nodes;
   admin_ = std::make_unique<ObjectAdmin>(core_, memory_, std::move(numa_nodes));
   aeus_.reserve(resolved_.plan.aeus.size());
   if (threads == Threads::kNone) {

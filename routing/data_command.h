@@ -8,7 +8,7 @@
 //   scan:    header | ScanSegment | query
 //   join:    header | JoinSegment | query, which goes with its lookups
 //   install: header | InstallSegment        drop: header | DropSegment
-//   measure: header | MeasureSegment
+//   measure: header | MeasureSegment         stage: header | StageSegment
 //   give, hand over, conclude: header | TransferSegment
 //   multicast: header | MulticastSegment, a reference to a record in a Port's multicast buffer
 //
@@ -63,6 +63,7 @@ enum class CommandType : uint8_t {
   kJoin = 17,        // look up the values of a range as keys of another object
   kAppendRows = 18,  // for heap tables
   kTableScan = 19,
+  kStage = 20,    // of a query: belongs to no object
   kInstall = 32,  // take over an empty range of an object
   kDrop = 33,     // release every range of an object
   // For transfers (transfer_step.h).
@@ -184,6 +185,14 @@ class TableScanPart;
 struct TableScanSegment {
   // The AEU's part is found by its owner, as for joins.
   TableScanPart* const* parts = nullptr;
+  uint64_t part_count = 0;
+};
+
+class StagePart;
+
+struct StageSegment {
+  // As TableScanSegment.
+  StagePart* const* parts = nullptr;
   uint64_t part_count = 0;
 };
 

@@ -1,8 +1,9 @@
 // The part of a table scan that one AEU answers (part.h). Chunks have fixed memory in Arrow's
 // layout; the last delivered one may be empty. Aggregates move no chunk: the AEU aggregates, and
 // returns the result. A scan into another object has no reader of its rows: the AEU sends a filled
-// chunk to the owners of that object, and the chunk itself is the reply. Paper: ERIS 3.1 (scans,
-// scan sharing), contribution 2 (materialising intermediate results).
+// chunk to the owners of that object, and the chunk itself is the reply. A scan of a query leaves
+// its rows at the AEU. Paper: ERIS 3.1 (scans, scan sharing), contribution 2 (materialising
+// intermediate results).
 #ifndef ERIS_ROUTING_TABLE_SCAN_PART_H_
 #define ERIS_ROUTING_TABLE_SCAN_PART_H_
 
@@ -22,7 +23,9 @@
 #include "routing/data_command.h"
 #include "routing/part.h"
 #include "routing/ranges/object_route.h"
+#include "storage/query/query_part.h"
 #include "storage/table/plan/table_plan.h"
+#include "storage/table/query/group_limits.h"
 #include "storage/table/query/result_rows.h"
 #include "storage/table/query/table_run.h"
 
@@ -116,6 +119,11 @@ class TableScanPart : public Part<TableChunk> {
   const TableScanTarget* target = nullptr;  // nullptr: chunks go to the reader
   // limits and counts the memory of its run; nullptr: none
   storage::RunMemory* memory = nullptr;
+  // For a scan of a query: its rows, or groups, go to the AEU's part of that; nullptr: to the
+  // reader.
+  storage::QueryPart* query_part = nullptr;
+  storage::RowSet rows_set = 0;
+  storage::GroupLimits limits{};
 
   // The AEU's final result, after its last Deliver. Not read before the call of the command's
   // completion function, which publishes it. `status`: of a run that failed (kAnswered). `run`: for

@@ -37,7 +37,7 @@ class Runners {
     routing::CommandType command;
     Runner* runner;  // not owned
   };
-  static constexpr size_t kKinds = 4;
+  static constexpr size_t kKinds = 5;
   explicit Runners(const std::array<Kind, kKinds>& kinds) : kinds_(kinds) {}
 
   // False: no runner handles the command.

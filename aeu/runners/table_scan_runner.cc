@@ -72,8 +72,8 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
     End(*scan, PartOutcome::kNoObject);
   } else {
     // Made here, so that this AEU touches its scratch memory first.
-    auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory);
-    if (!scan->own.mask.Allocate()) {
+    auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory, scan->part->limits);
+    if (!scan->own.mask.Allocate() || !PrepareQuery(*scan)) {
       End(*scan, PartOutcome::kNoMemory);
     } else if (run.ok()) {
       scan->run = *std::move(run);
@@ -85,6 +85,21 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
     }
   }
   scans_.push_back(std::move(scan));
+}
+
+bool TableScanRunner::PrepareQuery(RunningScan& scan) {
+  storage::QueryPart* const query = scan.part->query_part;
+  if (query == nullptr) return true;
+  memory::LocalCache* const cache = query_cache_.Of(query->manager());
+  if (cache == nullptr) return false;
+  query->Enter(*cache);
+  if (scan.aggregate) return true;
+  return base::OrNoMemory("",
+                          [&] {
+                            scan.sink = &query->BeginRows(scan.part->rows_set);
+                            return absl::OkStatus();
+                          })
+      .ok();
 }
 
 TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {
@@ -101,9 +116,14 @@ TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {
   return cursor;
 }
 
+bool TableScanRunner::QueryStops(const RunningScan& scan) {
+  const storage::QueryPart* const query = scan.part->query_part;
+  return query != nullptr && query->all().stop.load(std::memory_order_relaxed);
+}
+
 bool TableScanRunner::CanRun(const RunningScan& scan) {
   if (scan.sender && scan.sender->pending()) return false;
-  return scan.aggregate || scan.chunk != nullptr || scan.part->HasEmpty();
+  return scan.aggregate || scan.sink != nullptr || scan.chunk != nullptr || scan.part->HasEmpty();
 }
 
 bool TableScanRunner::Runnable() const {
@@ -125,7 +145,7 @@ void TableScanRunner::EndAll(const ObjectSlot* slot) {
 bool TableScanRunner::Advance(uint64_t deadline_ns) {
   bool moved = false;
   for (auto& scan : scans_) {
-    if (scan->part->cancelled()) {
+    if (scan->part->cancelled() || QueryStops(*scan)) {
       if (scan->sender) scan->sender->AnswerLeft(storage::KeyState::kCancelled);
       if (scan->end == PartOutcome::kRunning) End(*scan, PartOutcome::kCancelled);
     } else if (scan->sender && scan->sender->pending()) {
@@ -323,6 +343,7 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
   if (segment.kept != nullptr) scan.view->mask.Make(static_cast<uint32_t>(at.row));
   auto row = static_cast<uint32_t>(at.row);
   counters_.table_block_runs.Add(1);
+  if (scan.sink != nullptr) return RunIntoSink(scan, row);
   for (;;) {
     scan.cursor.at.row = row;
     if (!scan.aggregate && scan.chunk == nullptr) {
@@ -356,6 +377,33 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
         if (scan.end != PartOutcome::kRunning) return false;
         if (row >= std::min<uint64_t>(NextBlock(at.row), segment.rows)) return true;
         continue;
+    }
+  }
+}
+
+bool TableScanRunner::RunIntoSink(RunningScan& scan, uint32_t row) {
+  for (;;) {
+    storage::Envelope* const open = scan.sink->Open();
+    if (open == nullptr) {
+      End(scan, PartOutcome::kAnswered, scan.sink->Refusal());
+      return false;
+    }
+    const uint32_t before = row;
+    const auto outcome = scan.run->RunBlock(row, &open->out());
+    counters_.rows_scanned.Add(row - before);
+    switch (outcome) {
+      case storage::TableRun::Outcome::kDone:
+        open->Count();
+        return true;
+      case storage::TableRun::Outcome::kError:
+        End(scan, PartOutcome::kAnswered, scan.run->status());
+        return false;
+      case storage::TableRun::Outcome::kFull:
+        open->Count();
+        if (absl::Status full = scan.sink->Full(); !full.ok()) {
+          End(scan, PartOutcome::kAnswered, std::move(full));
+          return false;
+        }
     }
   }
 }
@@ -419,6 +467,17 @@ void TableScanRunner::Finish(RunningScan& scan) {
     if (scan.sender || scan.cursor.skip > 0) scan.chunk->rows_out.rows = 0;
     scan.chunk->behind = scan.cursor;
     scan.part->Deliver(std::exchange(scan.chunk, nullptr));
+  }
+  if (scan.sink != nullptr) {
+    const absl::Status flushed = scan.part->query_part->EndRows();
+    if (scan.status.ok()) scan.status = flushed;
+  } else if (scan.part->query_part != nullptr && scan.run != nullptr) {
+    scan.part->query_part->KeepGroups(std::move(scan.run));
+  }
+  // The other AEUs need not go on.
+  const bool failed = scan.end != PartOutcome::kAnswered || !scan.status.ok();
+  if (failed && scan.part->query_part != nullptr) {
+    scan.part->query_part->all().stop.store(true, std::memory_order_relaxed);
   }
   scan.part->Finish(scan.end, std::move(scan.status),
                     scan.aggregate ? std::move(scan.run) : nullptr);

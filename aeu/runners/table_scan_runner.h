@@ -19,6 +19,7 @@
 #include "aeu/state/acknowledgements.h"
 #include "aeu/state/load_counters.h"
 #include "aeu/state/object_slot.h"
+#include "aeu/state/query_cache.h"
 #include "eris/types.h"
 #include "routing/data_command.h"
 #include "routing/port.h"
@@ -35,10 +36,12 @@ class TableScanRunner final : public Runner {
  public:
   // `port` is the AEU's own: scans into other objects send through it.
   TableScanRunner(AeuId self, routing::Port& port, routing::SnapshotRegistry& snapshots,
-                  Acknowledgements& acknowledgements, LoadCounters& counters)
+                  QueryCache& query_cache, Acknowledgements& acknowledgements,
+                  LoadCounters& counters)
       : self_(self),
         port_(port),
         snapshots_(snapshots),
+        query_cache_(query_cache),
         acknowledgements_(acknowledgements),
         counters_(counters) {}
 
@@ -68,6 +71,7 @@ class TableScanRunner final : public Runner {
     routing::TableCursor cursor;
     routing::TableChunk* chunk = nullptr;  // the one being filled
     std::optional<ScanIntoSender> sender;  // for scans into other objects
+    storage::RowSink* sink = nullptr;      // for scans of queries
     // The outcome is decided; the scan is removed once all its rows have been sent.
     routing::PartOutcome end = routing::PartOutcome::kRunning;
     absl::Status status;
@@ -80,6 +84,7 @@ class TableScanRunner final : public Runner {
   using Group = std::vector<RunningScan*>;
 
   static bool CanRun(const RunningScan& scan);
+  static bool QueryStops(const RunningScan& scan);
   // Where a new scan of `slot` begins: at the current pass.
   routing::TableCursor Attach(const ObjectSlot& slot) const;
   // Runs the pass of the scan, with all scans that share it, until the deadline or until none of
@@ -108,6 +113,10 @@ class TableScanRunner final : public Runner {
     return scan.end == routing::PartOutcome::kRunning && scan.cursor.at == at && CanRun(scan);
   }
 
+  // The same for a scan of a query, whose rows stay here.
+  bool RunIntoSink(RunningScan& scan, uint32_t row);
+  // False: no memory.
+  bool PrepareQuery(RunningScan& scan);
   // Prepares a chunk that has just been taken, or emptied.
   void BeginChunk(RunningScan& scan);
   // Passes on a full chunk, by SkipChunk or HandOver.
@@ -128,6 +137,7 @@ class TableScanRunner final : public Runner {
   const AeuId self_;
   routing::Port& port_;
   routing::SnapshotRegistry& snapshots_;
+  QueryCache& query_cache_;
   Acknowledgements& acknowledgements_;
   LoadCounters& counters_;
   std::vector<std::unique_ptr<RunningScan>> scans_;

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "engine/completion/in_flight.h"
 #include "engine/completion/resends.h"
 #include "engine/completion/session_nodes.h"
 #include "engine/core/control_port.h"
 #include "engine/core/open_registry.h"
+#include "engine/core/query_memories.h"
 #include "engine/core/request.h"
 #include "engine/core/scan_chunk_pool.h"
 #include "engine/core/table_chunk_pool.h"
@@ -52,6 +54,9 @@ struct Core {
   OpenRegistry<ReaderState> scans;
   OpenRegistry<ReaderState> joins;
   OpenRegistry<ReaderState> queries;
+  QueryMemories query_memories;
+  std::atomic<uint32_t> queries_begun{0};  // so far; they take turns in where their home is
+  std::vector<NumaNodeId> aeu_numa_nodes;  // by AeuId: of its memory
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;  // for table queries
   std::atomic<uint64_t> sessions{0};               // opened so far

@@ -1,48 +1,59 @@
 #include "engine/query/query_state.h"
 
+#include <span>
 #include <utility>
 
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/snapshot.h"
+#include "engine/reads/ended_part.h"
 #include "engine/reads/open.h"
 #include "engine/reads/read_chunk.h"
-#include "memory/memory_system.h"
+#include "engine/reads/scanned_aeus.h"
+#include "routing/data_command.h"
+#include "routing/part.h"
 #include "storage/query/rows/chunk_rows.h"
 
 namespace eris::engine {
-namespace {
 
-// The memory of queries belongs to no object of the catalogue.
-constexpr ObjectId kQueryMemory{0};
-
-}  // namespace
+using routing::CommandType;
+using routing::PartOutcome;
 
 absl::StatusOr<QueryState*> QueryState::Create(Core& core, SessionNode& node,
                                                storage::QuerySteps steps, QueryObjects objects,
                                                std::shared_ptr<Snapshot> snapshot) {
-  auto* state =
-      new QueryState(core, node, std::move(steps), std::move(objects), std::move(snapshot));
-  if (state->run_ != nullptr) return state;
-  state->Unref();
-  return base::NoMemory("no memory for a query");
+  auto end = QueryEnd::Create(core, node, QueryFlow::SetsOf(steps));
+  if (end == nullptr) return base::NoMemory("no memory for a query");
+  return new QueryState(core, node, std::move(steps), std::move(objects), std::move(snapshot),
+                        std::move(end));
 }
 
 QueryState::QueryState(Core& core, SessionNode& node, storage::QuerySteps steps,
-                       QueryObjects objects, std::shared_ptr<Snapshot> snapshot)
+                       QueryObjects objects, std::shared_ptr<Snapshot> snapshot,
+                       std::unique_ptr<QueryEnd> end)
     : ReaderState(core, node, "query"),
       schema_(steps.steps.back().schema),
       objects_(std::move(objects)),
       snapshot_(std::move(snapshot)),
-      manager_(kQueryMemory, core.memory->pool(node.numa_node),
-               core.memory->spill(node.numa_node)) {
+      // relaxed: only a number.
+      home_{static_cast<uint32_t>(core.queries_begun.fetch_add(1, std::memory_order_relaxed) %
+                                  core.aeu_numa_nodes.size())},
+      end_(std::move(end)),
+      parts_(end_->parts()),
+      flow_(std::move(steps), parts_) {
+  for (uint32_t aeu = 0; aeu < parts_.aeus(); ++aeu) {
+    StagePart& part = stage_parts_.emplace_back();
+    part.owner = AeuId{aeu};
+    part.part = parts_.parts[aeu].get();
+    part.query = this;
+  }
   core.queries.Add(this);
-  memory::LocalCache* const cache = manager_.NewCache();
-  if (cache == nullptr) return;
-  memory_ = std::make_unique<storage::QueryMemory>(*cache, core.run_memory.get());
-  run_ = std::make_unique<storage::QueryRun>(std::move(steps), *memory_, core.run_memory.get());
 }
 
-QueryState::~QueryState() { core_.queries.Remove(this); }
+QueryState::~QueryState() {
+  core_.queries.Remove(this);
+  QueryEnd::Begin(std::move(end_));
+}
 
 std::optional<QueryState::NextResult> QueryState::TryNext() {
   if (auto ended = Ended()) return ended;
@@ -65,59 +76,147 @@ bool QueryState::Work() {
     base::MutexLock lock(&mu_);
     if (!error_.ok() || answered_) return false;
   }
-  absl::StatusOr<bool> worked = false;
-  try {
-    worked = WorkOnStep();
-  } catch (const std::bad_alloc&) {
-    worked = base::NoMemory("no memory for a query");
-  }
+  // acquire: pairs with Answer; then the parts' results are here.
+  if (left_.load(std::memory_order_acquire) > 0) return false;
+  absl::StatusOr<bool> worked = base::OrNoMemory("no memory for a query", [&] { return WorkOn(); });
   if (worked.ok()) return *worked;
   base::MutexLock lock(&mu_);
   Fail(worked.status());
   return true;
 }
 
-absl::StatusOr<bool> QueryState::WorkOnStep() {
-  if (run_->done()) {
-    ShowAnswer();
-    return true;
-  }
-  if (!begun_) {
-    ERIS_RETURN_IF_ERROR(run_->Begin());
-    begun_ = true;
-    return true;
-  }
-  if (const storage::ScanStep* const scan = run_->scan(); scan != nullptr) return WorkOnScan(*scan);
-  ERIS_ASSIGN_OR_RETURN(const bool more, run_->Advance());
-  if (!more) ERIS_RETURN_IF_ERROR(EndStep());
+absl::StatusOr<bool> QueryState::WorkOn() {
+  if (sink_ != nullptr) return TakeRead();
+  ERIS_RETURN_IF_ERROR(EndOfWork());
+  const auto columns_of = [&](const std::string& name) -> std::vector<ColumnSchema> {
+    const ObjectEntry& object = *objects_.find(name)->second;
+    return object.is_table() ? object.schema.columns : std::vector<ColumnSchema>();
+  };
+  ERIS_ASSIGN_OR_RETURN(work_, flow_.Next(columns_of));
+  ERIS_RETURN_IF_ERROR(std::visit([&](const auto& work) { return Begin(work); }, work_));
   return true;
 }
 
-absl::StatusOr<bool> QueryState::WorkOnScan(const storage::ScanStep& step) {
-  if (sink_ == nullptr) {
-    ERIS_RETURN_IF_ERROR(OpenScanOf(step));
-    AskScan();
-    return true;
+absl::Status QueryState::EndOfWork() {
+  absl::Status cancelled;
+  const auto look = [&](absl::Status status) -> absl::Status {
+    if (absl::IsCancelled(status)) {  // perhaps another part has failed
+      cancelled = std::move(status);
+      return absl::OkStatus();
+    }
+    return status;
+  };
+  if (const auto* scan = std::get_if<ScanWork>(&work_)) {
+    const ObjectEntry& table = *objects_.find(scan->object)->second;
+    for (const routing::TableScanPart* part : scan_list_) {
+      ERIS_RETURN_IF_ERROR(look(part->outcome() == PartOutcome::kAnswered
+                                    ? part->status()
+                                    : StatusOf(part->outcome(), core_, table, "query",
+                                               snapshot_->epoch(), snapshot_.get())));
+    }
+  } else if (std::holds_alternative<StageWork>(work_)) {
+    for (const routing::StagePart* part : stage_list_) ERIS_RETURN_IF_ERROR(look(part->status()));
   }
-  std::optional<NextResult> arrived;
+  return cancelled;
+}
+
+absl::Status QueryState::Begin(const ScanWork& work) {
+  ObjectEntry& table = *objects_.find(work.object)->second;
+  // Before the members are read.
+  table.step_gate().Pass(snapshot_->epoch());
+  targets_ = ScannedAeus(table);
+  scan_parts_.clear();
+  scan_list_.clear();
+  for (const AeuId aeu : targets_) {
+    ScanPart& part = scan_parts_.emplace_back();
+    part.owner = aeu;
+    part.plan = work.plan;
+    part.memory = core_.run_memory.get();
+    part.query_part = parts_.parts[aeu.value].get();
+    part.rows_set = work.set;
+    part.limits = storage::kNoGroupLimits;
+    part.query = this;
+    scan_list_.push_back(&part);
+  }
+  const routing::TableScanSegment segment{scan_list_.data(), scan_list_.size()};
+  const routing::CommandHeader header{.type = CommandType::kTableScan,
+                                      .slot = table.route.slot(),
+                                      .object = table.route.object(),
+                                      .table_version = table.route.Pin()->version(),
+                                      .snapshot = snapshot_->epoch(),
+                                      .complete = &QueryState::Answered<ScanPart>,
+                                      .count = 1};
+  return Send(header, std::as_bytes(std::span(&segment, 1)), targets_, [&](AeuId aeu) {
+    routing::TableScanPart* const part = routing::PartOf(scan_list_, aeu);
+    part->Finish(PartOutcome::kRefused, absl::OkStatus(), nullptr);
+  });
+}
+
+absl::Status QueryState::Begin(const StageWork& work) {
+  targets_.clear();
+  stage_list_.clear();
+  for (StagePart& part : stage_parts_) {
+    if (!work.everywhere && part.owner != home_) continue;
+    part.stage = &work.stage;
+    part.Finish(absl::OkStatus());
+    targets_.push_back(part.owner);
+    stage_list_.push_back(&part);
+  }
+  const routing::StageSegment segment{stage_list_.data(), stage_list_.size()};
+  const routing::CommandHeader header{.type = CommandType::kStage,
+                                      .object = kQueryMemory,
+                                      .complete = &QueryState::Answered<StagePart>,
+                                      .count = 1};
+  return Send(header, std::as_bytes(std::span(&segment, 1)), targets_,
+              [&](AeuId aeu) { routing::PartOf(stage_list_, aeu)->Finish(NoRoom(core_)); });
+}
+
+template <class Refuse>
+absl::Status QueryState::Send(const routing::CommandHeader& header,
+                              std::span<const std::byte> segment, const std::vector<AeuId>& targets,
+                              Refuse refuse) {
+  std::vector<AeuId> refused;
+  refused.reserve(targets.size());
   {
     base::MutexLock lock(&mu_);
-    arrived = std::exchange(arrived_, std::nullopt);
+    ERIS_RETURN_IF_ERROR(error_);
+    if (!EnterParts(1)) return error_;  // for all of them together
   }
-  if (!arrived) return false;
-  ERIS_RETURN_IF_ERROR(Take(step, *std::move(arrived)));
-  return true;
+  // relaxed: the buffers that carry the commands publish it.
+  left_.store(static_cast<uint32_t>(targets.size()), std::memory_order_relaxed);
+  core_.control->Multicast(targets, header, segment, refused);
+  for (const AeuId aeu : refused) refuse(aeu);
+  if (!refused.empty()) {
+    parts_.stop.store(true, std::memory_order_relaxed);
+    Answer(static_cast<uint32_t>(refused.size()));
+  }
+  return absl::OkStatus();
 }
 
-absl::Status QueryState::OpenScanOf(const storage::ScanStep& step) {
-  Query query = step.query;
+template <class Part>
+void QueryState::Answered(routing::Reply* reply, uint32_t answered) noexcept {
+  static_cast<Part*>(reply)->query->Answer(answered);
+}
+
+void QueryState::Answer(uint32_t answered) noexcept {
+  if (answered == 0) return;
+  // acq_rel: the last one has what the others have written, and hands it on to Work.
+  if (left_.fetch_sub(answered, std::memory_order_acq_rel) == answered) Leave();
+}
+
+absl::Status QueryState::Begin(const ReadWork& work) {
+  sink_ = &parts_.parts.back()->BeginRows(work.set);
+  Query query;
   query.snapshot = snapshot_;
   ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan,
-                        OpenScan(core_, node_, objects_.find(step.object)->second, query));
-  sink_ = std::make_unique<storage::RowSink>(*memory_, run_->rows(), "scan");
-  base::MutexLock lock(&mu_);
-  scan_ = std::move(scan);
-  return error_;  // it may have been cancelled meanwhile
+                        OpenScan(core_, node_, objects_.find(work.object)->second, query));
+  {
+    base::MutexLock lock(&mu_);
+    scan_ = std::move(scan);
+    ERIS_RETURN_IF_ERROR(error_);  // it may have been cancelled meanwhile
+  }
+  AskScan();
+  return absl::OkStatus();
 }
 
 void QueryState::AskScan() {
@@ -137,57 +236,50 @@ void QueryState::AskScan() {
   });
 }
 
-absl::Status QueryState::Take(const storage::ScanStep& step, NextResult arrived) {
-  const bool groups = !step.query.aggregates.empty() || !step.query.group_by.empty();
-  if (absl::IsOutOfRange(arrived.status()) && groups) {
-    // Perhaps there are more groups than a scan may have: they are made here.
-    const ObjectEntry& table = *objects_.find(step.object)->second;
-    EndScan();
-    return run_->GroupHere(table.schema);
+absl::StatusOr<bool> QueryState::TakeRead() {
+  std::optional<NextResult> arrived;
+  {
+    base::MutexLock lock(&mu_);
+    arrived = std::exchange(arrived_, std::nullopt);
   }
-  ERIS_RETURN_IF_ERROR(arrived.status());
-  if (*arrived == nullptr) {
-    ERIS_RETURN_IF_ERROR(sink_->Flush());
-    EndScan();
-    return EndStep();
+  if (!arrived) return false;
+  ERIS_RETURN_IF_ERROR(arrived->status());
+  if (**arrived != nullptr) {
+    ERIS_RETURN_IF_ERROR(storage::AddChunk(***arrived, *sink_));
+    AskScan();
+    return true;
   }
-  const Chunk& chunk = **arrived;
-  ERIS_RETURN_IF_ERROR(storage::AddChunk(chunk, *sink_));
-  AskScan();
-  return absl::OkStatus();
-}
-
-absl::Status QueryState::EndStep() {
-  ERIS_RETURN_IF_ERROR(run_->EndStep());
-  // A scan whose rows are grouped here goes on as another kind of step.
-  begun_ = !run_->done() && run_->begun();
-  return absl::OkStatus();
-}
-
-void QueryState::EndScan() {
-  sink_.reset();
+  sink_ = nullptr;
+  ERIS_RETURN_IF_ERROR(parts_.parts.back()->EndRows());
   std::unique_ptr<Scan> scan;
   base::MutexLock lock(&mu_);
   scan = std::move(scan_);
+  return true;
 }
 
-void QueryState::ShowAnswer() {
-  const storage::EnvelopeList& answer = run_->answer();
+absl::Status QueryState::Begin(const NoWork&) {
   base::MutexLock lock(&mu_);
-  chunks_.resize(answer.size());
-  for (uint32_t e = 0; e < answer.size(); ++e) {
-    chunk_rows_.push_back(answer[e].rows());
-    for (size_t c = 0; c < schema_.columns.size(); ++c) {
-      const storage::SegmentColumn& column = answer[e].column(static_cast<uint32_t>(c));
-      chunks_[e].shown.push_back({.values = column.values,
-                                  .validity = reinterpret_cast<const uint8_t*>(column.validity),
-                                  .offsets = column.offsets});
+  for (const auto& part : parts_.parts) {
+    const storage::EnvelopeList* const rows = part->list(flow_.answer());
+    for (uint32_t e = 0; rows != nullptr && e < rows->size(); ++e) {
+      const storage::Envelope& envelope = (*rows)[e];
+      chunk_rows_.push_back(envelope.rows());
+      ReaderBuffer& chunk = chunks_.emplace_back();
+      for (size_t c = 0; c < schema_.columns.size(); ++c) {
+        const storage::SegmentColumn& column = envelope.column(static_cast<uint32_t>(c));
+        chunk.shown.push_back({.values = column.values,
+                               .validity = reinterpret_cast<const uint8_t*>(column.validity),
+                               .offsets = column.offsets});
+      }
     }
   }
   answered_ = true;
+  return absl::OkStatus();
 }
 
 void QueryState::CancelParts() {
+  // relaxed: advice.
+  parts_.stop.store(true, std::memory_order_relaxed);
   if (scan_ != nullptr) scan_->Cancel();
 }
 

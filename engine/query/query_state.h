@@ -1,13 +1,17 @@
-// A running query: makes its steps one after the other, on its reader's thread, piece by piece.
-// Steps that read an object are scans of their own, which AEUs answer; all see one snapshot. The
-// rows between steps are in memory of the session's NumaNode. Not from the papers: query processing
-// is ERIS's next step (6).
+// A running query: has its AEUs work on one stage after the other, as QueryFlow says, on its
+// reader's thread. Rows stay with the AEUs, in the memory of their NumaNodes; the reader gets them
+// where they are. All reads see one snapshot. Not from the papers: query processing is ERIS's next
+// step (6).
 #ifndef ERIS_ENGINE_QUERY_QUERY_STATE_H_
 #define ERIS_ENGINE_QUERY_QUERY_STATE_H_
 
+#include <atomic>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +20,12 @@
 #include "engine/core/core.h"
 #include "engine/core/reader_state.h"
 #include "engine/objects/object_entry.h"
+#include "engine/query/query_end.h"
+#include "engine/query/query_flow.h"
 #include "eris/query.h"
-#include "memory/memory_manager.h"
-#include "storage/query/query_run.h"
-#include "storage/query/rows/query_memory.h"
-#include "storage/query/rows/row_sink.h"
+#include "routing/stage_part.h"
+#include "routing/table_scan_part.h"
+#include "storage/query/query_part.h"
 
 namespace eris::engine {
 
@@ -29,7 +34,7 @@ using QueryObjects = std::map<std::string, ObjectRef, std::less<>>;
 class QueryState final : public ReaderState {
  public:
   // `objects`: those that the steps read. The result has the caller's reference. Errors:
-  // ResourceExhausted (no memory).
+  // ResourceExhausted (no memory). Throws std::bad_alloc.
   static absl::StatusOr<QueryState*> Create(Core& core, SessionNode& node,
                                             storage::QuerySteps steps, QueryObjects objects,
                                             std::shared_ptr<Snapshot> snapshot);
@@ -39,40 +44,65 @@ class QueryState final : public ReaderState {
   void ReturnBuffer(ReaderBuffer&) override {}  // rows stay until the query ends
 
  private:
+  struct StagePart final : routing::StagePart {
+    QueryState* query = nullptr;
+  };
+  struct ScanPart final : routing::TableScanPart {
+    QueryState* query = nullptr;
+  };
+
   QueryState(Core& core, SessionNode& node, storage::QuerySteps steps, QueryObjects objects,
-             std::shared_ptr<Snapshot> snapshot);
+             std::shared_ptr<Snapshot> snapshot, std::unique_ptr<QueryEnd> end);
   ~QueryState() override;
 
   std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Work() override ABSL_LOCKS_EXCLUDED(mu_);
   void CancelParts() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // A piece of the current step. False: it waits for AEUs. Throws std::bad_alloc.
-  absl::StatusOr<bool> WorkOnStep();
-  absl::StatusOr<bool> WorkOnScan(const storage::ScanStep& step);
-  absl::Status OpenScanOf(const storage::ScanStep& step);
+  // The next thing to do. False: it waits for AEUs. Throws std::bad_alloc.
+  absl::StatusOr<bool> WorkOn();
+  // How the work that AEUs have ended was.
+  absl::Status EndOfWork();
+  absl::Status Begin(const NoWork&);
+  absl::Status Begin(const ScanWork& work);
+  absl::Status Begin(const ReadWork& work);
+  absl::Status Begin(const StageWork& work);
+  // Sends the command to `targets`; Answered is called for each. `refuse`: ends the part of an AEU
+  // that has no room.
+  template <class Refuse>
+  absl::Status Send(const routing::CommandHeader& header, std::span<const std::byte> segment,
+                    const std::vector<AeuId>& targets, Refuse refuse);
+  template <class Part>
+  static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
+  void Answer(uint32_t answered) noexcept;
+
+  // Of an index or a hash.
   void AskScan();
-  // Takes in a chunk that has come, or the end of the scan.
-  absl::Status Take(const storage::ScanStep& step, NextResult arrived);
-  absl::Status EndStep();
-  void EndScan();
-  void ShowAnswer();
+  absl::StatusOr<bool> TakeRead();
 
   // Immutable after construction.
   const Schema schema_;
   const QueryObjects objects_;
   const std::shared_ptr<Snapshot> snapshot_;
+  const AeuId home_;
 
-  // The reader's thread alone.
-  memory::MemoryManager manager_;
-  std::unique_ptr<storage::QueryMemory> memory_;
-  std::unique_ptr<storage::QueryRun> run_;
-  std::unique_ptr<storage::RowSink> sink_;  // of a scan
-  bool begun_ = false;                      // the current step
-  bool asked_ = false;                      // the scan, for its next chunk
+  // The reader's thread alone; AEUs read what is under way.
+  std::unique_ptr<QueryEnd> end_;
+  storage::QueryParts& parts_;
+  QueryFlow flow_;
+  QueryFlow::Work work_;  // the last one, which is done or under way
+  std::deque<StagePart> stage_parts_;
+  std::vector<routing::StagePart*> stage_list_;
+  std::deque<ScanPart> scan_parts_;
+  std::vector<routing::TableScanPart*> scan_list_;
+  std::vector<AeuId> targets_;
+  storage::RowSink* sink_ = nullptr;  // of a scan of an index
 
-  std::unique_ptr<Scan> scan_ ABSL_GUARDED_BY(mu_);
-  std::optional<NextResult> arrived_ ABSL_GUARDED_BY(mu_);  // what the scan has answered
+  // Shared: counted down by AEUs.
+  std::atomic<uint32_t> left_{0};
+
+  std::unique_ptr<Scan> scan_ ABSL_GUARDED_BY(mu_);         // of an index
+  std::optional<NextResult> arrived_ ABSL_GUARDED_BY(mu_);  // what it has answered
   // The answer, an envelope each, once there is one.
   std::vector<ReaderBuffer> chunks_ ABSL_GUARDED_BY(mu_);
   std::vector<uint64_t> chunk_rows_ ABSL_GUARDED_BY(mu_);

@@ -11,6 +11,7 @@
 #include "engine/core/snapshot.h"
 #include "engine/reads/ended_part.h"
 #include "engine/reads/read_chunk.h"
+#include "engine/reads/scanned_aeus.h"
 #include "engine/reads/table_chunk_shape.h"
 
 namespace eris::engine {
@@ -60,24 +61,11 @@ TableScanState::~TableScanState() {
   core_.scans.Remove(this);
 }
 
-// Rows that the snapshot S sees are still where they were when S was taken, whichever AEU owns
-// their keys now: rows that have moved since then are old rows of the AEU that gave them away. So
-// the scan asks all members, and uses no partition table.
-// The members are read after S was taken. A later member got its first rows from a step that began
-// after it had become a member, so after S. And a step uses a single epoch: no step is partly
-// before S. So the rows that its target gets are born, and those of its source die, above S.
-// A token of S names the members of an earlier moment after S: AEUs missing in it have nothing for
-// S either, and are not asked.
+// A token of a snapshot S names the members of an earlier moment after S: AEUs missing in it have
+// nothing for S either (scanned_aeus.h), and are not asked.
 absl::Status TableScanState::MakeParts() {
   const ObjectEntry& table = *request_.table;
-  owners_ = table.Members();
-  if (owners_.empty() && table.kind == ObjectKind::kHeapTable) {
-    owners_ = table.holders.Pin()->Owners();
-  } else if (owners_.empty()) {
-    owners_ = table.route.Pin()->owners();
-    std::sort(owners_.begin(), owners_.end());
-    owners_.erase(std::unique(owners_.begin(), owners_.end()), owners_.end());
-  }
+  owners_ = ScannedAeus(table);
   for (const AeuId owner : owners_) handed_out_.push_back({.owner = owner, .cursor = {}});
   if (request_.resume) ERIS_RETURN_IF_ERROR(TakeResume(*request_.resume));
   if (request_.target) MakeTarget();

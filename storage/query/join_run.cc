@@ -214,19 +214,15 @@ class JoinRun final : public StepRun {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinStep& step,
-                                                    const Schema& left_schema,
+absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinTask& task,
                                                     const EnvelopeList& left,
-                                                    const Schema& right_schema,
                                                     const EnvelopeList& right, EnvelopeList& rows) {
-  // The smaller side makes the smaller table; but the table's rows cannot be those that count
-  // without a partner.
-  const bool swapped =
-      step.type == JoinType::kInner && !step.keys.empty() && left.rows() < right.rows();
-  const auto left_columns = static_cast<uint32_t>(left_schema.columns.size());
+  const JoinStep& step = task.step;
+  const bool swapped = task.builds_left;
+  const auto left_columns = static_cast<uint32_t>(task.left_schema.columns.size());
   std::vector<PairColumn> both;
-  std::vector<ColumnSchema> schemas = left_schema.columns;
-  schemas.insert(schemas.end(), right_schema.columns.begin(), right_schema.columns.end());
+  std::vector<ColumnSchema> schemas = task.left_schema.columns;
+  schemas.insert(schemas.end(), task.right_schema.columns.begin(), task.right_schema.columns.end());
   for (uint32_t i = 0; i < schemas.size(); ++i) {
     const bool of_left = i < left_columns;
     both.push_back({of_left == swapped, of_left ? i : i - left_columns});

@@ -1,9 +1,9 @@
-// Filters, computed columns and groups of the rows of another step, by the kernels that do the same
+// Filters, computed columns and groups of the rows of a set, by the kernels that do the same
 // for tables.
+#include <algorithm>
 #include <utility>
 
 #include "base/status_macros.h"
-#include "storage/query/expression_tools.h"
 #include "storage/query/rows/row_sink.h"
 #include "storage/query/step_run.h"
 #include "storage/table/query/table_run.h"
@@ -11,17 +11,20 @@
 namespace eris::storage {
 namespace {
 
+// Groups that are handed out at once.
+constexpr uint32_t kGroupsAtOnce = 256;
+
 class MapRun final : public StepRun {
  public:
   MapRun(const StepWorld& world, std::unique_ptr<TableRun> run, bool groups,
-         const EnvelopeList& input, EnvelopeList& rows)
+         const EnvelopeList* input, EnvelopeList& rows)
       : run_(std::move(run)),
         groups_(groups),
         input_(input),
         sink_(world.memory, rows, groups ? "grouping" : "projection") {}
 
   absl::StatusOr<bool> Advance() override {
-    if (envelope_ < input_.size()) return AdvanceBlock();
+    if (input_ != nullptr && envelope_ < input_->size()) return AdvanceBlock();
     if (!groups_) {
       ERIS_RETURN_IF_ERROR(sink_.Flush());
       return false;
@@ -31,7 +34,7 @@ class MapRun final : public StepRun {
 
  private:
   absl::StatusOr<bool> AdvanceBlock() {
-    const SegmentView& view = input_[envelope_].view();
+    const SegmentView& view = (*input_)[envelope_].view();
     const bool wanted = at_ > 0 || run_->BeginSegment(view);
     if (wanted && view.rows > 0) {
       Envelope* const out = groups_ ? nullptr : sink_.Open();
@@ -56,26 +59,31 @@ class MapRun final : public StepRun {
 
   absl::StatusOr<bool> AdvanceGroups() {
     if (!finished_) {
-      ERIS_ASSIGN_OR_RETURN(group_count_, run_->FinishGroups());
+      ERIS_ASSIGN_OR_RETURN(group_count_, run_->FinishGroups(TableRun::Order::kAny));
       finished_ = true;
       return true;
     }
-    if (next_group_ < group_count_) {
-      Envelope* const out = sink_.Open();
-      if (out == nullptr) return sink_.Refusal();
-      run_->TakeGroups(next_group_, out->out());
-      if (next_group_ < group_count_) {
-        ERIS_RETURN_IF_ERROR(sink_.Full());
-        return true;
-      }
+    if (next_group_ == group_count_) {
+      ERIS_RETURN_IF_ERROR(sink_.Flush());
+      return false;
     }
-    ERIS_RETURN_IF_ERROR(sink_.Flush());
-    return false;
+    Envelope* const out = sink_.Open();
+    if (out == nullptr) return sink_.Refusal();
+    ResultRows& rows = out->out();
+    const uint32_t capacity = rows.capacity;
+    rows.capacity = std::min(capacity, rows.rows + kGroupsAtOnce);
+    run_->TakeGroups(next_group_, rows);
+    const bool full = next_group_ < group_count_ && rows.rows < rows.capacity;  // of strings
+    rows.capacity = capacity;
+    if (full || (rows.rows == capacity && next_group_ < group_count_)) {
+      ERIS_RETURN_IF_ERROR(sink_.Full());
+    }
+    return true;
   }
 
   const std::unique_ptr<TableRun> run_;
   const bool groups_;
-  const EnvelopeList& input_;
+  const EnvelopeList* const input_;  // nullptr: the run has had its rows
   RowSink sink_;
   // The row that comes next.
   uint32_t envelope_ = 0;
@@ -87,15 +95,18 @@ class MapRun final : public StepRun {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world, const MapStep& step,
-                                                   const Schema& input_schema,
+absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world,
+                                                   std::shared_ptr<const TablePlan> plan,
                                                    const EnvelopeList& input, EnvelopeList& rows) {
-  ERIS_ASSIGN_OR_RETURN(auto plan,
-                        TablePlan::Create(NamedByField(input_schema.columns), step.query));
   const bool groups = plan->aggregates();
   ERIS_ASSIGN_OR_RETURN(auto run,
                         TableRun::Create(std::move(plan), world.run_memory, kNoGroupLimits));
-  return std::make_unique<MapRun>(world, std::move(run), groups, input, rows);
+  return std::make_unique<MapRun>(world, std::move(run), groups, &input, rows);
+}
+
+std::unique_ptr<StepRun> NewGroupsRun(const StepWorld& world, std::unique_ptr<TableRun> run,
+                                      EnvelopeList& rows) {
+  return std::make_unique<MapRun>(world, std::move(run), /*groups=*/true, nullptr, rows);
 }
 
 }  // namespace eris::storage

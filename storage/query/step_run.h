@@ -1,4 +1,4 @@
-// Makes the rows of one step of a query, in pieces of work: of a block of rows, or as much as the
+// Does one task of a stage at one AEU, in pieces of work: of a block of rows, or as much as the
 // operator says. Used by one thread. Not from the papers.
 #ifndef ERIS_STORAGE_QUERY_STEP_RUN_H_
 #define ERIS_STORAGE_QUERY_STEP_RUN_H_
@@ -7,11 +7,13 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "storage/query/query_steps.h"
+#include "storage/query/query_part.h"
 #include "storage/query/rows/envelope_list.h"
 #include "storage/query/rows/query_memory.h"
+#include "storage/query/stage.h"
 #include "storage/table/plan/table_plan.h"
 #include "storage/table/query/run_memory.h"
+#include "storage/table/query/table_run.h"
 
 namespace eris::storage {
 
@@ -30,18 +32,22 @@ struct StepWorld {
   RunMemory* run_memory;  // nullptr: not counted
 };
 
-// Inputs are complete, and steps name no subqueries any more (WithValues). Errors: InvalidArgument,
+// Inputs are complete, and steps name no subqueries any more. Errors: InvalidArgument,
 // ResourceExhausted.
-absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world, const MapStep& step,
-                                                   const Schema& input_schema,
+absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world,
+                                                   std::shared_ptr<const TablePlan> plan,
                                                    const EnvelopeList& input, EnvelopeList& rows);
-absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinStep& step,
-                                                    const Schema& left_schema,
+// The groups of a run that has had all of its rows.
+std::unique_ptr<StepRun> NewGroupsRun(const StepWorld& world, std::unique_ptr<TableRun> run,
+                                      EnvelopeList& rows);
+// `left` and `right`: as the task names them.
+absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinTask& task,
                                                     const EnvelopeList& left,
-                                                    const Schema& right_schema,
                                                     const EnvelopeList& right, EnvelopeList& rows);
 absl::StatusOr<std::unique_ptr<StepRun>> NewSortRun(const StepWorld& world, const SortStep& step,
                                                     const EnvelopeList& input, EnvelopeList& rows);
+// Rows for others. Errors: ResourceExhausted (no memory). `part`: of the AEU.
+absl::StatusOr<std::unique_ptr<StepRun>> NewSendRun(QueryPart& part, const SendTask& task);
 
 }  // namespace eris::storage
 

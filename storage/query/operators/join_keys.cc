@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/prefetch.h"
+#include "storage/query/operators/text_hash.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/group_table.h"
 
@@ -33,25 +34,6 @@ bool IsIntegerLike(ColumnType type) {
 
 absl::Status BadKey(absl::string_view text) noexcept {
   return base::LeanStatus(absl::StatusCode::kInvalidArgument, text);
-}
-
-uint64_t Fold(uint64_t a, uint64_t b) {
-  const Uint128 product = Uint128{a} * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-// Eight bytes at a time through a full-width product.
-uint64_t HashText(std::string_view text, uint64_t seed) {
-  constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
-  uint64_t hash = seed ^ (text.size() * 0xbf58476d1ce4e5b9);
-  uint64_t word = 0;
-  for (; text.size() > sizeof word; text.remove_prefix(sizeof word)) {
-    std::memcpy(&word, text.data(), sizeof word);
-    hash = Fold(hash ^ word, kMultiplier);
-  }
-  word = 0;
-  if (!text.empty()) std::memcpy(&word, text.data(), text.size());
-  return Fold(hash ^ word, kMultiplier);
 }
 
 // The value of an integer-like column in 64 bits.

@@ -60,6 +60,10 @@ class alignas(base::kCacheLineBytes) Envelope {
   const SegmentColumn& column(uint32_t c) const { return columns_[c]; }
   size_t bytes() const { return bytes_; }
 
+  // The next one of a chain (outgoing_envelopes.h), for its owner.
+  Envelope* next() const { return next_; }
+  void SetNext(Envelope* next) { next_ = next; }
+
  private:
   // What is known of the values counted so far.
   struct Tally {
@@ -80,6 +84,7 @@ class alignas(base::kCacheLineBytes) Envelope {
   SegmentColumn* columns_ = nullptr;
   Tally* tallies_ = nullptr;
   size_t bytes_ = 0;
+  Envelope* next_ = nullptr;
   uint32_t counted_ = 0;  // rows
   bool sealed_ = false;
 };

@@ -1,8 +1,10 @@
 // The sealed envelopes of one input of an operator, and a number for each of their rows. Owns the
-// envelopes. Filled by one thread; once it is complete any thread may read it. Not from the paper.
+// envelopes, or refers to those of other lists. Filled by one thread; once it is complete any
+// thread may read it. Not from the paper.
 #ifndef ERIS_STORAGE_QUERY_ENVELOPE_LIST_H_
 #define ERIS_STORAGE_QUERY_ENVELOPE_LIST_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -30,9 +32,11 @@ inline constexpr uint32_t kEnvelopesMax = (1u << (32 - kRowBits)) - 1;
 
 class EnvelopeList {
  public:
-  // `memory` outlives the list. `columns`: of every envelope; at most kTableColumnsMax.
-  EnvelopeList(QueryMemory& memory, std::span<const EnvelopeColumn> columns)
-      : memory_(memory), envelopes_(memory), column_count_(columns.size()) {
+  enum class Owns : bool { kNo, kYes };
+  // `memory` outlives the list. `columns`: of every envelope; at most kTableColumnsMax. kNo: the
+  // envelopes belong to other lists, which outlive this one.
+  EnvelopeList(QueryMemory& memory, std::span<const EnvelopeColumn> columns, Owns owns = Owns::kYes)
+      : memory_(memory), envelopes_(memory), column_count_(columns.size()), owns_(owns) {
     ERIS_DCHECK(columns.size() <= kTableColumnsMax);
     std::copy(columns.begin(), columns.end(), columns_.begin());
   }
@@ -40,8 +44,8 @@ class EnvelopeList {
   EnvelopeList(const EnvelopeList&) = delete;
   EnvelopeList& operator=(const EnvelopeList&) = delete;
 
-  // Takes the envelope over, which must be sealed. kNoMemory: no memory; kFull: the list has
-  // kEnvelopesMax. Then it stays the caller's.
+  // Takes the envelope over, or refers to it. It must be sealed. kNoMemory: no memory; kFull: the
+  // list has kEnvelopesMax. Then it stays the caller's.
   enum class Added : uint8_t { kYes, kNoMemory, kFull };
   [[nodiscard]] Added Add(Envelope* envelope) {
     ERIS_DCHECK(envelope->sealed());
@@ -52,16 +56,27 @@ class EnvelopeList {
     rows_ += envelope->rows();
     return Added::kYes;
   }
-  // Frees all envelopes.
-  void Clear() {
-    for (uint32_t e = 0; e < count_; ++e) Envelope::Free(envelopes_[e], memory_);
-    count_ = 0;
-    rows_ = 0;
+  // Gives up all envelopes: frees those that it owns.
+  void Clear() { GiveUp(kEnvelopesMax); }
+  // The same for at most `most` of them, the last ones. False: none is left.
+  bool GiveUp(uint32_t most) {
+    if (owns_ == Owns::kNo) {  // they may be gone
+      count_ = 0;
+      rows_ = 0;
+    }
+    const uint32_t left = count_ - std::min(most, count_);
+    while (count_ > left) {
+      Envelope* const last = envelopes_[--count_];
+      rows_ -= last->rows();
+      Envelope::Free(last, memory_);
+    }
+    return count_ > 0;
   }
 
   std::span<const EnvelopeColumn> columns() const { return {columns_.data(), column_count_}; }
   uint32_t size() const { return count_; }
   const Envelope& operator[](uint32_t e) const { return *envelopes_[e]; }
+  Envelope* at(uint32_t e) const { return envelopes_[e]; }
   uint64_t rows() const { return rows_; }
 
  private:
@@ -69,6 +84,7 @@ class EnvelopeList {
   QueryArray<Envelope*> envelopes_;
   std::array<EnvelopeColumn, kTableColumnsMax> columns_{};
   const size_t column_count_;
+  const Owns owns_;
   uint32_t count_ = 0;
   uint64_t rows_ = 0;
 };

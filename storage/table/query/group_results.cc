@@ -8,14 +8,14 @@
 
 namespace eris::storage {
 
-uint64_t GroupResults::Finish() {
-  table_.Sort(order_);
-  return order_.size();
+uint64_t GroupResults::Finish(bool ordered) {
+  if (ordered) table_.Sort(order_);
+  return table_.size();
 }
 
 void GroupResults::Take(uint64_t& first, ResultRows& out) const {
-  for (; first < order_.size() && out.rows < out.capacity; ++first) {
-    if (!TakeOne(order_[first], out)) return;
+  for (; first < table_.size() && out.rows < out.capacity; ++first) {
+    if (!TakeOne(GroupAt(first), out)) return;
     ++out.rows;
   }
 }

@@ -1,4 +1,5 @@
-// The groups of finished aggregates, handed out as result rows in the order of their keys. Belongs
+// The groups of finished aggregates, handed out as result rows, in the order of their keys if that
+// is asked for. Belongs
 // to one TableRun; no latch. Paper: ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_GROUP_RESULTS_H_
 #define ERIS_STORAGE_TABLE_GROUP_RESULTS_H_
@@ -17,8 +18,8 @@ class GroupResults {
   // Borrows both.
   GroupResults(const PlanBody& plan, GroupTable& table) : plan_(plan), table_(table) {}
 
-  // Orders the groups, to which nothing is added any more. How many there are.
-  uint64_t Finish();
+  // Nothing is added to the groups any more. Orders them if `ordered`. How many there are.
+  uint64_t Finish(bool ordered);
   // Appends rows from `first` on until `out` is full or all have been given; moves `first`.
   void Take(uint64_t& first, ResultRows& out) const;
 
@@ -28,10 +29,13 @@ class GroupResults {
   // False: no room for a string.
   bool TakeAggregate(const AggregateResult& result, uint32_t group, ResultColumn& column,
                      uint32_t row) const;
+  uint32_t GroupAt(uint64_t row) const {
+    return order_.empty() ? static_cast<uint32_t>(row) : order_[row];
+  }
 
   const PlanBody& plan_;
   GroupTable& table_;
-  std::vector<uint32_t> order_;
+  std::vector<uint32_t> order_;  // empty: that in which the table has them
 };
 
 }  // namespace eris::storage

@@ -110,7 +110,7 @@ class TableRun::Body {
 
   uint64_t groups() const { return table_.size(); }
 
-  uint64_t Finish() { return results_.Finish(); }
+  uint64_t Finish(bool ordered) { return results_.Finish(ordered); }
   void Take(uint64_t& first, ResultRows& out) const { results_.Take(first, out); }
 
  private:
@@ -259,10 +259,10 @@ absl::Status TableRun::Merge(TableRun& other) {
 
 uint64_t TableRun::groups() const { return body_->groups(); }
 
-absl::StatusOr<uint64_t> TableRun::FinishGroups() {
+absl::StatusOr<uint64_t> TableRun::FinishGroups(Order order) {
   if (!status_.ok()) return status_;
   try {
-    return body_->Finish();
+    return body_->Finish(order == Order::kKeys);
   } catch (const std::bad_alloc&) {
     return base::NoMemory("no memory for the groups of a query");
   }

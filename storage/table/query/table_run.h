@@ -55,8 +55,10 @@ class TableRun {
   // For aggregates: the current number of groups.
   uint64_t groups() const;
   // For aggregates: FinishGroups returns the number of result rows; TakeGroups returns rows from
-  // `first` on, in the order of their groups. Errors: OutOfRange (a result outside its type).
-  absl::StatusOr<uint64_t> FinishGroups();
+  // `first` on, in the order of their keys or, which costs no sort, in any. Errors: OutOfRange (a
+  // result outside its type).
+  enum class Order : uint8_t { kKeys, kAny };
+  absl::StatusOr<uint64_t> FinishGroups(Order order = Order::kKeys);
   // Appends to `out` until it is full or all rows have been returned; advances `first`.
   void TakeGroups(uint64_t& first, ResultRows& out);
 

@@ -1,0 +1,302 @@
+#include "engine/query/query_flow.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "storage/query/expression_tools.h"
+#include "storage/query/subquery_values.h"
+
+namespace eris::engine {
+
+using storage::FreeTask;
+using storage::GroupsTask;
+using storage::JoinStep;
+using storage::JoinTask;
+using storage::MapStep;
+using storage::MapTask;
+using storage::QueryStep;
+using storage::ReceiveTask;
+using storage::RowSet;
+using storage::ScanStep;
+using storage::SendTask;
+using storage::ShareTask;
+using storage::SortStep;
+using storage::SortTask;
+using storage::SpreadTask;
+using storage::StageTask;
+using storage::TablePlan;
+
+QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts)
+    : steps_(std::move(steps.steps)),
+      parts_(parts),
+      aeus_(parts.aeus()),
+      at_home_(steps_.size(), false) {}
+
+uint64_t QueryFlow::RowsOf(RowSet set) const {
+  uint64_t rows = 0;
+  for (const auto& part : parts_.parts) {
+    const storage::EnvelopeList* const list = part->list(set);
+    if (list != nullptr) rows += list->rows();
+  }
+  return rows;
+}
+
+absl::StatusOr<Expression> QueryFlow::ValueOf(uint32_t step) const {
+  const RowSet set = SetOf(step, kRows);
+  const uint64_t rows = RowsOf(set);
+  if (rows > 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a subquery whose value is asked for has ", rows,
+                                                   " rows, must have one at most"));
+  }
+  const ColumnSchema& schema = SchemaOfStep(step).columns[0];
+  for (const auto& part : parts_.parts) {
+    const storage::EnvelopeList* const list = part->list(set);
+    for (uint32_t e = 0; list != nullptr && e < list->size(); ++e) {
+      if ((*list)[e].rows() > 0) return storage::ValueOf((*list)[e], schema);
+    }
+  }
+  return storage::NullOf(schema);
+}
+
+absl::Status QueryFlow::PutValues() {
+  std::vector<uint32_t> read;  // each as often as it is named, which is how its uses are counted
+  const auto value_of = [&](uint32_t step) {
+    read.push_back(step);
+    return ValueOf(step);
+  };
+  ERIS_RETURN_IF_ERROR(storage::SubqueryValues(value_of).Put(steps_[current_]));
+  for (const uint32_t step : read) Release(step);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<QueryFlow::Work> QueryFlow::Next(ColumnsOf columns_of) {
+  while (planned_.empty()) {
+    if (last_) EndStep();
+    if (current_ == steps_.size()) return NoWork();
+    if (phase_ == 0) {
+      SetColumns(Own(kRows), SchemaOfStep(current_));
+      ERIS_RETURN_IF_ERROR(PutValues());
+    }
+    ERIS_ASSIGN_OR_RETURN(last_,
+                          std::visit([&](const auto& step) { return Plan(step, columns_of); },
+                                     steps_[current_].what));
+    ++phase_;
+  }
+  Work next = std::move(planned_.front());
+  planned_.pop_front();
+  return next;
+}
+
+absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of) {
+  const std::vector<ColumnSchema> columns = columns_of(step.object);
+  if (columns.empty()) {
+    SetColumns(Own(1), SchemaOfStep(current_));
+    planned_.emplace_back(ReadWork{step.object, Own(1)});
+    Everywhere({SpreadTask{.from = Own(1), .to = Own(kRows)}});
+    refers_ = true;
+    return true;
+  }
+  const bool groups = !step.query.aggregates.empty() || !step.query.group_by.empty();
+  if (phase_ > 0) {
+    ERIS_RETURN_IF_ERROR(PlanMerge());
+    return true;
+  }
+  if (groups && aeus_ > 1) phases_ = TwoPhases(step.query);
+  ERIS_ASSIGN_OR_RETURN(auto plan,
+                        TablePlan::Create(columns, phases_ ? phases_->partial : step.query));
+  if (phases_) partial_ = plan->result();
+  planned_.emplace_back(ScanWork{step.object, std::move(plan), Own(kRows)});
+  if (!groups) return true;
+  const RowSet to = phases_ ? Own(1) : Own(kRows);
+  if (phases_) SetColumns(to, partial_);
+  Everywhere({GroupsTask{.to = to}});
+  return !phases_;
+}
+
+absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
+  if (phase_ > 0) {
+    ERIS_RETURN_IF_ERROR(PlanMerge());
+    return true;
+  }
+  const bool groups = !step.query.aggregates.empty() || !step.query.group_by.empty();
+  const RowSet from = SetOf(step.input, kRows);
+  const std::vector<ColumnSchema> columns = storage::NamedByField(SchemaOfStep(step.input).columns);
+  if (groups && !IsAtHome(step.input)) {
+    phases_ = TwoPhases(step.query);
+    ERIS_ASSIGN_OR_RETURN(MapTask map, MapOf(columns, phases_->partial, from, Own(1)));
+    partial_ = map.plan->result();
+    Everywhere({std::move(map)});
+    return false;
+  }
+  ERIS_ASSIGN_OR_RETURN(MapTask map, MapOf(columns, step.query, from, Own(kRows)));
+  if (IsAtHome(step.input)) {
+    at_home_[current_] = true;
+    AtHome({std::move(map)});
+  } else {
+    Everywhere({std::move(map)});
+  }
+  return true;
+}
+
+absl::Status QueryFlow::PlanMerge() {
+  const TwoPhaseGroups phases = *std::move(phases_);
+  phases_.reset();
+  SetColumns(Own(2), partial_);
+  const RowSet merged = phases.finish ? Own(3) : Own(kRows);
+  ERIS_ASSIGN_OR_RETURN(
+      MapTask merge, MapOf(storage::NamedByField(partial_.columns), phases.merge, Own(2), merged));
+  std::vector<StageTask> tasks;
+  const bool at_home = phases.keys == 0 || RowsOf(Own(1)) <= kMergedAtHome;
+  if (at_home) {
+    tasks.emplace_back(ShareTask{.from = Own(1), .to = Own(2)});
+  } else {
+    SendTask send{.from = Own(1), .to = Own(2)};
+    send.keys.resize(phases.keys);
+    std::iota(send.keys.begin(), send.keys.end(), 0);
+    Everywhere({std::move(send)});
+    tasks.emplace_back(ReceiveTask{.set = Own(2)});
+  }
+  const std::vector<ColumnSchema> columns = storage::NamedByField(merge.plan->result().columns);
+  tasks.emplace_back(std::move(merge));
+  if (phases.finish) {
+    ERIS_ASSIGN_OR_RETURN(MapTask finish, MapOf(columns, *phases.finish, merged, Own(kRows)));
+    tasks.emplace_back(std::move(finish));
+  }
+  at_home_[current_] = at_home;
+  at_home ? AtHome(std::move(tasks)) : Everywhere(std::move(tasks));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MapTask> QueryFlow::MapOf(const std::vector<ColumnSchema>& columns,
+                                         const Query& query, RowSet from, RowSet to) {
+  ERIS_ASSIGN_OR_RETURN(auto plan, TablePlan::Create(columns, query));
+  SetColumns(to, plan->result());
+  return MapTask{.plan = std::move(plan), .from = from, .to = to};
+}
+
+absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
+  JoinTask join{.step = step,
+                .left_schema = SchemaOfStep(step.left),
+                .right_schema = SchemaOfStep(step.right),
+                .left = SetOf(step.left, kRows),
+                .right = SetOf(step.right, kRows),
+                .to = Own(kRows)};
+  const uint64_t left = RowsOf(join.left);
+  const uint64_t right = RowsOf(join.right);
+  // The smaller side makes the smaller table; but the table's rows cannot be those that count
+  // without a partner.
+  join.builds_left = step.type == JoinType::kInner && !step.keys.empty() && left < right;
+  const uint64_t built = join.builds_left ? left : right;
+  if (IsAtHome(step.left) && IsAtHome(step.right) && left + right <= kStayAtHome) {
+    at_home_[current_] = true;
+    AtHome({std::move(join)});
+  } else if (aeus_ == 1) {
+    Everywhere({std::move(join)});
+  } else if (step.keys.empty() || built * (aeus_ - 1) <= left + right) {
+    const uint32_t build = join.builds_left ? step.left : step.right;
+    const uint32_t probe = join.builds_left ? step.right : step.left;
+    PlanShared(std::move(join), build, probe);
+  } else {
+    PlanExchanged(std::move(join));
+  }
+  return true;
+}
+
+void QueryFlow::PlanShared(JoinTask join, uint32_t build, uint32_t probe) {
+  const RowSet probe_rows = SetOf(probe, kRows);
+  (join.builds_left ? join.left : join.right) = Own(1);
+  SetColumns(Own(1), SchemaOfStep(build));
+  std::vector<StageTask> tasks{ShareTask{.from = SetOf(build, kRows), .to = Own(1)}};
+  const bool at_home = IsAtHome(probe) && RowsOf(probe_rows) <= kStayAtHome;
+  if (IsAtHome(probe) && !at_home) {
+    (join.builds_left ? join.right : join.left) = Own(2);
+    SetColumns(Own(2), SchemaOfStep(probe));
+    tasks.emplace_back(SpreadTask{.from = probe_rows, .to = Own(2)});
+  }
+  tasks.emplace_back(std::move(join));
+  at_home_[current_] = at_home;
+  at_home ? AtHome(std::move(tasks)) : Everywhere(std::move(tasks));
+}
+
+void QueryFlow::PlanExchanged(JoinTask join) {
+  SendTask left{.from = join.left, .to = Own(1), .nulls_stay = true};
+  SendTask right{.from = join.right, .to = Own(2), .nulls_stay = true};
+  for (const JoinNode::Key& key : join.step.keys) {
+    left.keys.push_back(key.left);
+    right.keys.push_back(key.right);
+  }
+  SetColumns(Own(1), join.left_schema);
+  SetColumns(Own(2), join.right_schema);
+  join.left = Own(1);
+  join.right = Own(2);
+  Everywhere({std::move(left), std::move(right)});
+  Everywhere({ReceiveTask{.set = Own(1)}, ReceiveTask{.set = Own(2)}, std::move(join)});
+}
+
+absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, ColumnsOf) {
+  SortTask sort{.step = step, .from = SetOf(step.input, kRows), .to = Own(kRows)};
+  at_home_[current_] = true;
+  if (IsAtHome(step.input)) {
+    AtHome({std::move(sort)});
+    return true;
+  }
+  SetColumns(Own(1), SchemaOfStep(step.input));
+  SetColumns(Own(2), SchemaOfStep(step.input));
+  const uint64_t all = step.offset + step.count;
+  if (step.count != storage::kAllRows && all >= step.count) {
+    SortTask some = sort;
+    some.step.offset = 0;
+    some.step.count = all;
+    some.to = Own(1);
+    sort.from = Own(1);
+    Everywhere({std::move(some)});
+  }
+  const RowSet from = std::exchange(sort.from, Own(2));
+  AtHome({ShareTask{.from = from, .to = Own(2)}, std::move(sort)});
+  return true;
+}
+
+void QueryFlow::SetColumns(RowSet set, const Schema& schema) {
+  parts_.columns[set] = storage::EnvelopeColumnsOf(schema);
+}
+
+void QueryFlow::Everywhere(std::vector<StageTask> tasks) {
+  if (!to_free_.empty()) {
+    tasks.insert(tasks.begin(), FreeTask{.sets = std::exchange(to_free_, {})});
+  }
+  planned_.emplace_back(StageWork{.stage = {std::move(tasks)}, .everywhere = true});
+}
+
+void QueryFlow::AtHome(std::vector<StageTask> tasks) {
+  if (aeus_ == 1) return Everywhere(std::move(tasks));
+  planned_.emplace_back(StageWork{.stage = {std::move(tasks)}, .everywhere = false});
+}
+
+void QueryFlow::EndStep() {
+  const QueryStep& step = steps_[current_];
+  if (const auto* map = std::get_if<MapStep>(&step.what)) {
+    Release(map->input);
+  } else if (const auto* join = std::get_if<JoinStep>(&step.what)) {
+    Release(join->left);
+    Release(join->right);
+  } else if (const auto* sort = std::get_if<SortStep>(&step.what)) {
+    Release(sort->input);
+  }
+  for (uint32_t which = 1; which < kSetsPerStep && !refers_; ++which) {
+    to_free_.push_back(Own(which));
+  }
+  ++current_;
+  refers_ = false;
+  phase_ = 0;
+  last_ = false;
+}
+
+void QueryFlow::Release(uint32_t step) {
+  if (--steps_[step].uses > 0) return;
+  for (uint32_t which = 0; which < kSetsPerStep; ++which) to_free_.push_back(SetOf(step, which));
+}
+
+}  // namespace eris::engine

@@ -1,0 +1,134 @@
+// From the steps of a query to what is done next: decides, step by step, from the numbers of rows
+// that are there, which AEUs work on them, and which rows go to others. Not from the papers: query
+// processing is ERIS's next step (6).
+//
+// Rows are spread, each where the AEU that has made them is, or at home, which is one AEU of the
+// query. An AEU filters and computes the rows that it has. For the others:
+//
+//   group   each AEU makes groups of its rows. Few of them are then merged at home, many by all
+//           AEUs: groups with equal keys are sent to the same one
+//   join    all AEUs refer to the smaller side, each makes a table of it, and probes its own rows;
+//           or, if many AEUs would make large tables, rows of both sides with equal keys are sent
+//           to the same AEU
+//   sort    each AEU finds as many rows as the limit has; they are sorted at home
+//
+// Used by one thread at a time.
+#ifndef ERIS_ENGINE_QUERY_QUERY_FLOW_H_
+#define ERIS_ENGINE_QUERY_QUERY_FLOW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "engine/query/two_phase_groups.h"
+#include "eris/query.h"
+#include "storage/query/query_part.h"
+#include "storage/query/query_steps.h"
+#include "storage/query/stage.h"
+#include "storage/table/plan/table_plan.h"
+
+namespace eris::engine {
+
+// What is to be done next.
+//
+// A scan of a table at all AEUs that have rows of it, which puts rows into the set, or keeps
+// groups.
+struct ScanWork {
+  std::string object;
+  std::shared_ptr<const storage::TablePlan> plan;
+  storage::RowSet set = 0;
+};
+// The engine reads an index or a hash, and puts its rows into its own part of the set.
+struct ReadWork {
+  std::string object;
+  storage::RowSet set = 0;
+};
+struct StageWork {
+  storage::Stage stage;
+  bool everywhere = false;  // false: at home
+};
+struct NoWork {};  // the answer is there
+
+class QueryFlow {
+ public:
+  using Work = std::variant<NoWork, ScanWork, ReadWork, StageWork>;
+
+  // How many sets it uses.
+  static uint32_t SetsOf(const storage::QuerySteps& steps) {
+    return static_cast<uint32_t>(steps.steps.size()) * kSetsPerStep;
+  }
+  // `parts` outlives it, and is read between stages alone.
+  QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts);
+
+  // What is next, after what the last call returned has been done. `columns_of`: of a table, by its
+  // name; empty: it is an index or a hash. Errors: InvalidArgument (a subquery with more than one
+  // row, an expression with its values), ResourceExhausted (no memory). Throws std::bad_alloc.
+  using ColumnsOf = absl::FunctionRef<std::vector<ColumnSchema>(const std::string&)>;
+  absl::StatusOr<Work> Next(ColumnsOf columns_of);
+
+  // When there is no work any more: all parts of it together.
+  storage::RowSet answer() const { return SetOf(static_cast<uint32_t>(steps_.size() - 1), kRows); }
+
+ private:
+  // The sets of a step: its rows, and what it needs on the way.
+  static constexpr uint32_t kSetsPerStep = 4;
+  static constexpr uint32_t kRows = 0;
+  // Up to so many groups are merged at home.
+  static constexpr uint64_t kMergedAtHome = 8192;
+  // Up to so many rows stay at home.
+  static constexpr uint64_t kStayAtHome = 16384;
+
+  static storage::RowSet SetOf(uint32_t step, uint32_t which) {
+    return step * kSetsPerStep + which;
+  }
+  storage::RowSet Own(uint32_t which) const { return SetOf(current_, which); }
+  const Schema& SchemaOfStep(uint32_t step) const { return steps_[step].schema; }
+  bool IsAtHome(uint32_t step) const { return aeus_ == 1 || at_home_[step]; }
+  uint64_t RowsOf(storage::RowSet set) const;
+  absl::StatusOr<Expression> ValueOf(uint32_t step) const;
+  absl::Status PutValues();
+
+  // Adds what the phase of the step does to planned_. True: it is the last one.
+  absl::StatusOr<bool> Plan(const storage::ScanStep& step, ColumnsOf columns_of);
+  absl::StatusOr<bool> Plan(const storage::MapStep& step, ColumnsOf columns_of);
+  absl::StatusOr<bool> Plan(const storage::JoinStep& step, ColumnsOf columns_of);
+  absl::StatusOr<bool> Plan(const storage::SortStep& step, ColumnsOf columns_of);
+  // Merges the groups in Own(1).
+  absl::Status PlanMerge();
+  absl::StatusOr<storage::MapTask> MapOf(const std::vector<ColumnSchema>& columns,
+                                         const Query& query, storage::RowSet from,
+                                         storage::RowSet to);
+  void PlanShared(storage::JoinTask join, uint32_t build, uint32_t probe);
+  void PlanExchanged(storage::JoinTask join);
+
+  void SetColumns(storage::RowSet set, const Schema& schema);
+  void Everywhere(std::vector<storage::StageTask> tasks);
+  void AtHome(std::vector<storage::StageTask> tasks);
+  void EndStep();
+  void Release(uint32_t step);
+
+  std::vector<storage::QueryStep> steps_;
+  storage::QueryParts& parts_;
+  const uint32_t aeus_;
+  std::vector<bool> at_home_;  // by step, its rows
+  uint32_t current_ = 0;       // step
+  uint32_t phase_ = 0;         // of it
+  bool last_ = false;          // that one is its last
+  bool refers_ = false;        // its rows refer to others of its sets
+  std::deque<Work> planned_;
+  std::vector<storage::RowSet> to_free_;
+  // Of a step that makes groups.
+  std::optional<TwoPhaseGroups> phases_;
+  Schema partial_;  // the columns of Own(1)
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_QUERY_QUERY_FLOW_H_

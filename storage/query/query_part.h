@@ -1,0 +1,100 @@
+// What one AEU has of a running query: its part of the sets of rows (stage.h), in its own memory.
+// The engine makes one for each AEU, and one for rows that it reads itself. Used by the AEU's
+// thread while a stage is under way, by the engine between stages. Others read envelopes of it, in
+// stages after the one that has filled them. Not from the papers.
+#ifndef ERIS_STORAGE_QUERY_QUERY_PART_H_
+#define ERIS_STORAGE_QUERY_QUERY_PART_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "memory/memory_manager.h"
+#include "storage/query/rows/envelope_list.h"
+#include "storage/query/rows/outgoing_envelopes.h"
+#include "storage/query/rows/query_memory.h"
+#include "storage/query/rows/row_sink.h"
+#include "storage/query/stage.h"
+#include "storage/table/query/run_memory.h"
+#include "storage/table/query/table_run.h"
+
+namespace eris::storage {
+
+class QueryPart;
+
+// All parts of a query.
+struct QueryParts {
+  // Of the last part, which is the engine's.
+  std::unique_ptr<memory::MemoryManager> engine_memory{};
+  std::vector<std::unique_ptr<QueryPart>> parts{};
+  // By set. Written between stages.
+  std::vector<std::vector<EnvelopeColumn>> columns{};
+  RunMemory* memory = nullptr;  // counts what all queries have; nullptr: not counted
+  // Stages end as soon as AEUs see it. relaxed: advice, it publishes nothing.
+  std::atomic<bool> stop{false};
+
+  uint32_t aeus() const { return static_cast<uint32_t>(parts.size() - 1); }
+};
+
+class QueryPart {
+ public:
+  // `manager`: the memory of queries on the AEU's NumaNode. Both outlive it. At most `sets` sets.
+  QueryPart(QueryParts& all, uint32_t self, memory::MemoryManager& manager, uint32_t sets)
+      : all_(all), self_(self), manager_(manager), lists_(sets), outgoing_(sets), empty_(sets) {}
+
+  uint32_t self() const { return self_; }
+  QueryParts& all() const { return all_; }
+  memory::MemoryManager& manager() const { return manager_; }
+
+  // The AEU's cache of the manager. Before anything else; more than once changes nothing.
+  void Enter(memory::LocalCache& cache) {
+    if (!memory_) memory_.emplace(cache, all_.memory);
+  }
+  bool entered() const { return memory_.has_value(); }
+  // All below REQUIRE that it has been entered.
+  QueryMemory& memory() { return *memory_; }
+
+  // A new, empty list for the set. Throws std::bad_alloc.
+  EnvelopeList& Output(RowSet set, EnvelopeList::Owns owns = EnvelopeList::Owns::kYes);
+  // The list; one without rows if there is none. Throws std::bad_alloc.
+  const EnvelopeList& Input(RowSet set);
+  // nullptr: there is none. Any thread, in a stage that does not change the set.
+  EnvelopeList* list(RowSet set) const { return lists_[set].get(); }
+  OutgoingEnvelopes& Outgoing(RowSet set);
+  OutgoingEnvelopes* outgoing(RowSet set) const { return outgoing_[set].get(); }
+
+  // A scan of a table that puts its rows into the set. Throws std::bad_alloc.
+  RowSink& BeginRows(RowSet set);
+  // After its last row. Errors: ResourceExhausted.
+  absl::Status EndRows();
+  // A scan of a table has ended, and these are its groups.
+  void KeepGroups(std::unique_ptr<TableRun> run) { groups_ = std::move(run); }
+  std::unique_ptr<TableRun> TakeGroups() { return std::move(groups_); }
+
+  // Frees a piece of what it has of the set. False: there is nothing left.
+  bool FreeSome(RowSet set);
+  // A piece of everything.
+  bool FreeSome();
+
+ private:
+  static constexpr uint32_t kFreedAtOnce = 64;  // envelopes
+
+  QueryParts& all_;
+  const uint32_t self_;
+  memory::MemoryManager& manager_;
+  std::optional<QueryMemory> memory_;
+  std::vector<std::unique_ptr<EnvelopeList>> lists_;          // by set
+  std::vector<std::unique_ptr<OutgoingEnvelopes>> outgoing_;  // by set
+  std::vector<std::unique_ptr<EnvelopeList>> empty_;          // by set: for inputs without a list
+  std::unique_ptr<RowSink> sink_;
+  std::unique_ptr<TableRun> groups_;
+};
+
+// The columns of envelopes for rows of a schema.
+std::vector<EnvelopeColumn> EnvelopeColumnsOf(const Schema& schema);
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_QUERY_QUERY_PART_H_

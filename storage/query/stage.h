@@ -1,0 +1,89 @@
+// Stages: what all AEUs do of a query between two moments at which they wait for each other. A
+// stage is a list of tasks, which each AEU does one after the other, with the rows that it has.
+// Plain data; made by the engine (engine/query/query_flow.h), shared by all AEUs. Not from the
+// papers: query processing is ERIS's next step (6).
+//
+// Rows are in sets, by number: each AEU has a list of envelopes for each set, its part. A set is
+// filled in one stage and read in later ones. Its envelopes stay with the AEU that has filled them,
+// and others refer to them (ShareTask, SpreadTask); or they are sent (SendTask) and, in a later
+// stage, received (ReceiveTask).
+#ifndef ERIS_STORAGE_QUERY_STAGE_H_
+#define ERIS_STORAGE_QUERY_STAGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "eris/schema.h"
+#include "storage/query/query_steps.h"
+#include "storage/table/plan/table_plan.h"
+
+namespace eris::storage {
+
+using RowSet = uint32_t;
+
+// Nobody reads the sets any more: frees the AEU's part of them.
+struct FreeTask {
+  std::vector<RowSet> sets{};
+};
+// `to` refers to the rows that all AEUs have of `from`.
+struct ShareTask {
+  RowSet from = 0;
+  RowSet to = 0;
+};
+// `to` refers to the AEU's share of them: each envelope is in the share of one AEU.
+struct SpreadTask {
+  RowSet from = 0;
+  RowSet to = 0;
+};
+// Copies the AEU's rows of `from` for others: rows with equal keys go to the same AEU.
+struct SendTask {
+  RowSet from = 0;
+  RowSet to = 0;
+  std::vector<uint32_t> keys{};  // columns
+  // Rows with a null among their keys stay at the AEU: for joins, where they have no partners. Else
+  // nulls are equal.
+  bool nulls_stay = false;
+};
+// Takes the rows of `set` that others have sent.
+struct ReceiveTask {
+  RowSet set = 0;
+};
+// Filters, computes or groups rows.
+struct MapTask {
+  std::shared_ptr<const TablePlan> plan{};
+  RowSet from = 0;
+  RowSet to = 0;
+};
+// The groups of a scan that the AEU has ended (QueryPart::KeepGroups).
+struct GroupsTask {
+  RowSet to = 0;
+};
+struct JoinTask {
+  JoinStep step{};
+  Schema left_schema{};
+  Schema right_schema{};
+  RowSet left = 0;
+  RowSet right = 0;
+  bool builds_left = false;  // the table is of the left side: for inner joins
+  RowSet to = 0;
+};
+struct SortTask {
+  SortStep step{};
+  RowSet from = 0;
+  RowSet to = 0;
+};
+// The query has ended: frees all that the AEU has of it.
+struct LeaveTask {};
+
+using StageTask = std::variant<FreeTask, ShareTask, SpreadTask, SendTask, ReceiveTask, MapTask,
+                               GroupsTask, JoinTask, SortTask, LeaveTask>;
+
+struct Stage {
+  std::vector<StageTask> tasks{};
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_QUERY_STAGE_H_

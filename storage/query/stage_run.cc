@@ -1,0 +1,130 @@
+#include "storage/query/stage_run.h"
+
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
+#include "base/status_macros.h"
+
+namespace eris::storage {
+namespace {
+
+// Envelopes of others that are looked at, or taken, in one piece.
+constexpr uint32_t kEnvelopesAtOnce = 64;
+
+}  // namespace
+
+absl::StatusOr<bool> StageRun::Advance() try {
+  if (task_ == stage_.tasks.size()) return false;
+  absl::StatusOr<bool> more =
+      run_ != nullptr ? run_->Advance()
+                      : std::visit([&](const auto& task) { return Do(task); }, stage_.tasks[task_]);
+  ERIS_RETURN_IF_ERROR(more.status());
+  if (*more) return true;
+  run_.reset();
+  at_ = 0;
+  envelope_ = 0;
+  count_ = 0;
+  return ++task_ < stage_.tasks.size();
+} catch (const std::bad_alloc&) {
+  return base::NoMemory("no memory for a query");
+}
+
+absl::StatusOr<bool> StageRun::Do(const FreeTask& task) {
+  while (at_ < task.sets.size()) {
+    if (part_.FreeSome(task.sets[at_])) return true;
+    ++at_;
+  }
+  return false;
+}
+
+absl::StatusOr<bool> StageRun::Do(const ShareTask& task) { return Refer(task.from, task.to, 0, 1); }
+
+absl::StatusOr<bool> StageRun::Do(const SpreadTask& task) {
+  return Refer(task.from, task.to, part_.self(), part_.all().aeus());
+}
+
+absl::StatusOr<bool> StageRun::Refer(RowSet from, RowSet to, uint32_t share, uint32_t of) {
+  if (part_.list(to) == nullptr) part_.Output(to, EnvelopeList::Owns::kNo);
+  EnvelopeList& list = *part_.list(to);
+  const auto& parts = part_.all().parts;
+  for (uint32_t looked = 0; at_ < parts.size(); ++at_, envelope_ = 0) {
+    const EnvelopeList* const rows = parts[at_]->list(from);
+    for (; rows != nullptr && envelope_ < rows->size(); ++envelope_, ++count_) {
+      if (looked++ == kEnvelopesAtOnce) return true;
+      if (count_ % of == share) ERIS_RETURN_IF_ERROR(Add(list, rows->at(envelope_)));
+    }
+    if (looked++ >= kEnvelopesAtOnce) return true;
+  }
+  return false;
+}
+
+absl::Status StageRun::Add(EnvelopeList& list, Envelope* envelope) const {
+  switch (list.Add(envelope)) {
+    case EnvelopeList::Added::kYes:
+      return absl::OkStatus();
+    case EnvelopeList::Added::kNoMemory:
+      return part_.memory().Refusal("exchange");
+    case EnvelopeList::Added::kFull:
+      break;
+  }
+  return absl::ResourceExhaustedError(absl::StrCat("an AEU gets more than ", kEnvelopesMax,
+                                                   " envelopes of rows for one step of a query"));
+}
+
+absl::StatusOr<bool> StageRun::Do(const SendTask& task) {
+  ERIS_ASSIGN_OR_RETURN(run_, NewSendRun(part_, task));
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::Do(const ReceiveTask& task) {
+  if (part_.list(task.set) == nullptr) part_.Output(task.set);
+  EnvelopeList& list = *part_.list(task.set);
+  const auto& parts = part_.all().parts;
+  for (uint32_t looked = 0; at_ < parts.size(); ++at_) {
+    OutgoingEnvelopes* const sent = parts[at_]->outgoing(task.set);
+    while (sent != nullptr) {
+      if (looked++ == kEnvelopesAtOnce) return true;
+      Envelope* const first = sent->First(part_.self());
+      if (first == nullptr) break;
+      // Only once it is here is it no longer there.
+      Envelope* const next = first->next();
+      ERIS_RETURN_IF_ERROR(Add(list, first));
+      sent->Taken(part_.self(), next);
+    }
+    if (looked++ >= kEnvelopesAtOnce) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<bool> StageRun::Do(const MapTask& task) {
+  const EnvelopeList& input = part_.Input(task.from);
+  ERIS_ASSIGN_OR_RETURN(run_, NewMapRun(world(), task.plan, input, part_.Output(task.to)));
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::Do(const GroupsTask& task) {
+  EnvelopeList& groups = part_.Output(task.to);
+  std::unique_ptr<TableRun> run = part_.TakeGroups();
+  if (run == nullptr) return false;  // the AEU has nothing of the object
+  run_ = NewGroupsRun(world(), std::move(run), groups);
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::Do(const JoinTask& task) {
+  const EnvelopeList& left = part_.Input(task.left);
+  const EnvelopeList& right = part_.Input(task.right);
+  ERIS_ASSIGN_OR_RETURN(run_, NewJoinRun(world(), task, left, right, part_.Output(task.to)));
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::Do(const SortTask& task) {
+  const EnvelopeList& input = part_.Input(task.from);
+  ERIS_ASSIGN_OR_RETURN(run_, NewSortRun(world(), task.step, input, part_.Output(task.to)));
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::Do(const LeaveTask&) { return part_.FreeSome(); }
+
+}  // namespace eris::storage

@@ -1,0 +1,58 @@
+// A stage at one AEU: does its tasks one after the other, in pieces. Used by the AEU's thread. Not
+// from the papers.
+#ifndef ERIS_STORAGE_QUERY_STAGE_RUN_H_
+#define ERIS_STORAGE_QUERY_STAGE_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "storage/query/query_part.h"
+#include "storage/query/stage.h"
+#include "storage/query/step_run.h"
+
+namespace eris::storage {
+
+class StageRun {
+ public:
+  // Both outlive it. The part has been entered.
+  StageRun(QueryPart& part, const Stage& stage) : part_(part), stage_(stage) {}
+  StageRun(const StageRun&) = delete;
+  StageRun& operator=(const StageRun&) = delete;
+
+  // A piece of work, some 20 us at most. False: all is done. Errors: as StepRun::Advance. Does not
+  // throw.
+  absl::StatusOr<bool> Advance();
+
+ private:
+  // True: the task has more to do.
+  absl::StatusOr<bool> Do(const FreeTask& task);
+  absl::StatusOr<bool> Do(const ShareTask& task);
+  absl::StatusOr<bool> Do(const SpreadTask& task);
+  absl::StatusOr<bool> Do(const SendTask& task);
+  absl::StatusOr<bool> Do(const ReceiveTask& task);
+  absl::StatusOr<bool> Do(const MapTask& task);
+  absl::StatusOr<bool> Do(const GroupsTask& task);
+  absl::StatusOr<bool> Do(const JoinTask& task);
+  absl::StatusOr<bool> Do(const SortTask& task);
+  absl::StatusOr<bool> Do(const LeaveTask& task);
+  // Refers to envelopes of all parts: to those whose number, over all parts, has the remainder
+  // `share` of `of`.
+  absl::StatusOr<bool> Refer(RowSet from, RowSet to, uint32_t share, uint32_t of);
+  absl::Status Add(EnvelopeList& list, Envelope* envelope) const;
+  StepWorld world() const { return {part_.memory(), part_.all().memory}; }
+
+  QueryPart& part_;
+  const Stage& stage_;
+  size_t task_ = 0;
+  std::unique_ptr<StepRun> run_;  // of the task, if it needs one
+  // Where the task goes on, unless it has a run.
+  uint32_t at_ = 0;
+  uint32_t envelope_ = 0;
+  uint64_t count_ = 0;
+};
+
+}  // namespace eris::storage
+
+#endif  // ERIS_STORAGE_QUERY_STAGE_RUN_H_
