@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCALE = os.environ.pop("ERIS_TPCH_SF", "0.01")  # eris refuses variables that it does not know
 sys.path.append(str(ROOT / "tests" / "tpch"))
 import make_plans  # noqa: E402
+from answer_check import check_answer  # noqa: E402, F401
 from make_plans import SQL_TYPES, TABLES, columns_of, queries  # noqa: E402
 
 # Run by the environment's Python: standard input is {"tables": {name: columns}, "queries": {name: SQL}}, standard output
