@@ -1,9 +1,33 @@
-"""Shared by benchmark drivers: a process that answers commands with JSON lines, and figures over rounds."""
+"""Shared by benchmark drivers: a process that answers commands with JSON lines, figures over rounds, and the Python
+environment of the peers.
+"""
 import datetime
 import json
 import os
 import statistics
 import subprocess
+import sys
+
+PACKAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scan", "requirements.txt")
+CANNOT_BE_HAD = 77
+
+
+def environment(build):
+    """A python with the peers (bench/scan/requirements.txt); made once. Ends the program if they cannot be installed."""
+    home = os.path.join(build, "scan-peers")
+    python = os.path.join(home, "bin", "python")
+    done = os.path.join(home, "installed")
+    wanted = read(PACKAGES)
+    if not os.path.exists(done) or read(done) != wanted:
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        told = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", PACKAGES], text=True,
+                              capture_output=True)
+        if told.returncode != 0:
+            print(f"SKIPPED: {wanted.splitlines()[0]} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")
+            sys.exit(CANNOT_BE_HAD)
+        with open(done, "w", encoding="utf-8") as file:
+            file.write(wanted)
+    return python
 
 
 class LabProcess:

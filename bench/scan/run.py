@@ -30,7 +30,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..")]
-from lab_process import LabProcess, machine, rotated, spread  # noqa: E402
+from lab_process import LabProcess, environment, machine, rotated, spread  # noqa: E402
 
 PARTS = ("columns", "shared", "placements", "tpch", "lookups", "import", "upserts")
 PEERS = ("duckdb", "polars", "numpy")
@@ -42,26 +42,6 @@ QUERIES = {"sum_a": (8, True), "sum_c": (4, False), "count_a": (8, False), "sum_
 # Values without a flag: of the lookups, of the import, of the upserts.
 SIZES = {"lookups_ms": 1000, "imports": 5, "upserts": []}
 TINY = {"rounds": 1, "rows": 1 << 16, "scale": 0.001, "lookups_ms": 50, "imports": 1, "upserts": ["65536", "1"]}
-CANNOT_BE_HAD = 77
-
-
-def environment(build):
-    """A python with the peers; made once. Ends the program if they cannot be installed."""
-    home = os.path.join(build, "scan-peers")
-    python = os.path.join(home, "bin", "python")
-    wanted = os.path.join(HERE, "requirements.txt")
-    done = os.path.join(home, "installed")
-    if not os.path.exists(done) or open(done, encoding="utf-8").read() != open(wanted, encoding="utf-8").read():
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        told = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted], text=True,
-                              capture_output=True)
-        if told.returncode != 0:
-            with open(wanted, encoding="utf-8") as file:
-                print(f"SKIPPED: {file.readline().strip()} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")
-            sys.exit(CANNOT_BE_HAD)
-        with open(done, "w", encoding="utf-8") as file:
-            file.write(open(wanted, encoding="utf-8").read())
-    return python
 
 
 def lineitem(build, python, scale):
