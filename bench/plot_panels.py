@@ -28,17 +28,18 @@ def ticks(low, high):
 
 class Panel:
     """Bars of one quantity, or of two if each row has a second value (behind, pale). Rows whose names begin with
-        `eris` are ours, and red."""
+        `eris` are ours, and red. A bar's figures are in the room on the right, `right` wide; a row may have a `label`
+        instead."""
 
-    def __init__(self, title, rows, form, note="", height=PANEL_HEIGHT):
-        self.title, self.rows, self.form, self.note, self.height = title, rows, form, note, height
+    def __init__(self, title, rows, form, note="", height=PANEL_HEIGHT, right=RIGHT):
+        self.title, self.rows, self.form, self.note, self.height, self.right = title, rows, form, note, height, right
 
     def draw(self, x, y):
         out = [text(x, y, self.title, more='font-weight="bold"')]
         if self.note:
             out.append(text(x, y + 14, self.note, more='fill="#666" font-size="10"'))
         largest = max(max(row["values"]) for row in self.rows)
-        width = PANEL_WIDTH - LEFT - RIGHT
+        width = PANEL_WIDTH - LEFT - self.right
         for i, row in enumerate(self.rows):
             top = y + 24 + LINE * i
             ours = row["name"].startswith("eris")
@@ -53,7 +54,7 @@ class Panel:
                 if j == 0 and "low" in row:
                     low, high = (x + LEFT + width * min(row[key], largest) / largest for key in ("low", "high"))
                     out.append(f'<path d="M{low:.1f} {at + height / 2:.1f}H{high:.1f}" stroke="#222"/>')
-            label = " / ".join(format(value, self.form) for value in row["values"])
+            label = row.get("label") or " / ".join(format(value, self.form) for value in row["values"])
             out.append(text(x + LEFT + width * max(row["values"]) / largest + 5, top + 13, label,
                             more='font-size="10"'))
         return out

@@ -182,6 +182,7 @@ PROGRAMS = {
     "memory/tree_memory": [Call("--keys 20000 --operations 100000 --watch-s 0.1", one_object("*"))],
     "paper/node_matrix": [Call("--mib 4 --rounds 1", one_object("pairs/*/all_cores_gb_s/median", "pairs/*/latency_ns/median"))],
     "paper/shared_scan": [Call("--rows 65536 --rounds 1", lines_like(r'"gb_s": *\{', 1))],
+    "queries/query_bench": [],  # queries/run.py brings its tables
     "remote/echo_server": [],  # SERVERS runs the two
     "remote/redis_load": [],
     "routing/range_table_bench": [Call(f"{BENCHMARK} --benchmark_filter=ranges:(64|1024)$", google_benchmarks(4))],
@@ -293,13 +294,15 @@ SCRIPTS = {
     "leap/run.py": ["{build} --tiny --json {work}/leap.json"],
     "memory/run.py": ["{build} --tiny --json {work}/memory.json"],
     "memory/plot.py": ["{work}/memory.json {work}/memory.svg"],
+    "queries/run.py": ["{build} --tiny --parts times --json {work}/queries.json"],
+    "queries/plot.py": ["{work}/queries.json {work}/queries.svg"],
     "scan/run.py": ["{build} --tiny --json {work}/scan.json"],
     "scan/plot.py": ["{work}/scan.json {work}/scan.svg"],
     "routing/plot.py": ["{work}/raw.json {work}/raw.svg"],
     "remote/breakdown.py": ["{build} --tiny --json {work}/breakdown.json"],
 }
 # Run by the others, or by the tiny run of the paper's figures.
-ELSEWHERE = ("scan/peers.py", "paper/")
+ELSEWHERE = ("scan/peers.py", "queries/duckdb_side.py", "paper/")
 MADE_BY_PROGRAMS = {"routing/plot.py": ("routing/raw_routing", "--aeus 2 --modes plain --batches 1,256 --rounds 1 --ms 2 --json {work}/raw.json")}
 
 

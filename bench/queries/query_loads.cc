@@ -1,0 +1,251 @@
+#include "bench/queries/query_loads.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/types/span.h"
+#include "bench/key_order.h"
+#include "bench/must.h"
+
+namespace eris::bench {
+namespace {
+
+using nlohmann::json;
+
+double MsSince(uint64_t begin_ns) { return static_cast<double>(NowNs() - begin_ns) / 1e6; }
+
+// Of sorted values.
+double At(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
+}
+
+void RunAll(TpchEngine& tpch, Session& session) {
+  for (uint32_t number = 1; number <= kTpchQueries; ++number) Must(tpch.Run(session, number));
+}
+
+// The queries in an order that belongs to this client and round.
+std::array<uint32_t, kTpchQueries> OrderOf(uint32_t client, uint32_t round) {
+  std::array<uint32_t, kTpchQueries> order;
+  std::iota(order.begin(), order.end(), 1u);
+  std::mt19937_64 random(uint64_t{client} << 32 | round);
+  std::shuffle(order.begin(), order.end(), random);
+  return order;
+}
+
+uint64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t whole = 0, resident = 0;
+  if (!(file >> whole >> resident)) Die("cannot read /proc/self/statm");
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+constexpr uint64_t kLookedUpKeys = 1 << 20;
+
+// The index that single lookups use; made by the first call.
+Object LookedUp(Engine& engine, Session& session) {
+  constexpr char kName[] = "looked_up";
+  if (!engine.Describe(kName).ok()) {
+    Must(engine.Create(kName, {.expected = {0, kLookedUpKeys}}));
+    std::vector<uint64_t> keys(kLookedUpKeys);
+    std::iota(keys.begin(), keys.end(), uint64_t{0});
+    Must(session.Upsert(Must(session.Open(kName)), keys, keys));
+  }
+  return Must(session.Open(kName));
+}
+
+bool IsQuiet(Engine& engine) {
+  const EngineStats stats = engine.Stats();
+  return stats.scans_open == 0 && stats.scan_chunks_in_use == 0 && stats.requests_in_flight == 0;
+}
+
+// Waits until the engine has nothing left of any query.
+void AwaitQuiet(Engine& engine) {
+  constexpr uint64_t kWaitNs = 30'000'000'000;
+  const uint64_t begin_ns = NowNs();
+  while (!IsQuiet(engine)) {
+    if (NowNs() - begin_ns > kWaitNs) Die("a query is still in the engine after 30 s");
+    absl::SleepFor(absl::Microseconds(20));
+  }
+}
+
+// Cancels the query after `delay_ms`. Milliseconds until it is gone; nothing if it ended before.
+std::optional<double> CancelAfter(TpchEngine& tpch, Session& session, uint32_t number,
+                                  double delay_ms) {
+  const uint64_t begin_ns = NowNs();
+  std::unique_ptr<Scan> query = Must(tpch.Open(session, number));
+  absl::Status ended;
+  std::thread reader([&] {
+    QueryAnswer answer;
+    ended = answer.Read(*query);
+  });
+  const double left_ms = delay_ms - MsSince(begin_ns);
+  if (left_ms > 0) absl::SleepFor(absl::Milliseconds(left_ms));
+  const uint64_t cancel_ns = NowNs();
+  query->Cancel();
+  reader.join();
+  query.reset();
+  AwaitQuiet(tpch.engine());
+  const double gone_ms = MsSince(cancel_ns);
+  if (ended.ok()) return std::nullopt;
+  if (!absl::IsCancelled(ended)) Must(ended);
+  return gone_ms;
+}
+
+}  // namespace
+
+// --- ranges that move ---
+
+RangeMover::RangeMover(TpchEngine& tpch, uint32_t aeus)
+    : tpch_(tpch), rows_before_(tpch.engine().Balancer().rows_moved) {
+  thread_ = std::thread([this, aeus] { Move(aeus); });
+}
+
+RangeMover::~RangeMover() { Stop(); }
+
+json RangeMover::Stop() {
+  stop_.store(true, std::memory_order_relaxed);  // it ends the loop; the join orders the rest
+  if (thread_.joinable()) thread_.join();
+  return {{"moves", moves_.load(std::memory_order_relaxed)},
+          {"rows_moved", tpch_.engine().Balancer().rows_moved - rows_before_}};
+}
+
+void RangeMover::Move(uint32_t aeus) {
+  std::mt19937_64 random(1);
+  while (!stop_.load(std::memory_order_relaxed)) {
+    const CutTable& table = tpch_.cut_tables()[random() % tpch_.cut_tables().size()];
+    const uint64_t keys = table.last - table.first + 1;
+    const uint64_t lo = table.first + random() % keys;
+    const KeyRange range{.lo = lo, .hi = lo + 1 + random() % (keys / 8 + 1)};
+    const auto to = static_cast<uint32_t>(random() % aeus);
+    Must(tpch_.engine().MoveRange(table.name, range, AeuId{to}));
+    moves_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// --- lookups, clients ---
+
+json Lookups(TpchEngine& tpch, uint64_t ms, bool with_queries) {
+  const auto session = tpch.engine().NewSession();
+  const Object index = LookedUp(tpch.engine(), *session);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> loops{0};
+  std::thread queries;
+  if (with_queries) {
+    queries = std::thread([&] {
+      const auto own = tpch.engine().NewSession();
+      while (!stop.load(std::memory_order_relaxed)) {
+        RunAll(tpch, *own);
+        loops.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  }
+  std::vector<double> us;
+  const uint64_t end_ns = NowNs() + ms * 1'000'000;
+  const auto is_enough = [&] {
+    return NowNs() >= end_ns && (!with_queries || loops.load(std::memory_order_relaxed) > 0);
+  };
+  for (uint64_t i = 0; i == 0 || !is_enough(); ++i) {
+    const uint64_t key = Mix(i) % kLookedUpKeys;
+    uint64_t value = 0;
+    uint8_t found = 0;
+    const uint64_t begin_ns = NowNs();
+    Must(session->Lookup(index, absl::MakeConstSpan(&key, 1), absl::MakeSpan(&value, 1),
+                         absl::MakeSpan(&found, 1)));
+    us.push_back(static_cast<double>(NowNs() - begin_ns) / 1e3);
+    if (found == 0 || value != key) Die("a wrong value");
+  }
+  stop.store(true, std::memory_order_relaxed);
+  if (queries.joinable()) queries.join();
+  std::sort(us.begin(), us.end());
+  return {{"lookups", us.size()},
+          {"p50_us", At(us, 0.5)},
+          {"p99_us", At(us, 0.99)},
+          {"p999_us", At(us, 0.999)},
+          {"queries", loops.load(std::memory_order_relaxed) * kTpchQueries}};
+}
+
+json Clients(TpchEngine& tpch, uint32_t clients, uint32_t rounds) {
+  std::vector<std::thread> threads;
+  const uint64_t begin_ns = NowNs();
+  for (uint32_t client = 0; client < clients; ++client) {
+    threads.emplace_back([&, client] {
+      const auto session = tpch.engine().NewSession();
+      for (uint32_t round = 0; round < rounds; ++round) {
+        for (const uint32_t number : OrderOf(client, round)) Must(tpch.Run(*session, number));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const double seconds = MsSince(begin_ns) / 1e3;
+  const uint64_t queries = uint64_t{clients} * rounds * kTpchQueries;
+  return {{"seconds", seconds},
+          {"queries", queries},
+          {"queries_s", static_cast<double>(queries) / seconds}};
+}
+
+// --- memory, cancelled queries ---
+
+json ResidentLoop(TpchEngine& tpch, double seconds) {
+  const auto session = tpch.engine().NewSession();
+  RunAll(tpch, *session);
+  std::vector<uint64_t> bytes;
+  const uint64_t begin_ns = NowNs();
+  while (bytes.size() < 2 || MsSince(begin_ns) < seconds * 1e3) {
+    RunAll(tpch, *session);
+    bytes.push_back(ResidentBytes());
+  }
+  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+  return {{"rounds", bytes.size()},
+          {"first_bytes", bytes.front()},
+          {"last_bytes", bytes.back()},
+          {"least_bytes", *least},
+          {"most_bytes", *most}};
+}
+
+json CancelQueries(TpchEngine& tpch, uint32_t count, uint64_t seed) {
+  const auto session = tpch.engine().NewSession();
+  std::array<double, kTpchQueries> whole_ms;
+  for (uint32_t number = 1; number <= kTpchQueries; ++number) {
+    Must(tpch.Run(*session, number));
+    const uint64_t begin_ns = NowNs();
+    Must(tpch.Run(*session, number));
+    whole_ms[number - 1] = MsSince(begin_ns);
+  }
+  AwaitQuiet(tpch.engine());
+  std::mt19937_64 random(seed);
+  std::vector<double> gone_ms;
+  uint64_t ended_before = 0;
+  double slowest_ms = -1;
+  json slowest;
+  while (gone_ms.size() < count) {
+    const auto number = static_cast<uint32_t>(1 + random() % kTpchQueries);
+    const double delay_ms = std::uniform_real_distribution<>(0, whole_ms[number - 1])(random);
+    const auto gone = CancelAfter(tpch, *session, number, delay_ms);
+    if (!gone) {
+      // A query that is faster than it was may end before each of its moments; others do not.
+      if (++ended_before > uint64_t{10} * count + 100) Die("queries end before they are cancelled");
+      continue;
+    }
+    gone_ms.push_back(*gone);
+    if (*gone > slowest_ms) {
+      slowest_ms = *gone;
+      slowest = {{"query", number}, {"after_ms", delay_ms}, {"whole_ms", whole_ms[number - 1]}};
+    }
+  }
+  std::sort(gone_ms.begin(), gone_ms.end());
+  return {{"cancelled", gone_ms.size()}, {"ended_before", ended_before},
+          {"p50_ms", At(gone_ms, 0.5)},  {"p99_ms", At(gone_ms, 0.99)},
+          {"max_ms", gone_ms.back()},    {"slowest", slowest}};
+}
+
+}  // namespace eris::bench
