@@ -22,14 +22,15 @@ from goals_index import INDEX
 from goals_leap import LEAP
 from goals_memory import MEMORY
 from goals_order import ORDER
+from goals_queries import QUERIES
 from goals_remote import REMOTE
 from goals_routing import ENGINE, ROUTING
 from goals_run import FAILED, NOT_MEASURED, common
 from goals_server import SERVER
 from goals_tables import TABLES
 
-PARTS = {"index": INDEX, "tables": TABLES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "leap": LEAP, "routing": ROUTING,
-         "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER}
+PARTS = {"index": INDEX, "tables": TABLES, "queries": QUERIES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "leap": LEAP,
+         "routing": ROUTING, "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER}
 
 
 def tell(words):

@@ -1,6 +1,6 @@
 """tools/goals.py without measuring: a part that crashes, leaves a figure out or has a wrong answer hides no other and is told,
 whatever went wrong; the forecast, the summary and the table; every part's declared goals; the goals of remote access take cpus
-of two cores, and leave the generator out of the engine's time."""
+of two cores, and leave the generator out of the engine's time; a wrong answer to a query of TPC-H fails a tiny run."""
 import contextlib
 import io
 import json
@@ -222,6 +222,35 @@ class PartsTest(unittest.TestCase):
                 self.assertIn(f"{part}.{match[1]}", names)
         for name in goals.PARTS:
             self.assertIn(f"`{name}`", text)
+
+
+class QueriesTest(unittest.TestCase):
+    def times(self, tiny, unequal):
+        """Results of the step with two AEUs; every query takes half of DuckDB's time, but for the 22nd, which takes three times it."""
+        queries = {str(number): {"eris": spread(ratio), "duckdb": spread(1), "over_duckdb": ratio}
+                   for number, ratio in ((number, 3 if number == 22 else 0.5) for number in range(1, 23))}
+        found = {"equal": 22 - len(unequal), "unequal": unequal, "queries": queries, "geomean": 0.54, "duckdb_version": "2.0.0",
+                 "faults": {"first": 2000, "second": 10}}
+        run = Run("build/none", tiny)
+        with mock.patch.object(Run, "script", lambda *_: {"scale": "1", "aeus": {"2": {"times": found}}}), \
+                mock.patch("os.sched_getaffinity", lambda pid: {0, 1}), contextlib.redirect_stdout(io.StringIO()), \
+                contextlib.redirect_stderr(io.StringIO()):
+            run.step(goals.PARTS["queries"].steps[1])
+        return {one.name.removeprefix("queries."): (one.reached, one.outcome) for one in run.results}
+
+    def test_times_become_figures(self):
+        self.assertEqual(self.times(False, {}), {
+            "equal_2_aeus": (22, "held"), "geomean_over_duckdb_2_aeus": (0.54, "held"), "slowest_over_duckdb_2_aeus": (3, "short"),
+            "page_faults_second_over_first": (0.005, "held")})
+
+    def test_a_wrong_answer_is_short_and_fails_a_tiny_run(self):
+        wrong = {"7": "query 7, row 0: got [1], DuckDB says [2]"}
+        self.assertEqual(self.times(False, wrong)["equal_2_aeus"], (21, "short"))
+        self.assertEqual({outcome for _, outcome in self.times(True, wrong).values()}, {goals_run.FAILED})
+
+
+def spread(value):
+    return {"median": value, "min": value, "max": value}
 
 
 class RemoteTest(unittest.TestCase):
