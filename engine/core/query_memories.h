@@ -3,10 +3,9 @@
 #ifndef ERIS_ENGINE_CORE_QUERY_MEMORIES_H_
 #define ERIS_ENGINE_CORE_QUERY_MEMORIES_H_
 
+#include <list>
 #include <map>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
@@ -33,14 +32,21 @@ class QueryMemories {
     }
     return *manager;
   }
-  // What a query has at AEUs that can no longer be told of its end.
-  void KeepToTheEnd(std::unique_ptr<storage::QueryParts> parts) {
+  // What a query has at AEUs that can no longer be told of its end. Takes the list's elements;
+  // needs no memory.
+  void KeepToTheEnd(std::list<std::unique_ptr<storage::QueryParts>>& parts) noexcept {
     base::MutexLock lock(&mu_);
-    left_.push_back(std::move(parts));
+    left_.splice(left_.end(), parts);
   }
-  // REQUIRES: no AEU runs any more.
+  // REQUIRES: the AEUs are gone.
   void DropAll() {
     base::MutexLock lock(&mu_);
+    // Blocks still go home to the caches that they came from, but nobody is there to be told.
+    for (const auto& parts : left_) {
+      for (const auto& part : parts->parts) {
+        if (part->entered()) part->memory().cache().SetListener(nullptr);
+      }
+    }
     left_.clear();
     managers_.clear();
   }
@@ -50,7 +56,7 @@ class QueryMemories {
       std::make_shared<memory::CacheDirectory>();  // of all managers
   base::Mutex mu_;
   std::map<NumaNodeId, std::unique_ptr<memory::MemoryManager>> managers_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::unique_ptr<storage::QueryParts>> left_ ABSL_GUARDED_BY(mu_);
+  std::list<std::unique_ptr<storage::QueryParts>> left_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace eris::engine

@@ -1,7 +1,6 @@
 #include "engine/query/query_end.h"
 
 #include <span>
-#include <utility>
 
 #include "engine/completion/session_nodes.h"
 #include "routing/data_command.h"
@@ -10,8 +9,8 @@ namespace eris::engine {
 
 std::unique_ptr<QueryEnd> QueryEnd::Create(Core& core, SessionNode& node, uint32_t sets) {
   std::unique_ptr<QueryEnd> end(new QueryEnd(core, node));
-  end->parts_ = std::make_unique<storage::QueryParts>();
-  storage::QueryParts& parts = *end->parts_;
+  end->parts_.push_back(std::make_unique<storage::QueryParts>());
+  storage::QueryParts& parts = end->parts();
   parts.memory = core.run_memory.get();
   parts.columns.resize(sets);
   const auto aeus = static_cast<uint32_t>(core.aeu_numa_nodes.size());
@@ -39,22 +38,34 @@ std::unique_ptr<QueryEnd> QueryEnd::Create(Core& core, SessionNode& node, uint32
   return end;
 }
 
-void QueryEnd::Begin(std::unique_ptr<QueryEnd> end) {
-  const auto& parts = end->parts_->parts;
+void QueryEnd::Begin(std::unique_ptr<QueryEnd> end) noexcept {
+  const auto& parts = end->parts().parts;
   for (uint32_t aeu = 0; aeu < end->stage_parts_.size(); ++aeu) {
     if (parts[aeu]->entered()) end->to_tell_.push_back(AeuId{aeu});
   }
   if (end->to_tell_.empty()) return;
   if (!end->node_.in_flight.TryEnter()) {  // the engine is closing
-    end->core_.query_memories.KeepToTheEnd(std::move(end->parts_));
+    end->core_.query_memories.KeepToTheEnd(end->parts_);
     return;
   }
-  // relaxed: the buffers that carry the commands publish it.
-  end->left_.store(static_cast<uint32_t>(end->to_tell_.size()) + 1, std::memory_order_relaxed);
-  end.release()->Send();
+  Resends& resends = end->core_.resends;
+  resends.Push(end.release());
+}
+
+void QueryEnd::Complete() {
+  if (!to_tell_.empty()) {
+    Send();
+  } else {
+    EndOrTellAgain();
+  }
 }
 
 void QueryEnd::Send() {
+  // One more for this thread, until all have been told. relaxed: the buffers that carry the
+  // commands publish it.
+  left_.fetch_add(static_cast<uint32_t>(to_tell_.size()) + (sending_ ? 0 : 1),
+                  std::memory_order_relaxed);
+  sending_ = true;
   const routing::StageSegment segment{part_list_.data(), part_list_.size()};
   const routing::CommandHeader header{.type = routing::CommandType::kStage,
                                       .object = kQueryMemory,
@@ -63,24 +74,33 @@ void QueryEnd::Send() {
   refused_.clear();
   core_.control->Multicast(to_tell_, header, std::as_bytes(std::span(&segment, 1)), refused_);
   to_tell_.swap(refused_);
-  if (!to_tell_.empty()) {
-    core_.resends.Push(this);
+  // acq_rel: the last one sees what the others have freed.
+  const auto untold = static_cast<uint32_t>(to_tell_.size());
+  if (untold > 0) {
+    left_.fetch_sub(untold, std::memory_order_acq_rel);
+    core_.resends.Later(this);
     return;
   }
-  // acq_rel: the last one sees what the others have freed.
-  if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) node_.completions.Push(this);
+  sending_ = false;
+  if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) EndOrTellAgain();
 }
 
 void QueryEnd::Answered(routing::Reply* reply, uint32_t answered) noexcept {
   QueryEnd* const end = static_cast<Part*>(reply)->end;
   // acq_rel, as above.
   if (end->left_.fetch_sub(answered, std::memory_order_acq_rel) != answered) return;
-  end->node_.completions.Push(end);
+  end->core_.resends.Push(end);
 }
 
-void QueryEnd::Complete() {
+void QueryEnd::EndOrTellAgain() {
+  // An AEU that had no memory to begin still has all that it had.
+  for (Part& part : stage_parts_) {
+    if (part.status().ok()) continue;
+    part.Finish(absl::OkStatus());
+    to_tell_.push_back(part.owner);
+  }
   if (!to_tell_.empty()) {
-    Send();
+    core_.resends.Later(this);
     return;
   }
   InFlight::Lane& in_flight = node_.in_flight;
