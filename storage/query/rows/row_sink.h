@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/lean_status.h"
 #include "eris/batch.h"
 #include "storage/query/rows/envelope_list.h"
 #include "storage/query/rows/envelope_writer.h"
@@ -43,8 +44,10 @@ class RowSink {
         break;
     }
     Envelope::Free(full, memory_);
-    return absl::ResourceExhaustedError(absl::StrCat("a ", step_, " of a query has more than ",
-                                                     kEnvelopesMax, " envelopes of rows"));
+    return base::OrNoMemory("no memory for a query", [&]() -> absl::Status {
+      return absl::ResourceExhaustedError(absl::StrCat("a ", step_, " of a query has more than ",
+                                                       kEnvelopesMax, " envelopes of rows"));
+    });
   }
   absl::Status Refusal() const { return memory_.Refusal(step_); }
 
