@@ -13,6 +13,7 @@
 #include "engine/completion/session_nodes.h"
 #include "engine/core/control_port.h"
 #include "engine/core/open_registry.h"
+#include "engine/core/query_flow_limits.h"
 #include "engine/core/query_memories.h"
 #include "engine/core/request.h"
 #include "engine/core/scan_chunk_pool.h"
@@ -55,6 +56,7 @@ struct Core {
   OpenRegistry<ReaderState> joins;
   OpenRegistry<ReaderState> queries;
   QueryMemories query_memories;
+  QueryFlowLimits query_limits;            // immutable once a query is open
   std::atomic<uint32_t> queries_begun{0};  // so far; they take turns in where their home is
   std::vector<NumaNodeId> aeu_numa_nodes;  // by AeuId: of its memory
   std::shared_ptr<TableChunkPool> table_chunks;

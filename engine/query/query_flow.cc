@@ -29,10 +29,11 @@ using storage::SpreadTask;
 using storage::StageTask;
 using storage::TablePlan;
 
-QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts)
+QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, QueryFlowLimits limits)
     : steps_(std::move(steps.steps)),
       parts_(parts),
       aeus_(parts.aeus()),
+      limits_(limits),
       at_home_(steps_.size(), false) {}
 
 uint64_t QueryFlow::RowsOf(RowSet set) const {
@@ -149,7 +150,7 @@ absl::Status QueryFlow::PlanMerge() {
   ERIS_ASSIGN_OR_RETURN(
       MapTask merge, MapOf(storage::NamedByField(partial_.columns), phases.merge, Own(2), merged));
   std::vector<StageTask> tasks;
-  const bool at_home = phases.keys == 0 || RowsOf(Own(1)) <= kMergedAtHome;
+  const bool at_home = phases.keys == 0 || RowsOf(Own(1)) <= limits_.merged_at_home;
   if (at_home) {
     tasks.emplace_back(ShareTask{.from = Own(1), .to = Own(2)});
   } else {
@@ -190,12 +191,12 @@ absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
   // without a partner.
   join.builds_left = step.type == JoinType::kInner && !step.keys.empty() && left < right;
   const uint64_t built = join.builds_left ? left : right;
-  if (IsAtHome(step.left) && IsAtHome(step.right) && left + right <= kStayAtHome) {
+  if (IsAtHome(step.left) && IsAtHome(step.right) && left + right <= limits_.stay_at_home) {
     at_home_[current_] = true;
     AtHome({std::move(join)});
   } else if (aeus_ == 1) {
     Everywhere({std::move(join)});
-  } else if (step.keys.empty() || built * (aeus_ - 1) <= left + right) {
+  } else if (step.keys.empty() || built * (aeus_ - 1) <= (left + right) * limits_.built_per_row) {
     const uint32_t build = join.builds_left ? step.left : step.right;
     const uint32_t probe = join.builds_left ? step.right : step.left;
     PlanShared(std::move(join), build, probe);
@@ -210,7 +211,7 @@ void QueryFlow::PlanShared(JoinTask join, uint32_t build, uint32_t probe) {
   (join.builds_left ? join.left : join.right) = Own(1);
   SetColumns(Own(1), SchemaOfStep(build));
   std::vector<StageTask> tasks{ShareTask{.from = SetOf(build, kRows), .to = Own(1)}};
-  const bool at_home = IsAtHome(probe) && RowsOf(probe_rows) <= kStayAtHome;
+  const bool at_home = IsAtHome(probe) && RowsOf(probe_rows) <= limits_.stay_at_home;
   if (IsAtHome(probe) && !at_home) {
     (join.builds_left ? join.right : join.left) = Own(2);
     SetColumns(Own(2), SchemaOfStep(probe));

@@ -27,6 +27,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "engine/core/query_flow_limits.h"
 #include "engine/query/two_phase_groups.h"
 #include "eris/query.h"
 #include "storage/query/query_part.h"
@@ -65,7 +66,7 @@ class QueryFlow {
     return static_cast<uint32_t>(steps.steps.size()) * kSetsPerStep;
   }
   // `parts` outlives it, and is read between stages alone.
-  QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts);
+  QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, QueryFlowLimits limits = {});
 
   // What is next, after what the last call returned has been done. `columns_of`: of a table, by its
   // name; empty: it is an index or a hash. Errors: InvalidArgument (a subquery with more than one
@@ -80,10 +81,6 @@ class QueryFlow {
   // The sets of a step: its rows, and what it needs on the way.
   static constexpr uint32_t kSetsPerStep = 4;
   static constexpr uint32_t kRows = 0;
-  // Up to so many groups are merged at home.
-  static constexpr uint64_t kMergedAtHome = 8192;
-  // Up to so many rows stay at home.
-  static constexpr uint64_t kStayAtHome = 16384;
 
   static storage::RowSet SetOf(uint32_t step, uint32_t which) {
     return step * kSetsPerStep + which;
@@ -117,6 +114,7 @@ class QueryFlow {
   std::vector<storage::QueryStep> steps_;
   storage::QueryParts& parts_;
   const uint32_t aeus_;
+  const QueryFlowLimits limits_;
   std::vector<bool> at_home_;  // by step, its rows
   uint32_t current_ = 0;       // step
   uint32_t phase_ = 0;         // of it

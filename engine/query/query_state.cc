@@ -40,7 +40,7 @@ QueryState::QueryState(Core& core, SessionNode& node, storage::QuerySteps steps,
                                   core.aeu_numa_nodes.size())},
       end_(std::move(end)),
       parts_(end_->parts()),
-      flow_(std::move(steps), parts_) {
+      flow_(std::move(steps), parts_, core.query_limits) {
   for (uint32_t aeu = 0; aeu < parts_.aeus(); ++aeu) {
     StagePart& part = stage_parts_.emplace_back();
     part.owner = AeuId{aeu};

@@ -1,0 +1,22 @@
+// When rows of a query stay at one AEU, and when all AEUs share them. Plain data; tests make them
+// small. Not from the papers.
+#ifndef ERIS_ENGINE_CORE_QUERY_FLOW_LIMITS_H_
+#define ERIS_ENGINE_CORE_QUERY_FLOW_LIMITS_H_
+
+#include <cstdint>
+
+namespace eris::engine {
+
+struct QueryFlowLimits {
+  // Up to so many groups are merged at home.
+  uint64_t merged_at_home = 8192;
+  // Up to so many rows stay at home.
+  uint64_t stay_at_home = 16384;
+  // All AEUs make a table of a join's smaller side if they put, beyond what one AEU would, at most
+  // so many rows into it for each row of the join. 0: rows of both sides are always sent.
+  uint64_t built_per_row = 1;
+};
+
+}  // namespace eris::engine
+
+#endif  // ERIS_ENGINE_CORE_QUERY_FLOW_LIMITS_H_
