@@ -3,37 +3,44 @@
 #include <variant>
 
 namespace eris::engine {
+namespace {
 
-void PlanCopy::Renumber(Expression& expression) const {
-  if (expression.kind == Expression::Kind::kSubquery) {
-    expression.number = numbers_[expression.number];
-  }
-  for (Expression& argument : expression.arguments) Renumber(argument);
+void RenumberIn(Expression& expression, absl::FunctionRef<uint32_t(uint32_t)> number) {
+  if (expression.kind == Expression::Kind::kSubquery) expression.number = number(expression.number);
+  for (Expression& argument : expression.arguments) RenumberIn(argument, number);
 }
 
-PlanNode PlanCopy::Renumbered(const PlanNode& original) const {
-  PlanNode node = original;
-  if (auto* const join = std::get_if<JoinNode>(&node)) {
-    join->left = numbers_[join->left];
-    join->right = numbers_[join->right];
-    if (join->condition) Renumber(*join->condition);
-  } else if (auto* const filter = std::get_if<FilterNode>(&node)) {
-    filter->input = numbers_[filter->input];
-    Renumber(filter->condition);
-  } else if (auto* const project = std::get_if<ProjectNode>(&node)) {
-    project->input = numbers_[project->input];
-    for (Expression& column : project->columns) Renumber(column);
-  } else if (auto* const aggregate = std::get_if<AggregateNode>(&node)) {
-    aggregate->input = numbers_[aggregate->input];
+}  // namespace
+
+PlanNode Renumbered(const PlanNode& node, absl::FunctionRef<uint32_t(uint32_t)> number) {
+  PlanNode copy = node;
+  if (auto* const join = std::get_if<JoinNode>(&copy)) {
+    join->left = number(join->left);
+    join->right = number(join->right);
+    if (join->condition) RenumberIn(*join->condition, number);
+  } else if (auto* const filter = std::get_if<FilterNode>(&copy)) {
+    filter->input = number(filter->input);
+    RenumberIn(filter->condition, number);
+  } else if (auto* const project = std::get_if<ProjectNode>(&copy)) {
+    project->input = number(project->input);
+    for (Expression& column : project->columns) RenumberIn(column, number);
+  } else if (auto* const aggregate = std::get_if<AggregateNode>(&copy)) {
+    aggregate->input = number(aggregate->input);
     for (Measure& measure : aggregate->measures) {
-      if (measure.argument) Renumber(*measure.argument);
+      if (measure.argument) RenumberIn(*measure.argument, number);
     }
-  } else if (auto* const sort = std::get_if<SortNode>(&node)) {
-    sort->input = numbers_[sort->input];
-  } else if (auto* const limit = std::get_if<LimitNode>(&node)) {
-    limit->input = numbers_[limit->input];
+  } else if (auto* const sort = std::get_if<SortNode>(&copy)) {
+    sort->input = number(sort->input);
+  } else if (auto* const limit = std::get_if<LimitNode>(&copy)) {
+    limit->input = number(limit->input);
   }
-  return node;
+  return copy;
+}
+
+Expression Renumbered(const Expression& expression, absl::FunctionRef<uint32_t(uint32_t)> number) {
+  Expression copy = expression;
+  RenumberIn(copy, number);
+  return copy;
 }
 
 }  // namespace eris::engine

@@ -7,14 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "eris/query_plan.h"
 
 namespace eris::engine {
 
+// The node with number(node) in place of each input and subquery.
+PlanNode Renumbered(const PlanNode& node, absl::FunctionRef<uint32_t(uint32_t)> number);
+Expression Renumbered(const Expression& expression, absl::FunctionRef<uint32_t(uint32_t)> number);
+
 class PlanCopy {
  public:
   // A node of the original, with the numbers that its inputs have in the copy.
-  PlanNode Renumbered(const PlanNode& node) const;
+  PlanNode Renumbered(const PlanNode& node) const {
+    return engine::Renumbered(node, [this](uint32_t number) { return numbers_[number]; });
+  }
   // Adds a node to the copy; its number.
   uint32_t Add(PlanNode node) {
     out_.nodes.push_back(std::move(node));
@@ -28,8 +35,6 @@ class PlanCopy {
   }
 
  private:
-  void Renumber(Expression& expression) const;
-
   QueryPlan out_;
   std::vector<uint32_t> numbers_;  // in the copy, by node of the original
 };
