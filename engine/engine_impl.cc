@@ -124,10 +124,12 @@ absl::Status EngineImpl::Start(Threads threads) {
   aeus_.reserve(resolved_.plan.aeus.size());
   if (threads == Threads::kNone) {
     for (const topology::AeuPlace& place : resolved_.plan.aeus) aeus_.push_back(MakeAeu(place.aeu));
+    ShowLoads();
     MakeBalancer();
     return absl::OkStatus();
   }
   StartThreads();
+  ShowLoads();
   MakeBalancer();
   balancer_->Start();
   CollectNotes();
@@ -172,6 +174,10 @@ void EngineImpl::StartThreads() {
     threads_.push_back(std::make_unique<aeu::AeuThread>(make, core_.directory[place.aeu], options));
     aeus_.push_back(std::move(aeu));
   }
+}
+
+void EngineImpl::ShowLoads() {
+  for (const auto& aeu : aeus_) core_.load_boards.push_back(&aeu->loads());
 }
 
 void EngineImpl::MakeBalancer() {

@@ -84,6 +84,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<aeu::Aeu> MakeAeu(AeuId id) const;
   // Each thread makes its own AEU.
   void StartThreads();
+  void ShowLoads();
   void MakeBalancer();
   // Makes the remaining state of a new object before it can be found; returns the result of Create.
   // Throws std::bad_alloc, with nothing made.

@@ -64,6 +64,15 @@ std::optional<ObjectLoad> LoadBoard::Of(ObjectId object) const {
   return load;
 }
 
+uint64_t LoadBoard::RowsOf(ObjectId object) const {
+  base::MutexLock lock(&mu_);
+  const auto entry = entries_.find(object);
+  if (entry == entries_.end()) return 0;
+  uint64_t rows = 0;
+  for (const auto& partition : entry->second.load.partitions) rows += partition->rows();
+  return rows;
+}
+
 uint64_t LoadBoard::KeysOf(ObjectId object) const {
   std::shared_ptr<const AccessSample> accesses;
   {

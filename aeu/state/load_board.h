@@ -31,6 +31,8 @@ class LoadBoard {
   std::vector<ObjectLoad> All() const;
   // nullopt: this AEU has no part of the object. O(log objects + its ranges here).
   std::optional<ObjectLoad> Of(ObjectId object) const;
+  // The rows that this AEU has of the object; 0: no part. O(log objects + its ranges here).
+  uint64_t RowsOf(ObjectId object) const;
   // Keys and slices of scans that the AEU has executed for the object. O(log objects).
   uint64_t KeysOf(ObjectId object) const;
 

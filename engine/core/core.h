@@ -28,6 +28,9 @@ namespace eris::engine {
 
 class ReaderState;
 }  // namespace eris::engine
+namespace eris::aeu {
+class LoadBoard;
+}
 namespace eris::memory {
 class MemorySystem;
 }
@@ -61,6 +64,7 @@ struct Core {
   std::vector<NumaNodeId> aeu_numa_nodes;  // by AeuId: of its memory
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;  // for table queries
+  std::vector<const aeu::LoadBoard*> load_boards;  // of all AEUs, once the engine has started
   std::atomic<uint64_t> sessions{0};               // opened so far
   TransferStop transfer_stop;
 

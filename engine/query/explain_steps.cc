@@ -57,8 +57,10 @@ class Explainer {
       ERIS_ASSIGN_OR_RETURN(
           const std::string line,
           std::visit([&](const auto& what) { return LineOf(what, step); }, steps_[step].what));
-      absl::StrAppend(&out, "step ", step, ": ", line, " -> ", absl::StrJoin(targets_[step], ", "),
-                      "\n");
+      const std::optional<uint64_t> rows = steps_[step].rows_about;
+      const std::string about = rows ? absl::StrCat("; ~", *rows, " rows") : "";
+      absl::StrAppend(&out, "step ", step, ": ", line, about, " -> ",
+                      absl::StrJoin(targets_[step], ", "), "\n");
     }
     return out;
   }

@@ -13,15 +13,14 @@ namespace eris::engine {
 
 // One line per step, in the order in which they run, with the steps that its rows go to:
 //
-//   step 0: scan orders; where o_orderdate < 1995-03-15; gives f0 = o_clerk, f1 = o_custkey -> step
-//   2 step 1: scan customer; gives f0 = c_custkey -> step 2 (table) step 2: inner join, step 0 with
-//   a table of step 1; on left.f1 = right.f0; gives f0 = left.f0
-//     -> step 3
-//   step 3: group step 2; by f0; gives f0, f1 = count(*) -> step 4
-//   step 4: sort step 3; by f1 desc; first 10 rows; gives clerk = f0, orders = f1 -> answer
+//   step 0: scan orders; where o_orderdate < 1995-03-15; gives f0 = o_clerk; ~700 rows -> step 1
+//   step 1: group step 0; by f0; gives f0, f1 = count(*); ~70 rows -> step 2
+//   step 2: sort step 1; by f1 desc; first 10 rows; gives clerk = f0, orders = f1; ~10 rows ->
+//   answer
 //
-// (without the line break). Expressions name columns of an object by their names, and those of
-// another step f0, f1, ...; long ones are cut off. `schema_of`: of the objects that the steps read.
+// (without the last line break). The rows are what the planner expects. Expressions name columns of
+// an object by their names, and those of another step f0, f1, ...; long ones are cut off.
+// `schema_of`: of the objects that the steps read.
 // Errors: those of `schema_of`.
 absl::StatusOr<std::string> ExplainSteps(const storage::QuerySteps& steps,
                                          storage::SchemaOf schema_of);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "aeu/state/load_board.h"
 #include "base/status_macros.h"
 #include "engine/core/snapshot.h"
 #include "engine/query/explain_steps.h"
@@ -36,7 +37,13 @@ absl::StatusOr<PlannedQuery> PlanQuery(Core& core, const QueryPlan& plan) {
   const auto is_table = [&](absl::string_view name) {
     return objects.find(name)->second->is_table();
   };
-  ERIS_ASSIGN_OR_RETURN(planned.steps, PlanSteps(plan, schema_of, is_table));
+  const auto rows_of = [&](absl::string_view name) {
+    const ObjectId object = objects.find(name)->second->route.object();
+    uint64_t rows = 0;
+    for (const aeu::LoadBoard* const board : core.load_boards) rows += board->RowsOf(object);
+    return rows;
+  };
+  ERIS_ASSIGN_OR_RETURN(planned.steps, PlanSteps(plan, {schema_of, is_table, rows_of}));
   return planned;
 }
 

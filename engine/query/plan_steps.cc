@@ -1,5 +1,6 @@
 #include "engine/query/plan_steps.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/status_macros.h"
 #include "engine/query/distinct_plan.h"
 #include "engine/query/join_key_plan.h"
+#include "engine/query/planner/better_plan.h"
 #include "storage/query/expression_tools.h"
 #include "storage/table/plan/table_plan.h"
 
@@ -38,12 +40,13 @@ bool IsField(const Expression& expression) { return expression.kind == Expressio
 
 class StepMaker {
  public:
-  StepMaker(const QueryPlan& plan, const std::vector<Schema>& schemas, storage::SchemaOf schema_of,
-            IsTable is_table)
+  StepMaker(const QueryPlan& plan, const std::vector<Schema>& schemas,
+            const std::vector<NodeSize>& sizes, const PlanObjects& objects)
       : plan_(plan),
         schemas_(schemas),
-        schema_of_(schema_of),
-        is_table_(is_table),
+        sizes_(sizes),
+        schema_of_(objects.schema_of),
+        is_table_(objects.is_table),
         uses_(plan.nodes.size()),
         rows_(plan.nodes.size()) {
     for (const Schema& schema : schemas) needed_.emplace_back(schema.columns.size());
@@ -57,6 +60,7 @@ class StepMaker {
       ERIS_ASSIGN_OR_RETURN(
           rows_[node],
           std::visit([&](const auto& one) { return RowsOf(one, node); }, plan_.nodes[node]));
+      NoteSize(node);
       const bool plain = std::holds_alternative<ReadNode>(plan_.nodes[node]);
       if (uses_[node] > 1 && !plain) ERIS_RETURN_IF_ERROR(Make(node));
     }
@@ -356,7 +360,17 @@ class StepMaker {
     if (query.columns.empty()) query.columns.push_back({Literal(0), ""});  // only their number
     ERIS_ASSIGN_OR_RETURN(const uint32_t step, AddQuery(rows, std::move(query)));
     rows = {.step = step, .columns = std::move(columns)};
+    NoteSize(node);
     return absl::OkStatus();
+  }
+
+  // Says of the step that makes a node's rows how many there may be.
+  void NoteSize(uint32_t node) {
+    const NodeRows& rows = rows_[node];
+    if (rows.object || rows.filter) return;
+    constexpr double kMost = 1e18;
+    steps_.steps[rows.step].rows_about =
+        static_cast<uint64_t>(std::clamp(sizes_[node].rows, 0.0, kMost));
   }
 
   // Whether the last step hands out exactly the node's columns.
@@ -412,6 +426,7 @@ class StepMaker {
 
   const QueryPlan& plan_;
   const std::vector<Schema>& schemas_;
+  const std::vector<NodeSize>& sizes_;
   const storage::SchemaOf schema_of_;
   const IsTable is_table_;
   std::vector<std::vector<bool>> needed_;  // by node and column
@@ -422,14 +437,15 @@ class StepMaker {
 
 }  // namespace
 
-absl::StatusOr<storage::QuerySteps> PlanSteps(const QueryPlan& plan, storage::SchemaOf schema_of,
-                                              IsTable is_table) {
-  ERIS_ASSIGN_OR_RETURN(std::vector<Schema> schemas, storage::PlanSchemas(plan, schema_of));
-  ERIS_ASSIGN_OR_RETURN(const QueryPlan plain, WithoutDistinct(WithAlikeKeys(plan, schemas)));
-  if (plain.nodes.size() != plan.nodes.size()) {
-    ERIS_ASSIGN_OR_RETURN(schemas, storage::PlanSchemas(plain, schema_of));
-  }
-  return StepMaker(plain, schemas, schema_of, is_table).Run();
+absl::StatusOr<storage::QuerySteps> PlanSteps(const QueryPlan& plan, const PlanObjects& objects) {
+  const storage::SchemaOf schema_of = objects.schema_of;
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan better, BetterPlan(plan, schema_of, objects.rows_of));
+  ERIS_ASSIGN_OR_RETURN(std::vector<Schema> schemas, storage::PlanSchemas(better, schema_of));
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plain, WithoutDistinct(WithAlikeKeys(better, schemas)));
+  ERIS_ASSIGN_OR_RETURN(schemas, storage::PlanSchemas(plain, schema_of));
+  ERIS_ASSIGN_OR_RETURN(const std::vector<NodeSize> sizes,
+                        PlanSizes(plain, schemas, schema_of, objects.rows_of));
+  return StepMaker(plain, schemas, sizes, objects).Run();
 }
 
 }  // namespace eris::engine

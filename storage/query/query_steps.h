@@ -53,8 +53,9 @@ struct SortStep {
 
 struct QueryStep {
   std::variant<ScanStep, MapStep, JoinStep, SortStep> what{};
-  Schema schema{};    // of its rows
-  uint32_t uses = 0;  // by later steps: after the last one its rows can go
+  Schema schema{};                       // of its rows
+  uint32_t uses = 0;                     // by later steps: after the last one its rows can go
+  std::optional<uint64_t> rows_about{};  // as many rows as the planner expects
 };
 
 // The last step makes the answer.
