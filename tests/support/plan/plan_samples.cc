@@ -19,9 +19,40 @@ using expressions::Subquery;
 // One of so many nodes that fail, or hand out no row, is kept.
 constexpr uint64_t kKeptFailures = 12;
 constexpr uint64_t kKeptEmpty = 8;
+// Beyond so many nodes none is repeated.
+constexpr size_t kRepeatedNodesMax = 40;
 
 Expression NotNull(Expression value) {
   return expressions::operator!(expressions::IsNull(std::move(value)));
+}
+
+// With the nodes that they name so many places further on.
+void Shift(Expression& expression, uint32_t shift) {
+  if (expression.kind == Kind::kSubquery) expression.number += shift;
+  for (Expression& argument : expression.arguments) Shift(argument, shift);
+}
+PlanNode Shifted(PlanNode node, uint32_t shift) {
+  if (auto* const join = std::get_if<JoinNode>(&node)) {
+    join->left += shift;
+    join->right += shift;
+    if (join->condition) Shift(*join->condition, shift);
+  } else if (auto* const filter = std::get_if<FilterNode>(&node)) {
+    filter->input += shift;
+    Shift(filter->condition, shift);
+  } else if (auto* const project = std::get_if<ProjectNode>(&node)) {
+    project->input += shift;
+    for (Expression& column : project->columns) Shift(column, shift);
+  } else if (auto* const aggregate = std::get_if<AggregateNode>(&node)) {
+    aggregate->input += shift;
+    for (Measure& measure : aggregate->measures) {
+      if (measure.argument) Shift(*measure.argument, shift);
+    }
+  } else if (auto* const sort = std::get_if<SortNode>(&node)) {
+    sort->input += shift;
+  } else if (auto* const limit = std::get_if<LimitNode>(&node)) {
+    limit->input += shift;
+  }
+  return node;
 }
 
 }  // namespace
@@ -98,7 +129,7 @@ uint32_t PlanSamples::Filter(int depth) {
   if (compares) subquery = OneValue(depth - 1);
   const ExpressionScope scope = ScopeOf(types);
   ExpressionSamples expressions(random_, scope);
-  Expression condition = expressions.Condition(2);
+  Expression condition = SampleCondition(expressions, 2);
   if (compares) {
     constexpr Kind kKinds[] = {Kind::kEqual, Kind::kLess, Kind::kGreaterEqual, Kind::kNotEqual};
     const Kind kind = kKinds[Below(random_, std::size(kKinds))];
@@ -142,11 +173,63 @@ uint32_t PlanSamples::Project(int depth) {
 uint32_t PlanSamples::Join(int depth) {
   const uint32_t left = Node(depth - 1);
   const size_t size = plan_.nodes.size();
-  uint32_t right = OneIn(random_, 6) ? left : Node(depth - 1);
+  const uint32_t right = OneIn(random_, 6) ? left : Node(depth - 1);
+  return JoinOf(left, right, static_cast<JoinType>(1 + Below(random_, 4)), size);
+}
+
+uint32_t PlanSamples::JoinTree(int depth) {
+  uint32_t tree = OneIn(random_, 3) ? Node(depth - 1) : Read();
+  for (uint64_t inputs = 1 + Below(random_, 4); inputs > 0; --inputs) {
+    const size_t size = plan_.nodes.size();
+    const uint32_t input = OneIn(random_, 3) ? Node(std::min(depth - 1, 3)) : Read();
+    const bool test = OneIn(random_, 3);
+    const JoinType type = !test               ? JoinType::kInner
+                          : OneIn(random_, 3) ? JoinType::kAnti
+                                              : JoinType::kSemi;
+    // The new input may also be the left side.
+    const bool turned = !test && OneIn(random_, 4);
+    tree = turned ? JoinOf(input, tree, type, plan_.nodes.size()) : JoinOf(tree, input, type, size);
+    if (OneIn(random_, 5)) tree = SomeColumns(tree);
+    if (!OneIn(random_, 5)) continue;
+    const ExpressionScope scope = ScopeOf(TypesOfNode(tree));
+    ExpressionSamples expressions(random_, scope);
+    FilterNode filter{tree, SampleCondition(expressions, 1)};
+    tree = Add(std::move(filter), plan_.nodes.size(), tree);
+  }
+  return tree;
+}
+
+uint32_t PlanSamples::SomeColumns(uint32_t input) {
+  const uint64_t columns = TypesOfNode(input).size();
+  ProjectNode project{.input = input};
+  for (uint64_t i = 1 + Below(random_, columns); i > 0; --i) {
+    project.columns.push_back(Field(static_cast<uint32_t>(Below(random_, columns))));
+  }
+  return Add(std::move(project), plan_.nodes.size(), input);
+}
+
+uint32_t PlanSamples::Repeated(uint32_t node) {
+  const auto shift = static_cast<uint32_t>(plan_.nodes.size());
+  for (uint32_t i = 0; i <= node; ++i) plan_.nodes.push_back(Shifted(plan_.nodes[i], shift));
+  return node + shift;
+}
+
+Expression PlanSamples::SampleCondition(ExpressionSamples& expressions, int depth) {
+  if (!OneIn(random_, 3)) return expressions.Condition(depth);
+  const Expression common = expressions.Condition(0);
+  std::vector<Expression> alternatives;
+  for (uint64_t i = 2 + Below(random_, 2); i > 0; --i) {
+    std::vector<Expression> parts = {expressions.Condition(0), expressions.Condition(0)};
+    if (!OneIn(random_, 6)) parts[Below(random_, 2)] = common;
+    alternatives.push_back(expressions::Of(Kind::kAnd, std::move(parts)));
+  }
+  return expressions::Of(Kind::kOr, std::move(alternatives));
+}
+
+uint32_t PlanSamples::JoinOf(uint32_t left, uint32_t right, JoinType type, size_t size) {
   const CellTypes left_types = TypesOfNode(left);
   CellTypes right_types = TypesOfNode(right);
-  JoinNode join{.left = left};
-  join.type = static_cast<JoinType>(1 + Below(random_, 4));
+  JoinNode join{.left = left, .type = type};
   std::vector<JoinNode::Key> pairs;
   for (uint32_t l = 0; l < left_types.size(); ++l) {
     for (uint32_t r = 0; r < right_types.size(); ++r) {
@@ -169,7 +252,7 @@ uint32_t PlanSamples::Join(int depth) {
   if (OneIn(random_, 3)) {
     const ExpressionScope scope = ScopeOf(Together(left_types, right_types));
     ExpressionSamples expressions(random_, scope);
-    join.condition = expressions.Condition(1);
+    join.condition = SampleCondition(expressions, 1);
   }
   return Add(std::move(join), size, left);
 }
@@ -252,10 +335,13 @@ uint32_t PlanSamples::Node(int depth) {
   if (!plan_.nodes.empty() && OneIn(random_, 7)) {
     const auto shared = static_cast<uint32_t>(Below(random_, plan_.nodes.size()));
     // What a limit without an order leaves is only for the end of a plan.
-    if (!std::holds_alternative<LimitNode>(plan_.nodes[shared])) return shared;
+    if (!std::holds_alternative<LimitNode>(plan_.nodes[shared])) {
+      const bool repeats = plan_.nodes.size() < kRepeatedNodesMax && OneIn(random_, 3);
+      return repeats ? Repeated(shared) : shared;
+    }
   }
   if (depth <= 1) return Read();
-  switch (Below(random_, 10)) {
+  switch (Below(random_, 12)) {
     case 0:
       return Read();
     case 1:
@@ -270,6 +356,9 @@ uint32_t PlanSamples::Node(int depth) {
     case 7:
     case 8:
       return Aggregate(depth);
+    case 9:
+    case 10:
+      return JoinTree(depth);
     default:
       return TopRows(depth);
   }

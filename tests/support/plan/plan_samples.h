@@ -1,6 +1,6 @@
 // Random well-typed plans over tables: reads, filters, projections, joins, aggregates, sorts and
-// limits, up to six deep, with nodes that several others share and subqueries of one value. The
-// same seed makes the same plan.
+// limits, up to six deep, with nodes that several others share, repeated ones, trees of inner joins
+// and subqueries of one value. The same seed makes the same plan.
 //
 // The oracle runs each plan while it grows. A node is left out again if it makes more than
 // kSampleResultMax rows, leaves a choice of which later nodes depend, and mostly if it fails or has
@@ -33,6 +33,15 @@ class PlanSamples {
   uint32_t Filter(int depth);
   uint32_t Project(int depth);
   uint32_t Join(int depth);
+  // Inner joins of several inputs, with semi and anti joins, filters and projections of columns
+  // between them: orders of joins differ in cost alone.
+  uint32_t JoinTree(int depth);
+  // Joins by random columns of the same kind. Returns `left` if that is no good; the plan has the
+  // size that it had, `size`.
+  uint32_t JoinOf(uint32_t left, uint32_t right, JoinType type, size_t size);
+  uint32_t SomeColumns(uint32_t input);
+  // A copy of a node, and of what it needs.
+  uint32_t Repeated(uint32_t node);
   uint32_t Aggregate(int depth);
   uint32_t TopRows(int depth);
   uint32_t OneValue(int depth);  // a row with a column
@@ -45,6 +54,8 @@ class PlanSamples {
   CellTypes TypesOfNode(uint32_t node) const;
   ExpressionScope ScopeOf(CellTypes fields) const;
   AggregateNode AggregateOf(uint32_t input, uint64_t keys, uint64_t measures);
+  // A condition, often one of those that planners take apart.
+  Expression SampleCondition(ExpressionSamples& expressions, int depth);
   Measure SampleMeasure(ExpressionSamples& expressions, const CellTypes& types);
   SortKey SampleSortKey(uint32_t column);
   uint32_t SortedByAny(uint32_t input);
