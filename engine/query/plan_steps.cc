@@ -284,17 +284,27 @@ class StepMaker {
   }
 
   absl::StatusOr<NodeRows> RowsOf(const LimitNode& limit, uint32_t) {
-    const bool of_sort = std::holds_alternative<SortNode>(plan_.nodes[limit.input]);
-    if (of_sort && uses_[limit.input] == 1) {
-      auto& sort = std::get<SortStep>(steps_.steps[rows_[limit.input].step].what);
-      sort.offset = limit.offset;
-      sort.count = limit.count;
+    if (SortStep* const sort = SortBelow(limit.input); sort != nullptr) {
+      sort->offset = limit.offset;
+      sort->count = limit.count;
       return rows_[limit.input];
     }
     ERIS_RETURN_IF_ERROR(Make(limit.input));
     NodeRows rows = rows_[limit.input];
     SortStep step{.input = rows.step, .offset = limit.offset, .count = limit.count};
     return AddSort(std::move(rows), std::move(step));
+  }
+
+  // The step of a sort of which the node hands out all rows, in their order, and which nothing else
+  // reads; nullptr if there is none.
+  SortStep* SortBelow(uint32_t node) {
+    const auto* project = std::get_if<ProjectNode>(&plan_.nodes[node]);
+    while (project != nullptr && uses_[node] == 1) {
+      node = project->input;
+      project = std::get_if<ProjectNode>(&plan_.nodes[node]);
+    }
+    if (!std::holds_alternative<SortNode>(plan_.nodes[node]) || uses_[node] > 1) return nullptr;
+    return std::get_if<SortStep>(&steps_.steps[rows_[node].step].what);
   }
 
   absl::StatusOr<NodeRows> AddSort(NodeRows rows, SortStep step) {

@@ -14,16 +14,16 @@
 namespace eris::server::plans {
 namespace {
 
-// The sort and the limits above it that order the answer, and the projects above those: taken off
-// the end of a plan, each list from the input up.
+// The sort and the limits above it that order the answer, and the projects above those: copies of
+// the end of a plan from node `begin` on, each list from the input up.
 struct OrderedEnd {
+  size_t begin = 0;
   std::vector<PlanNode> order;
   std::vector<ProjectNode> projects;
 };
 
-// Sets `end`, or leaves it empty if the plan does not end with projects above a sort. Returns false
-// if it does, but with other nodes between those.
-bool TakeOrderedEnd(std::vector<PlanNode>& nodes, OrderedEnd& end) {
+// nullopt if the plan does not end with projects above a sort, or has other nodes between those.
+std::optional<OrderedEnd> OrderedEndOf(const std::vector<PlanNode>& nodes) {
   size_t at = nodes.size() - 1;
   bool adjacent = true;
   const auto descend = [&](uint32_t input) {
@@ -33,18 +33,18 @@ bool TakeOrderedEnd(std::vector<PlanNode>& nodes, OrderedEnd& end) {
   while (const auto* project = std::get_if<ProjectNode>(&nodes[at])) descend(project->input);
   const size_t last_of_order = at;
   while (const auto* limit = std::get_if<LimitNode>(&nodes[at])) descend(limit->input);
-  if (last_of_order + 1 == nodes.size() || !std::holds_alternative<SortNode>(nodes[at]))
-    return true;
-  if (!adjacent) return false;
+  const bool ordered =
+      last_of_order + 1 < nodes.size() && std::holds_alternative<SortNode>(nodes[at]);
+  if (!ordered || !adjacent) return std::nullopt;
+  OrderedEnd end{.begin = at};
   for (size_t i = at; i < nodes.size(); ++i) {
     if (i <= last_of_order) {
-      end.order.push_back(std::move(nodes[i]));
+      end.order.push_back(nodes[i]);
     } else {
-      end.projects.push_back(std::get<ProjectNode>(std::move(nodes[i])));
+      end.projects.push_back(std::get<ProjectNode>(nodes[i]));
     }
   }
-  nodes.resize(at);
-  return true;
+  return end;
 }
 
 // The column of `project` that is column `number` of its input; nullopt if none is.
@@ -55,23 +55,28 @@ std::optional<uint32_t> ColumnWith(const ProjectNode& project, uint32_t number) 
   return static_cast<uint32_t>(found - project.columns.begin());
 }
 
-// Puts the projects back below the order. Returns false if the answer then lacks a sort key.
-bool PutBack(OrderedEnd end, std::vector<PlanNode>& nodes) {
+// Moves the projects at the end of the plan below the sort, which then sorts no column that nobody
+// needs. Where they leave a sort key out, the plan stays as it is.
+void SortLast(std::vector<PlanNode>& nodes) {
+  std::optional<OrderedEnd> found = OrderedEndOf(nodes);
+  if (!found.has_value()) return;
+  OrderedEnd& end = *found;
   auto& sort = std::get<SortNode>(end.order.front());
-  uint32_t input = sort.input;
   for (size_t i = 0; i < end.projects.size(); ++i) {
     ProjectNode& project = end.projects[i];
     for (SortKey& key : sort.keys) {
       std::optional<uint32_t> column = ColumnWith(project, key.column);
       if (!column.has_value()) {
-        if (i + 1 == end.projects.size() || project.columns.size() == kTableColumnsMax) {
-          return false;
-        }
+        if (i + 1 == end.projects.size() || project.columns.size() == kTableColumnsMax) return;
         column = static_cast<uint32_t>(project.columns.size());
         project.columns.push_back(expressions::Field(key.column));
       }
       key.column = *column;
     }
+  }
+  nodes.resize(end.begin);
+  uint32_t input = sort.input;
+  for (ProjectNode& project : end.projects) {
     project.input = std::exchange(input, static_cast<uint32_t>(nodes.size()));
     nodes.push_back(std::move(project));
   }
@@ -81,7 +86,6 @@ bool PutBack(OrderedEnd end, std::vector<PlanNode>& nodes) {
     input = static_cast<uint32_t>(nodes.size());
     nodes.push_back(std::move(node));
   }
-  return true;
 }
 
 }  // namespace
@@ -169,12 +173,7 @@ absl::StatusOr<QueryPlan> PlanTranslator::Finish(const Relation& relation, const
     for (uint32_t i = 0; i < widths_[node]; ++i) last.columns.push_back(expressions::Field(i));
     ERIS_RETURN_IF_ERROR(Append(std::move(last), widths_[node], place).status());
   }
-  // Only a sort at the end orders the answer, so a project above one has to go below it.
-  OrderedEnd end;
-  if (!TakeOrderedEnd(plan_.nodes, end) ||
-      (!end.order.empty() && !PutBack(std::move(end), plan_.nodes))) {
-    return Unsupported(place, "an answer ordered by what it does not contain is not supported");
-  }
+  SortLast(plan_.nodes);
   return std::move(plan_);
 }
 

@@ -1,7 +1,8 @@
-"""SQL through clients/python/eris_sql.py: TPC-H's 22 queries, planned anew by DataFusion, are answered as DuckDB does; nulls,
+"""SQL through clients/python/eris_sql.py: TPC-H's 22 queries, planned anew by DataFusion, are answered as DuckDB does, and those of sql_queries; nulls,
 wide numbers and names in quotes come through; faults are told; a query that runs long is listed and cancelled.
 """
 import csv
+import decimal
 import io
 import os
 import re
@@ -11,6 +12,7 @@ import tempfile
 
 import harness
 import query_test
+import sql_queries
 import tpch_data
 
 SCRIPT = str(tpch_data.ROOT / "clients" / "python" / "eris_sql.py")
@@ -42,10 +44,11 @@ def make_python(build):
 
 
 class Case:
-    def __init__(self, server, python, answers, directory):
+    def __init__(self, server, python, answers, sql_answers, directory):
         self.server = server
         self.command = [python, SCRIPT, "--port", server.address.rpartition(":")[2]]
         self.answers = answers
+        self.sql_answers = sql_answers
         self.directory = directory
 
     def sql(self, *arguments, **kwargs):
@@ -61,6 +64,31 @@ def test_tpch(case):
     for number, text in tpch_data.queries():
         query_test.check_answer(case.rows(text), case.answers[number], text, f"query {number}")
     print(f"{len(case.answers)} of {len(case.answers)} queries answered as DuckDB does", flush=True)
+
+
+def same_cell(got, expected):
+    """Numbers are the same if they are worth the same, doubles to 1e-9 of it."""
+    if got is None or expected is None or isinstance(expected, float):
+        return query_test.same(got, expected)
+    try:
+        return decimal.Decimal(got) == decimal.Decimal(expected)
+    except decimal.InvalidOperation:
+        return got == expected
+
+
+def test_other_queries(case):
+    harness.check_equal(set(case.sql_answers), set(sql_queries.QUERIES), "queries that DuckDB has answered")
+    for name, query in sql_queries.QUERIES.items():
+        text = sql_queries.of_eris(query)
+        got, expected = case.rows(text), case.sql_answers[name]["rows"]
+        if "order by" not in text:
+            got, expected = (sorted(rows, key=lambda row: [(cell is not None, str(cell)) for cell in row])
+                             for rows in (got, expected))
+        harness.check_equal(len(got), len(expected), f"rows of {name}")
+        for number, (row, wanted) in enumerate(zip(got, expected)):
+            harness.check(len(row) == len(wanted) and all(map(same_cell, row, wanted)),
+                          f"{name}, row {number}: got {row}, DuckDB says {wanted}")
+    print(f"{len(case.sql_answers)} further queries answered as DuckDB does", flush=True)
 
 
 def test_values_of_all_types(case):
@@ -135,7 +163,7 @@ def main():
     with harness.Server(harness.Programs(args.build), "--aeus", "2") as server, \
             tempfile.TemporaryDirectory() as directory:
         query_test.load_tables(server, args.build)
-        case = Case(server, python, answers, directory)
+        case = Case(server, python, answers, tpch_data.sql_answers(args.build), directory)
         for name, test in list(globals().items()):
             if name.startswith("test_"):
                 test(case)

@@ -1,5 +1,5 @@
 """Makes the eight tables of TPC-H in the build directory, once for each scale factor, and what DuckDB answers to the 22
-queries over them.
+queries over them, and to those of sql_queries.
 
 tpchgen-cli and DuckDB come from PyPI into a virtual environment of the tests' own, at pinned versions. The scale factor
 is 0.01, or that of the environment variable ERIS_TPCH_SF.
@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import harness
+import sql_queries
 from lineitem_data import DUCKDB
 from orders_data import TPCHGEN, run
 
@@ -33,6 +34,8 @@ for table, columns in asked["tables"].items():
     connection.execute(f"create table {table} ({columns})")
     connection.execute(f"copy {table} from '{sys.argv[1]}/{table}.tbl' (delimiter '|', header false)")
 def text(value):
+    if isinstance(value, bool):
+        return str(int(value))
     return value if value is None or isinstance(value, float) else str(value)
 answers = {}
 for name, query in asked["queries"].items():
@@ -47,13 +50,23 @@ def folder(build):
     return os.path.join(os.path.abspath(build), "tests", "e2e", "tpch", SCALE)
 
 
-def answers(build):
-    """{number: {"columns": names, "rows": rows}}; skips where they could not be made."""
+def all_answers(build):
+    """{name: {"columns": names, "rows": rows}}; skips where they could not be made."""
     path = os.path.join(folder(build), "answers.json")
     if not os.path.exists(path):
         harness.skip(f"{TPCHGEN}, {DUCKDB} (PyPI)", f"{path} is not there; see the test e2e_tpch_data")
     with open(path) as file:
-        return {int(number): answer for number, answer in json.load(file).items()}
+        return json.load(file)
+
+
+def answers(build):
+    """Those of the 22 queries, by number."""
+    return {int(name): answer for name, answer in all_answers(build).items() if name.isdigit()}
+
+
+def sql_answers(build):
+    """Those of sql_queries, by name."""
+    return {name: answer for name, answer in all_answers(build).items() if not name.isdigit()}
 
 
 def main():
@@ -61,7 +74,8 @@ def main():
     target = folder(args.build)
     asked = {"tables": {table: ", ".join(f"{name} {SQL_TYPES[kind]} not null" for name, kind in columns_of(table))
                         for table in TABLES},
-             "queries": dict(queries())}
+             "queries": {**dict(queries()),
+                         **{name: sql_queries.of_duckdb(query) for name, query in sql_queries.QUERIES.items()}}}
     asked = json.dumps(asked)
     done = os.path.join(target, "asked.json")
     if os.path.exists(done) and open(done).read() == asked:

@@ -122,6 +122,23 @@ std::string WrongOrder(const PlanAnswer& expected, const std::vector<Cells>& act
   return {};
 }
 
+// Rows that are tied may change places, and no others.
+std::string WrongPlaces(const PlanAnswer& expected, const std::vector<Cells>& actual,
+                        uint64_t begin) {
+  if (expected.ranks.empty()) return {};
+  std::map<size_t, std::vector<Cells>> ties;  // by rank
+  for (size_t i = 0; i < expected.rows.size(); ++i) {
+    ties[expected.ranks[i]].push_back(expected.rows[i]);
+  }
+  std::map<size_t, Matching> matchings;
+  for (const auto& [rank, rows] : ties) matchings.try_emplace(rank, rows, actual);
+  for (size_t i = 0; i < actual.size(); ++i) {
+    if (matchings.at(expected.ranks[begin + i]).Find(i)) continue;
+    return absl::StrCat("row ", i, " is not in its place: ", CellsText(actual[i]));
+  }
+  return {};
+}
+
 std::string WrongError(const PlanAnswer& expected, const absl::Status& error,
                        AcceptedErrors accepted) {
   const PlanNotes& notes = expected.notes;
@@ -159,7 +176,8 @@ std::string Differs(const PlanAnswer& expected, const absl::StatusOr<std::vector
     }
     return text;
   }
-  return WrongOrder(expected, *actual, begin, limited);
+  const std::string wrong = WrongOrder(expected, *actual, begin, limited);
+  return wrong.empty() ? WrongPlaces(expected, *actual, begin) : wrong;
 }
 
 }  // namespace eris::test

@@ -35,7 +35,8 @@ enum class PlanFault : uint8_t {
   kDescendingIgnored,
   kLimitPerPart,  // each of two halves of the rows has a limit of its own
   kOffsetIgnored,
-  kSharedNodeOnce,  // the second user of a node finds it empty
+  kProjectionTurnsRows,  // which are in an order
+  kSharedNodeOnce,       // the second user of a node finds it empty
   kEnd,
 };
 

@@ -139,14 +139,15 @@ class Interpreter {
     const ExpressionScope scope = ScopeOf(node, types_[project.input]);
     std::vector<BoundExpression> columns;
     for (const Expression& one : project.columns) columns.push_back(Ready(BindValue(one, scope)));
-    Relation out{.rows = {}, .error = input.error, .order = {}};
+    Relation out{.rows = {}, .error = input.error, .order = input.order};
     for (const PlanRow& row : input.rows) {
-      PlanRow computed{.cells = {}, .error = row.error};
+      PlanRow computed{.cells = {}, .keys = row.keys, .error = row.error};
       for (const BoundExpression& one : columns) {
         computed.cells.push_back(values_.Of(one, row.cells));
       }
       out.rows.push_back(std::move(computed));
     }
+    if (fault_ == PlanFault::kProjectionTurnsRows) std::reverse(out.rows.begin(), out.rows.end());
     return out;
   }
 
@@ -299,12 +300,79 @@ bool CutsWhatIsNotExact(const Relation& relation, const PlanAnswer& answer) {
     for (const Cell& cell : row.cells) {
       if (cell.failed()) return true;
     }
-    for (const SortKey& key : answer.order) {
-      const Cell& cell = row.cells[key.column];
-      if (cell.slack > 0 || cell.any_zero) return true;
+  }
+  return !OrderIsExact(relation);
+}
+
+// The end of a plan: what its limits take together, and the nodes below them.
+struct PlanEnd {
+  uint64_t offset = 0;
+  uint64_t count = std::numeric_limits<uint64_t>::max();
+  uint32_t below = 0;                   // the node whose rows they take, a sort if there is one
+  std::vector<uint32_t> projections{};  // above that sort, the last one first
+  // The sort keys as columns of the answer. Empty: there is no sort, or one of them is no column.
+  std::vector<SortKey> order{};
+
+  void Add(const LimitNode& limit) {
+    // What is above so far takes from what this one leaves.
+    count = std::min(count, limit.count - std::min(limit.count, offset));
+    const uint64_t most = std::numeric_limits<uint64_t>::max();
+    offset = limit.offset > most - offset ? most : limit.offset + offset;
+  }
+};
+
+// The column of the answer that is column `number` of the sort below the projections.
+std::optional<uint32_t> ColumnOfAnswer(const QueryPlan& plan, const PlanEnd& end, uint32_t number) {
+  for (auto at = end.projections.rbegin(); at != end.projections.rend(); ++at) {
+    const auto& columns = std::get<ProjectNode>(plan.nodes[*at]).columns;
+    const auto found = std::find(columns.begin(), columns.end(), expressions::Field(number));
+    if (found == columns.end()) return std::nullopt;
+    number = static_cast<uint32_t>(found - columns.begin());
+  }
+  return number;
+}
+
+PlanEnd EndOf(const QueryPlan& plan) {
+  PlanEnd limits{.below = static_cast<uint32_t>(plan.nodes.size() - 1)};
+  while (const auto* const limit = std::get_if<LimitNode>(&plan.nodes[limits.below])) {
+    limits.Add(*limit);
+    limits.below = limit->input;
+  }
+  PlanEnd end = limits;
+  for (;;) {
+    const PlanNode& node = plan.nodes[end.below];
+    if (const auto* const limit = std::get_if<LimitNode>(&node)) {
+      end.Add(*limit);
+      end.below = limit->input;
+    } else if (const auto* const project = std::get_if<ProjectNode>(&node)) {
+      end.projections.push_back(end.below);
+      end.below = project->input;
+    } else {
+      break;
     }
   }
-  return false;
+  const auto* const sort = std::get_if<SortNode>(&plan.nodes[end.below]);
+  if (sort == nullptr) return limits;
+  for (SortKey key : sort->keys) {
+    const std::optional<uint32_t> column = ColumnOfAnswer(plan, end, key.column);
+    if (!column.has_value()) {
+      end.order.clear();
+      break;
+    }
+    key.column = *column;
+    end.order.push_back(key);
+  }
+  return end;
+}
+
+// Says of each row how many rows with smaller keys there are, if the order is exact.
+void TakeRanks(const Relation& relation, PlanAnswer& answer) {
+  if (relation.order.empty() || !OrderIsExact(relation)) return;
+  const auto& rows = relation.rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool tied = i > 0 && CompareSorted(rows[i - 1].keys, rows[i].keys, relation.order) == 0;
+    answer.ranks.push_back(tied ? answer.ranks.back() : i);
+  }
 }
 
 }  // namespace
@@ -321,20 +389,24 @@ absl::StatusOr<PlanAnswer> Interpret(const QueryPlan& plan, const PlanTables& ta
     return absl::InternalError(
         absl::StrCat("node ", node, " has types other than the headers say"));
   }
-  auto last = static_cast<uint32_t>(plan.nodes.size() - 1);
-  PlanAnswer answer{.types = types[last]};
-  while (const auto* const limit = std::get_if<LimitNode>(&plan.nodes[last])) {
-    // What is above so far takes from what this one leaves.
-    const uint64_t left = limit->count - std::min(limit->count, answer.offset);
-    answer.count = std::min(answer.count, left);
-    const uint64_t most = std::numeric_limits<uint64_t>::max();
-    answer.offset = limit->offset > most - answer.offset ? most : limit->offset + answer.offset;
-    last = limit->input;
+  PlanEnd end = EndOf(plan);
+  PlanAnswer answer{
+      .types = types.back(), .order = end.order, .offset = end.offset, .count = end.count};
+  // The projections above the sort once more, without limits between them.
+  QueryPlan unlimited = plan;
+  uint32_t last = end.below;
+  for (auto at = end.projections.rbegin(); at != end.projections.rend(); ++at) {
+    ProjectNode project = std::get<ProjectNode>(plan.nodes[*at]);
+    project.input = std::exchange(last, static_cast<uint32_t>(unlimited.nodes.size()));
+    unlimited.nodes.push_back(std::move(project));
+    types.push_back(types[*at]);
   }
-  if (const auto* const sort = std::get_if<SortNode>(&plan.nodes[last])) answer.order = sort->keys;
-  Interpreter interpreter(plan, tables, std::move(types), PlanFault::kNone);
+  Interpreter interpreter(unlimited, tables, std::move(types), PlanFault::kNone);
   const Relation& relation = interpreter.RowsOf(last);
-  if (answer.count > 0) TakeRows(relation, answer);
+  if (answer.count > 0) {
+    TakeRows(relation, answer);
+    if (!answer.fails) TakeRanks(relation, answer);
+  }
   answer.notes = interpreter.notes();
   if (!relation.failed() && CutsWhatIsNotExact(relation, answer)) {
     answer.fails = false;

@@ -2,6 +2,9 @@
 // eris/expression.h read: what an engine's answer is compared with. It shares no code with the
 // engine, and is slow: for tables of a hundred rows. One thread.
 //
+// A sort orders the answer also if there are projections above it: of rows that are ordered by what
+// the answer leaves out `ranks` tells which may come where.
+//
 // Where an engine has a choice, the answer says so, and Differs (plan_differs.h) takes it into
 // account:
 //   - Rows are a bag. A limit at the end of the plan takes any rows, or with a sort below it any of
@@ -33,8 +36,12 @@ struct PlanAnswer {
   bool fails = false;  // then there are no rows
   PlanNotes notes{};
   CellTypes types{};          // of the columns
-  std::vector<Cells> rows{};  // before the limits at the end; sorted, if `order` is set
+  std::vector<Cells> rows{};  // before the limits at the end; sorted, if there is a sort
+  // The columns by which the answer is sorted. Empty: none, or not all of them are in the answer.
   std::vector<SortKey> order{};
+  // By row the number of rows before it in the order, of those that are not tied with it. Empty:
+  // the answer has no order, or one that is not exact.
+  std::vector<size_t> ranks{};
   uint64_t offset = 0;  // of the limits at the end, taken together
   uint64_t count = std::numeric_limits<uint64_t>::max();
 };

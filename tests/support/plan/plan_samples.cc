@@ -149,8 +149,9 @@ uint32_t PlanSamples::Filter(int depth) {
   return Add(FilterNode{input, std::move(condition)}, size, input);
 }
 
-uint32_t PlanSamples::Project(int depth) {
-  const uint32_t input = Node(depth - 1);
+uint32_t PlanSamples::Project(int depth) { return ProjectOf(Node(depth - 1), depth); }
+
+uint32_t PlanSamples::ProjectOf(uint32_t input, int depth) {
   const size_t size = plan_.nodes.size();
   const CellTypes types = TypesOfNode(input);
   uint32_t subquery = input;
@@ -325,7 +326,7 @@ uint32_t PlanSamples::TopRows(int depth) {
   for (uint32_t i = 0; i < columns; ++i) sort.keys.push_back(SampleSortKey((i + shift) % columns));
   const uint32_t sorted = Add(std::move(sort), size, input);
   if (sorted == input) return input;
-  LimitNode limit{.input = sorted};
+  LimitNode limit{.input = OneIn(random_, 3) ? ProjectOf(sorted, depth) : sorted};
   limit.offset = OneIn(random_, 2) ? 0 : Below(random_, 6);
   limit.count = Below(random_, 12);
   return Add(limit, size, input);
@@ -367,12 +368,16 @@ uint32_t PlanSamples::Node(int depth) {
 QueryPlan PlanSamples::Plan() {
   plan_ = {};
   uint32_t last = Node(2 + static_cast<int>(Below(random_, kSampleDepthMax - 1)));
-  if (OneIn(random_, 3)) last = SortedByAny(last);
+  if (OneIn(random_, 3)) {
+    const uint32_t sorted = SortedByAny(last);
+    last = sorted != last && OneIn(random_, 2) ? ProjectOf(sorted, 1) : sorted;
+  }
   for (uint64_t limits = OneIn(random_, 3) ? 1 + Below(random_, 2) : 0; limits > 0; --limits) {
     LimitNode limit{.input = last};
     limit.offset = OneIn(random_, 2) ? 0 : Below(random_, 8);
     limit.count = Below(random_, 20);
     last = Add(limit, plan_.nodes.size(), last);
+    if (OneIn(random_, 4)) last = ProjectOf(last, 1);
   }
   // The last node is the answer.
   plan_.nodes.resize(last + 1);

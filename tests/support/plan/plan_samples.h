@@ -32,6 +32,7 @@ class PlanSamples {
   uint32_t Read();
   uint32_t Filter(int depth);
   uint32_t Project(int depth);
+  uint32_t ProjectOf(uint32_t input, int depth);
   uint32_t Join(int depth);
   // Inner joins of several inputs, with semi and anti joins, filters and projections of columns
   // between them: orders of joins differ in cost alone.

@@ -14,18 +14,9 @@ bool CutIsDetermined(const Relation& input, size_t at) {
   const auto& rows = input.rows;
   if (at == 0 || at == rows.size()) return true;
   for (const PlanRow& row : rows) {
-    if (CompareSorted(row.cells, rows[at].cells, input.order) != 0) continue;
-    const bool tied = CompareSorted(rows[at - 1].cells, rows[at].cells, input.order) == 0;
+    if (CompareSorted(row.keys, rows[at].keys, input.order) != 0) continue;
+    const bool tied = CompareSorted(rows[at - 1].keys, rows[at].keys, input.order) == 0;
     if (tied && !SameCells(row.cells, rows[at].cells)) return false;
-  }
-  return true;
-}
-
-bool OrderIsExact(const Relation& input) {
-  for (const PlanRow& row : input.rows) {
-    for (const SortKey& key : input.order) {
-      if (row.cells[key.column].slack > 0 || row.cells[key.column].any_zero) return false;
-    }
   }
   return true;
 }
@@ -38,6 +29,15 @@ void AppendWindow(const std::vector<PlanRow>& rows, uint64_t offset, uint64_t co
 }
 
 }  // namespace
+
+bool OrderIsExact(const Relation& relation) {
+  for (const PlanRow& row : relation.rows) {
+    for (const SortKey& key : relation.order) {
+      if (row.keys[key.column].slack > 0 || row.keys[key.column].any_zero) return false;
+    }
+  }
+  return true;
+}
 
 std::weak_ordering CompareSorted(const Cells& left, const Cells& right,
                                  absl::Span<const SortKey> keys) {
@@ -70,7 +70,12 @@ Relation Sorted(const Relation& input, const std::vector<SortKey>& keys, PlanFau
   std::stable_sort(out.rows.begin(), out.rows.end(), [&](const PlanRow& a, const PlanRow& b) {
     return CompareSorted(a.cells, b.cells, used) < 0;
   });
+  for (PlanRow& row : out.rows) {
+    row.keys.clear();
+    for (const SortKey& key : keys) row.keys.push_back(row.cells[key.column]);
+  }
   out.order = keys;
+  for (uint32_t i = 0; i < out.order.size(); ++i) out.order[i].column = i;
   return out;
 }
 

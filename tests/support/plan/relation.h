@@ -17,6 +17,8 @@ namespace eris::test {
 
 struct PlanRow {
   Cells cells{};
+  // What the last sort ordered by, which a projection may have left out of the cells.
+  Cells keys{};
   // Set: a condition failed that decides whether this row exists. Dropped by a later node, it does
   // no harm: an engine may ask that one first.
   absl::StatusCode error = absl::StatusCode::kOk;
@@ -25,7 +27,7 @@ struct PlanRow {
 struct Relation {
   std::vector<PlanRow> rows{};
   absl::StatusCode error = absl::StatusCode::kOk;  // set: the rows could not be computed
-  std::vector<SortKey> order{};                    // of the rows; empty: none
+  std::vector<SortKey> order{};                    // of the rows, over their keys; empty: none
 
   bool failed() const { return error != absl::StatusCode::kOk; }
 };
@@ -33,6 +35,9 @@ struct Relation {
 // The order in which `keys` sort rows.
 std::weak_ordering CompareSorted(const Cells& left, const Cells& right,
                                  absl::Span<const SortKey> keys);
+
+// Whether no key is one that the engine may have another value for.
+bool OrderIsExact(const Relation& relation);
 
 Relation Sorted(const Relation& input, const std::vector<SortKey>& keys, PlanFault fault);
 // Marks the answer as not determined if others than the first rows could be taken.

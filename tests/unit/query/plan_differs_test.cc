@@ -56,6 +56,18 @@ TEST(PlanDiffersTest, OrderedRowsMustBeInOrder) {
   EXPECT_THAT(Differs(answer, tied), HasSubstr("not in order"));
 }
 
+TEST(PlanDiffersTest, RowsOrderedByWhatTheAnswerLacksHaveTheirPlaces) {
+  PlanAnswer answer = AnswerOfInts({5, 6, 4});
+  answer.ranks = {0, 0, 2};
+  EXPECT_THAT(Differs(answer, IntRows({6, 5, 4})), IsEmpty());
+  EXPECT_THAT(Differs(answer, IntRows({5, 4, 6})), HasSubstr("row 1 is not in its place: 4"));
+  answer.count = 2;
+  EXPECT_THAT(Differs(answer, IntRows({6, 5})), IsEmpty());
+  EXPECT_THAT(Differs(answer, IntRows({6, 4})), HasSubstr("row 1 is not in its place: 4"));
+  answer.offset = 1;
+  EXPECT_THAT(Differs(answer, IntRows({6, 4})), IsEmpty());
+}
+
 TEST(PlanDiffersTest, LimitsTakeAnyOfTheTiedRows) {
   PlanAnswer answer = AnswerOf({{Int(1), Int(5)}, {Int(1), Int(6)}, {Int(2), Int(4)}});
   answer.order = {{.column = 0}};
@@ -207,6 +219,7 @@ std::vector<FaultCase> JoinFaults() {
 std::vector<FaultCase> RowFaults() {
   const PlanTable some = Ints({Int(2), NullInt(), Int(1), Int(2)});
   const SortNode down{0, {{.column = 0, .descending = true}}};
+  const PlanTable pairs = TableOf({kI64, kI64}, {{Int(2), Int(7)}, {Int(1), Int(8)}});
   const SortNode nulls{0, {{.column = 0, .nulls_first = true}}};
   return {
       {PlanFault::kCountCountsNulls, {kLeft, Measured(AggregateFunction::kCount)}, some},
@@ -225,6 +238,11 @@ std::vector<FaultCase> RowFaults() {
       {PlanFault::kLimitPerPart, {kLeft, down, LimitNode{1, 1, 1}}, some},
       {PlanFault::kOffsetIgnored, {kLeft, down, LimitNode{1, 1, 1}}, Ints({Int(1), Int(2)})},
       {PlanFault::kOffsetIgnored, {kLeft, LimitNode{0, 3, 9}}, some},
+      {PlanFault::kProjectionTurnsRows, {kLeft, down, ProjectNode{1, {Field(0)}}}, some},
+      {PlanFault::kProjectionTurnsRows, {kLeft, down, ProjectNode{1, {Field(1)}}}, pairs},
+      {PlanFault::kProjectionTurnsRows,
+       {kLeft, down, ProjectNode{1, {Field(1)}}, LimitNode{2, 0, 1}},
+       pairs},
       {PlanFault::kSharedNodeOnce,
        {kLeft, JoinNode{.left = 0, .right = 0, .keys = {{0, 0}}}},
        some},

@@ -233,6 +233,25 @@ TEST(PlanInterpreterTest, LimitsAtTheEndAreTakenTogether) {
   EXPECT_EQ(RunWithFault(plan, tables, PlanFault::kNone)->at(0)[0].number, 4);
 }
 
+TEST(PlanInterpreterTest, ProjectionsKeepTheOrder) {
+  const PlanTables tables = {
+      {"t", TableOf({kI64, kI64}, {{Int(3), Int(7)}, {Int(1), Int(8)}, {Int(3), Int(9)}})}};
+  const auto plan = [](Expression column) {
+    return PlanOf({ReadNode{.object = "t"}, SortNode{0, {{.column = 0}}}, LimitNode{1, 0, 9},
+                   ProjectNode{2, {std::move(column)}}, LimitNode{3, 1, 2}});
+  };
+  const auto visible = Interpret(plan(Field(0)), tables);
+  ASSERT_TRUE(visible.ok());
+  EXPECT_THAT(visible->order, ElementsAre(SortKey{.column = 0}));
+  const auto hidden = Interpret(plan(Field(1)), tables);
+  ASSERT_TRUE(hidden.ok());
+  EXPECT_THAT(hidden->order, IsEmpty());
+  EXPECT_THAT(hidden->ranks, ElementsAre(0u, 1u, 1u));
+  EXPECT_EQ(hidden->offset, 1u);
+  EXPECT_EQ(hidden->count, 2u);
+  EXPECT_THAT(Answered(plan(Field(1)), tables), ElementsAre("8", "7", "9"));
+}
+
 TEST(PlanInterpreterTest, LimitsBelowOthersAreDeterminedByTheirOrder) {
   const auto determined = [](std::vector<Cell> cells, bool sorted) {
     QueryPlan plan = PlanOf({ReadNode{.object = "t"}});
