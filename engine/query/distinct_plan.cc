@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -14,7 +15,14 @@
 namespace eris::engine {
 namespace {
 
+using expressions::Case;
+using expressions::Equal;
 using expressions::Field;
+using expressions::IsNull;
+using expressions::Literal;
+using expressions::operator!;
+using expressions::operator+;
+using expressions::operator/;
 
 // Whether it matters that each value is taken once.
 bool CountsOnce(const Measure& measure) {
@@ -22,16 +30,62 @@ bool CountsOnce(const Measure& measure) {
          measure.function != AggregateFunction::kMax;
 }
 
+// Keys of groups as keys of joins. A null and a NaN are groups but join nothing, so such a key is
+// replaced by a value that does, and a further key tells which keys were replaced, and by what.
+class GroupKeys {
+ public:
+  explicit GroupKeys(std::vector<ColumnSchema> keys) : keys_(std::move(keys)) {
+    for (uint32_t key = 0; key < keys_.size(); ++key) Add(key);
+    if (shape_.has_value()) columns_.push_back(*std::move(shape_));
+  }
+
+  // Over a grouping's columns, of which the first ones are the keys: no more than there are keys,
+  // and one.
+  const std::vector<Expression>& columns() const { return columns_; }
+
+ private:
+  void Add(uint32_t key) {
+    const ColumnSchema& schema = keys_[key];
+    const bool real = schema.type == ColumnType::kFloat64;
+    if (!real && !schema.nullable) {
+      columns_.push_back(Field(key));
+      return;
+    }
+    // A NaN is not equal to itself.
+    Expression joins = real ? Equal(Field(key), Field(key)) : !IsNull(Field(key));
+    columns_.push_back(Case({joins, Field(key), Any(schema.type)}));
+    Expression shape = Case(
+        {std::move(joins), Literal(0), IsNull(Field(key)), Literal(weight_), Literal(2 * weight_)});
+    shape_ = shape_.has_value() ? *std::move(shape_) + std::move(shape) : std::move(shape);
+    weight_ *= 3;
+  }
+  static Expression Any(ColumnType type) {
+    switch (type) {
+      case ColumnType::kString:
+        return Literal(Value(std::string()));
+      case ColumnType::kDate:
+        return Literal(Value(Date{}));
+      default:
+        return Literal(0);
+    }
+  }
+
+  const std::vector<ColumnSchema> keys_;
+  std::vector<Expression> columns_;
+  std::optional<Expression> shape_;
+  int64_t weight_ = 1;  // at most 3^kPlanGroupKeysMax
+};
+
 class DistinctPlan {
  public:
-  absl::StatusOr<QueryPlan> Run(const QueryPlan& plan) {
-    for (const PlanNode& original : plan.nodes) {
-      PlanNode node = copy_.Renumbered(original);
+  absl::StatusOr<QueryPlan> Run(const QueryPlan& plan, const std::vector<Schema>& schemas) {
+    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+      PlanNode node = copy_.Renumbered(plan.nodes[i]);
       auto* const aggregate = std::get_if<AggregateNode>(&node);
       if (aggregate == nullptr) {
         copy_.Add(std::move(node));
       } else if (std::any_of(aggregate->measures.begin(), aggregate->measures.end(), CountsOnce)) {
-        ERIS_RETURN_IF_ERROR(Split(*aggregate));
+        ERIS_RETURN_IF_ERROR(Replace(*aggregate, schemas[i]));
       } else {
         for (Measure& measure : aggregate->measures) measure.distinct = false;
         copy_.Add(std::move(node));
@@ -47,29 +101,94 @@ class DistinctPlan {
     AggregateFunction function;
     std::vector<uint32_t> columns{};  // of the second grouping
   };
+  // Where a measure is: in which of several aggregates, as which of its measures.
+  struct Place {
+    size_t aggregate = 0;
+    uint32_t measure = 0;
+  };
 
-  absl::Status Split(const AggregateNode& node) {
+  // Makes an aggregate for each argument whose values are taken once. The first one has the other
+  // measures, too.
+  absl::Status Replace(const AggregateNode& node, const Schema& schema) {
+    if (node.keys.size() >= kPlanGroupKeysMax) {
+      return absl::InvalidArgumentError(absl::StrCat("an aggregate of distinct values groups by ",
+                                                     node.keys.size(), " columns, at most ",
+                                                     kPlanGroupKeysMax - 1));
+    }
+    std::vector<const Expression*> arguments;
+    std::vector<AggregateNode> aggregates;
+    std::vector<Place> places;
+    for (const Measure& measure : node.measures) {
+      if (!CountsOnce(measure)) continue;
+      const auto same = [&](const Expression* one) { return *one == *measure.argument; };
+      if (std::any_of(arguments.begin(), arguments.end(), same)) continue;
+      arguments.push_back(&*measure.argument);
+      aggregates.push_back({.input = node.input, .keys = node.keys});
+    }
+    for (const Measure& measure : node.measures) {
+      size_t aggregate = 0;
+      if (CountsOnce(measure)) {
+        while (!(*arguments[aggregate] == *measure.argument)) ++aggregate;
+      }
+      auto& measures = aggregates[aggregate].measures;
+      places.push_back({aggregate, static_cast<uint32_t>(measures.size())});
+      measures.push_back(measure);
+    }
+    std::vector<uint32_t> nodes;
+    for (const AggregateNode& aggregate : aggregates) nodes.push_back(Split(aggregate));
+    if (nodes.size() > 1) Join(aggregates, nodes, places, schema);
+    return absl::OkStatus();
+  }
+
+  // Joins the aggregates, which have the same keys, and hands out the keys and the measures at
+  // `places`.
+  void Join(const std::vector<AggregateNode>& aggregates, const std::vector<uint32_t>& nodes,
+            const std::vector<Place>& places, const Schema& schema) {
+    const auto keys = static_cast<uint32_t>(aggregates[0].keys.size());
+    const GroupKeys join_keys({schema.columns.begin(), schema.columns.begin() + keys});
+    const auto& key_columns = join_keys.columns();
+    const auto width = [&](size_t i) {
+      return static_cast<uint32_t>(aggregates[i].measures.size());
+    };
+    // The columns of the first aggregate, the join's keys, then the measures of the others.
+    ProjectNode all = FieldsOf(nodes[0], 0, keys + width(0));
+    all.columns.insert(all.columns.end(), key_columns.begin(), key_columns.end());
+    std::vector<uint32_t> begins = {keys};  // by aggregate, the column of its first measure
+    const uint32_t first_key = keys + width(0);
+    for (size_t i = 1; i < aggregates.size(); ++i) {
+      const auto left_width = static_cast<uint32_t>(all.columns.size());
+      ProjectNode other = FieldsOf(nodes[i], keys, width(i));
+      other.columns.insert(other.columns.end(), key_columns.begin(), key_columns.end());
+      JoinNode join;
+      for (uint32_t key = 0; key < key_columns.size(); ++key) {
+        join.keys.push_back({first_key + key, width(i) + key});
+      }
+      join.left = copy_.Add(std::move(all));
+      join.right = copy_.Add(std::move(other));
+      all = FieldsOf(copy_.Add(std::move(join)), 0, left_width + width(i));
+      begins.push_back(left_width);
+    }
+    ProjectNode result = FieldsOf(copy_.Add(std::move(all)), 0, keys);
+    for (const Place& place : places) {
+      result.columns.push_back(Field(begins[place.aggregate] + place.measure));
+    }
+    copy_.Add(std::move(result));
+  }
+  static ProjectNode FieldsOf(uint32_t input, uint32_t first, uint32_t count) {
+    ProjectNode project{.input = input};
+    for (uint32_t i = 0; i < count; ++i) project.columns.push_back(Field(first + i));
+    return project;
+  }
+
+  // Adds the two groupings of an aggregate whose distinct measures have one argument.
+  uint32_t Split(const AggregateNode& node) {
     const auto keys = static_cast<uint32_t>(node.keys.size());
     ProjectNode arguments{.input = node.input};
     for (const uint32_t key : node.keys) arguments.columns.push_back(Field(key));
     AggregateNode first, second;
     for (uint32_t i = 0; i <= keys; ++i) first.keys.push_back(i);
-    if (first.keys.size() > kPlanGroupKeysMax) {
-      return absl::InvalidArgumentError(absl::StrCat("an aggregate of distinct values groups by ",
-                                                     keys, " columns, at most ",
-                                                     kPlanGroupKeysMax - 1));
-    }
     for (uint32_t i = 0; i < keys; ++i) second.keys.push_back(i);
-    const Measure* distinct = nullptr;
-    for (const Measure& measure : node.measures) {
-      if (!CountsOnce(measure)) continue;
-      if (distinct != nullptr && !(*measure.argument == *distinct->argument)) {
-        return absl::UnimplementedError(
-            "distinct measures of different arguments in one aggregate: ask for each in an "
-            "aggregate of its own");
-      }
-      distinct = &measure;
-    }
+    const auto distinct = std::find_if(node.measures.begin(), node.measures.end(), CountsOnce);
     arguments.columns.push_back(*distinct->argument);
     std::vector<Parts> parts;
     for (const Measure& measure : node.measures) {
@@ -92,8 +211,7 @@ class DistinctPlan {
     for (size_t i = 0; i < parts.size(); ++i) {
       result.columns.push_back(Result(parts[i], CountsOnce(node.measures[i])));
     }
-    copy_.Add(std::move(result));
-    return absl::OkStatus();
+    return copy_.Add(std::move(result));
   }
 
   static void AddSecond(AggregateNode& second, AggregateFunction function, uint32_t column,
@@ -127,12 +245,12 @@ class DistinctPlan {
     const Expression value = Field(parts.columns[0]);
     if (distinct) return value;
     if (parts.function == AggregateFunction::kAverage) {
-      return expressions::operator/(value, Field(parts.columns[1]));
+      return value / Field(parts.columns[1]);
     }
     if (parts.function != AggregateFunction::kCount) return value;
     // The sum of the counts of no row is null.
-    return expressions::Case({expressions::IsNull(value), expressions::Literal(uint64_t{0}),
-                              expressions::Cast(value, ColumnType::kUint64)});
+    return Case(
+        {IsNull(value), Literal(uint64_t{0}), expressions::Cast(value, ColumnType::kUint64)});
   }
 
   PlanCopy copy_;
@@ -140,8 +258,9 @@ class DistinctPlan {
 
 }  // namespace
 
-absl::StatusOr<QueryPlan> WithoutDistinct(const QueryPlan& plan) {
-  return DistinctPlan().Run(plan);
+absl::StatusOr<QueryPlan> WithoutDistinct(const QueryPlan& plan,
+                                          const std::vector<Schema>& schemas) {
+  return DistinctPlan().Run(plan, schemas);
 }
 
 }  // namespace eris::engine

@@ -451,7 +451,9 @@ absl::StatusOr<storage::QuerySteps> PlanSteps(const QueryPlan& plan, const PlanO
   const storage::SchemaOf schema_of = objects.schema_of;
   ERIS_ASSIGN_OR_RETURN(const QueryPlan better, BetterPlan(plan, schema_of, objects.rows_of));
   ERIS_ASSIGN_OR_RETURN(std::vector<Schema> schemas, storage::PlanSchemas(better, schema_of));
-  ERIS_ASSIGN_OR_RETURN(const QueryPlan plain, WithoutDistinct(WithAlikeKeys(better, schemas)));
+  const QueryPlan alike = WithAlikeKeys(better, schemas);
+  ERIS_ASSIGN_OR_RETURN(schemas, storage::PlanSchemas(alike, schema_of));
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plain, WithoutDistinct(alike, schemas));
   ERIS_ASSIGN_OR_RETURN(schemas, storage::PlanSchemas(plain, schema_of));
   ERIS_ASSIGN_OR_RETURN(const std::vector<NodeSize> sizes,
                         PlanSizes(plain, schemas, schema_of, objects.rows_of));

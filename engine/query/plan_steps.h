@@ -29,7 +29,7 @@ struct PlanObjects {
 };
 
 // The last step hands out the plan's columns in their order, with AnswerNames. Errors: as
-// PlanSchemas; Unimplemented (distinct measures of different arguments in one node).
+// PlanSchemas and WithoutDistinct.
 absl::StatusOr<storage::QuerySteps> PlanSteps(const QueryPlan& plan, const PlanObjects& objects);
 
 }  // namespace eris::engine

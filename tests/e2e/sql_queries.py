@@ -10,6 +10,12 @@ QUERIES = {
     "ordered by an expression": "select c_name from customer order by c_acctbal * -1, c_custkey limit 5",
     "first rows in a subquery":
         "select count(*), max(p_retailprice) from (select p_retailprice from part order by p_size, p_partkey limit 11)",
+    "distinct values of several columns":
+        "select count(distinct l_suppkey), count(distinct l_partkey), sum(l_quantity), avg(distinct l_discount), count(*) "
+        "from lineitem",
+    "distinct values of several columns, by a key that is null":
+        "select case when l_linenumber < 4 then l_linenumber end as line, l_shipmode, count(distinct l_suppkey), "
+        "sum(distinct l_quantity), max(l_tax), count(distinct l_returnflag) from lineitem group by 1, 2 order by 1, 2",
 }
 
 

@@ -287,6 +287,9 @@ AggregateNode PlanSamples::AggregateOf(uint32_t input, uint64_t keys, uint64_t m
   }
   for (; measures > 0; --measures) {
     aggregate.measures.push_back(SampleMeasure(expressions, types));
+    if (aggregate.measures.size() == 1 || !OneIn(random_, 4)) continue;
+    Measure& last = aggregate.measures.back();
+    last.distinct = last.argument.has_value();  // often next to one of another argument
   }
   return aggregate;
 }

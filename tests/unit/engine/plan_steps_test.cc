@@ -1,8 +1,10 @@
 // The steps that the planner makes, as ExplainSteps shows them.
 #include "engine/query/plan_steps.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@ namespace eris::engine {
 namespace {
 
 using namespace eris::expressions;  // operators
+using testing::HasSubstr;
 
 absl::StatusOr<Schema> SchemaOf(absl::string_view name) {
   if (name != "orders") return absl::NotFoundError("no object");
@@ -50,6 +53,37 @@ TEST(PlanStepsTest, LimitOfASortThatOthersReadIsAStep) {
             "step 2: limit step 1; first 3 rows; gives f0 -> step 3\n"
             "step 3: inner join, step 2 with a table of step 1; on left.f0 = right.f0; gives id = "
             "left.f0, id_2 = right.f0 -> answer\n");
+}
+
+TEST(PlanStepsTest, DistinctValuesOfTwoColumnsAreGroupedApart) {
+  const Measure ids{.argument = Field(0), .distinct = true};
+  const Measure prices{.argument = Field(2), .distinct = true};
+  const std::string steps =
+      Steps({ReadNode{.object = "orders"},
+             AggregateNode{.input = 0, .keys = {1}, .measures = {ids, Measure{}, prices, ids}}});
+  // Two groupings each, of which the first one is a scan's; the key of the join may be null.
+  EXPECT_THAT(steps, HasSubstr("scan and group orders; by day, id; "));
+  EXPECT_THAT(steps, HasSubstr("scan and group orders; by day, price; "));
+  EXPECT_THAT(steps, HasSubstr("inner join"));
+  EXPECT_THAT(steps, HasSubstr(" = right."));
+  EXPECT_THAT(steps, HasSubstr("case("));
+  EXPECT_EQ(std::count(steps.begin(), steps.end(), '\n'), 8) << steps;
+}
+
+TEST(PlanStepsTest, DistinctValuesWithoutKeysAreJoinedWithoutKeys) {
+  const std::string steps =
+      Steps({ReadNode{.object = "orders"},
+             AggregateNode{.input = 0,
+                           .measures = {{.argument = Field(0), .distinct = true},
+                                        {.argument = Field(1), .distinct = true}}}});
+  EXPECT_THAT(steps, HasSubstr("on no key"));
+}
+
+TEST(PlanStepsTest, DistinctValuesNeedAKeyOfTheirOwn) {
+  AggregateNode aggregate{.input = 0, .measures = {{.argument = Field(0), .distinct = true}}};
+  aggregate.keys.assign(kPlanGroupKeysMax, 1);
+  EXPECT_EQ(Steps({ReadNode{.object = "orders"}, aggregate}),
+            "INVALID_ARGUMENT: an aggregate of distinct values groups by 16 columns, at most 15");
 }
 
 }  // namespace
