@@ -29,8 +29,10 @@ static_assert(static_cast<int>(Kind::kDivide) == v1::Expression::KIND_DIVIDE);
 static_assert(static_cast<int>(Kind::kDatePart) == v1::Expression::KIND_DATE_PART);
 static_assert(static_cast<int>(Kind::kCase) == v1::Expression::KIND_CASE);
 static_assert(static_cast<int>(Kind::kCast) == v1::Expression::KIND_CAST);
+static_assert(static_cast<int>(Kind::kSubstring) == v1::Expression::KIND_SUBSTRING);
+static_assert(static_cast<int>(Kind::kQuotient) == v1::Expression::KIND_QUOTIENT);
 // The kinds behind it are of plans.
-static_assert(static_cast<int>(Kind::kSubstring) == v1::Expression::Kind_MAX);
+static_assert(static_cast<int>(Kind::kRemainder) == v1::Expression::Kind_MAX);
 static_assert(static_cast<int>(Kind::kField) > v1::Expression::Kind_MAX);
 static_assert(static_cast<int>(Kind::kSubquery) > v1::Expression::Kind_MAX);
 static_assert(static_cast<int>(AggregateFunction::kCount) == v1::AggregateColumn::FUNCTION_COUNT);

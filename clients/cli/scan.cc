@@ -60,7 +60,7 @@ void AddScan(Flags& program, Cli& cli) {
       "without it. Strings are shown as `eris get` does.\n"
       "\n"
       "Of a table the rows come in no order, all as of one moment. Expressions: columns, numbers,\n"
-      "'text', 1994-01-01; + - * /; = != < <= > >=; between, in (...), is null, like 'a%_' "
+      "'text', 1994-01-01; + - * / div %; = != < <= > >=; between, in (...), is null, like 'a%_' "
       "[escape\n"
       "'!']; and, or, not; case when C then V [when ...] [else V] end; cast(X as int64 | "
       "decimal(2) |\n"

@@ -230,12 +230,20 @@ absl::Status ExpressionParser::Sum(Expression& out, uint32_t& depth) {
 
 absl::Status ExpressionParser::Product(Expression& out, uint32_t& depth) {
   ERIS_TEXT_TRY(Unary(out, depth));
-  while (token_.IsSymbol("*") || token_.IsSymbol("/")) {
-    const Kind kind = token_.text == "*" ? Kind::kMultiply : Kind::kDivide;
+  for (;;) {
+    Kind kind = Kind::kMultiply;
+    if (token_.IsSymbol("/")) {
+      kind = Kind::kDivide;
+    } else if (token_.IsSymbol("%")) {
+      kind = Kind::kRemainder;
+    } else if (token_.IsWord("div")) {
+      kind = Kind::kQuotient;
+    } else if (!token_.IsSymbol("*")) {
+      return absl::OkStatus();
+    }
     ERIS_TEXT_TRY(Advance());
     ERIS_TEXT_TRY(Second(kind, &ExpressionParser::Unary, out, depth));
   }
-  return absl::OkStatus();
 }
 
 absl::Status ExpressionParser::Unary(Expression& out, uint32_t& depth) {

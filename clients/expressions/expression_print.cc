@@ -43,6 +43,8 @@ Strength StrengthOf(const Expression& expression) {
       return kPrimaries;
     case Kind::kMultiply:
     case Kind::kDivide:
+    case Kind::kQuotient:
+    case Kind::kRemainder:
       return kProducts;
     case Kind::kAdd:
     case Kind::kSubtract:

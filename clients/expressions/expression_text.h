@@ -8,8 +8,8 @@
 //   sum(case when l_shipmode = 'AIR' then l_extendedprice else 0 end)
 //   cast(l_quantity as int64) = 7 or substring(l_comment, 1, 3) in ('a b', 'the')
 //
-// From weakest to strongest: or; and; not; = != <> < <= > >= between in is like; + -; * /; a
-// leading '-'. Keywords are case-insensitive. A column is an identifier. Other names, and the
+// From weakest to strongest: or; and; not; = != <> < <= > >= between in is like; + -; * / % div;
+// a leading '-'. Keywords are case-insensitive. A column is an identifier. Other names, and the
 // keywords and, or, not, in, is, null, between, as, like, case, must be in double quotes ("" is a
 // quote there). Behind a pattern of `like` may be the word escape and a character in single quotes.
 // `case when CONDITION then VALUE`, any number of further such pairs, maybe `else VALUE`, `end`.

@@ -216,7 +216,7 @@ absl::Status TakeSymbol(absl::string_view text, ExpressionToken& token) {
     token.text = two == "<>" ? "!=" : two == "==" ? "=" : std::string(two);
     return absl::OkStatus();
   }
-  constexpr absl::string_view kOne = "(),+-*/=<>";
+  constexpr absl::string_view kOne = "(),+-*/%=<>";
   if (kOne.find(rest[0]) == kOne.npos) {
     return ExpressionError(token.begin, absl::StrCat("'", absl::CEscape(rest.substr(0, 1)),
                                                      "' belongs to no expression"));

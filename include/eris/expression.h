@@ -17,15 +17,18 @@
 // Decimals, and decimals with integers, give a decimal of the larger scale; a product's scale is
 // the sum of both, at most kDecimalScaleMax. Two u64 give a u64, other integers an i64; an integer
 // literal that is not negative counts as u64 next to a u64. A sum of 128 bits with integers and
-// decimals gives 128 bits. A result outside its type is an error, OutOfRange, and never wraps.
-// Nulls are not computed, nor are rows that an earlier part of an `and` has dropped. Case: all
-// values are numbers, all dates or all strings; numbers get the type of a sum of them. A value is
-// computed for the rows that take it. Cast: a number to any type of numbers. Digits that the new
-// scale lacks are rounded, halves away from zero, of a double to scale 0 to the even one; what
-// the new type does not hold is OutOfRange, a NaN too. A null literal may be cast to any type.
-// Substring: characters of UTF-8, those outside the string left out. A length below 0 is
-// InvalidArgument. Minima, maxima and groups use a total order of doubles: -0.0 is below 0.0 (but
-// in the same group), and NaN, which is one value, is above all others.
+// decimals gives 128 bits. `x div y` is for integers and decimals: how often y is in x, a number of
+// the type of a sum, but of scale 0, cut off towards 0. `x % y` is what is left, x - (x div y) * y:
+// its type is that of a sum, and its sign that of x. With y = 0 both are OutOfRange, unlike x / y.
+// With a double, x % y is what C calls fmod, with y = 0 a NaN. A result outside its type is an
+// error, OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of
+// an `and` has dropped. Case: all values are numbers, all dates or all strings; numbers get the
+// type of a sum of them. A value is computed for the rows that take it. Cast: a number to any type
+// of numbers. Digits that the new scale lacks are rounded, halves away from zero, of a double to
+// scale 0 to the even one; what the new type does not hold is OutOfRange, a NaN too. A null literal
+// may be cast to any type. Substring: characters of UTF-8, those outside the string left out. A
+// length below 0 is InvalidArgument. Minima, maxima and groups use a total order of doubles: -0.0
+// is below 0.0 (but in the same group), and NaN, which is one value, is above all others.
 #ifndef ERIS_EXPRESSION_H_
 #define ERIS_EXPRESSION_H_
 
@@ -90,10 +93,12 @@ struct Expression {
     // Arguments: string, then as integer literals the number of its first character, which counts
     // from 1, and maybe how many.
     kSubstring = 23,
+    kQuotient = 24,   // `div`, without digits behind the point
+    kRemainder = 25,  // %: what kQuotient leaves
     // Only plans (query_plan.h) have these, by `number`: a column of the node's input; the only
-    // value of another node.
-    kField = 24,
-    kSubquery = 25,
+    // value of another node. Kinds that queries have, too, come before them.
+    kField = 100,
+    kSubquery = 101,
   };
   Kind kind = Kind::kLiteral;
   std::string column{};  // kColumn
@@ -117,6 +122,10 @@ inline absl::string_view OperatorText(Expression::Kind kind) {
       return "*";
     case Expression::Kind::kDivide:
       return "/";
+    case Expression::Kind::kQuotient:
+      return "div";
+    case Expression::Kind::kRemainder:
+      return "%";
     case Expression::Kind::kEqual:
       return "=";
     case Expression::Kind::kNotEqual:
@@ -188,6 +197,12 @@ inline Expression NotEqual(Expression left, Expression right) {
 }
 inline Expression operator/(Expression left, Expression right) {
   return Pair(Expression::Kind::kDivide, std::move(left), std::move(right));
+}
+inline Expression Quotient(Expression left, Expression right) {
+  return Pair(Expression::Kind::kQuotient, std::move(left), std::move(right));
+}
+inline Expression operator%(Expression left, Expression right) {
+  return Pair(Expression::Kind::kRemainder, std::move(left), std::move(right));
 }
 inline Expression operator<(Expression left, Expression right) {
   return Pair(Expression::Kind::kLess, std::move(left), std::move(right));

@@ -115,15 +115,14 @@ Result Arithmetic(Call call) {
   return Compose(call.kind, std::move(call.arguments), type, call.place);
 }
 
-// ERIS gives a double. For decimals that is the same number, but a quotient of integers would lose
-// its rest elsewhere.
+// Quotients of integers are integers, others doubles: of decimals those are the same numbers.
 Result Divide(Call call) {
   ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[0]));
   ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[1]));
-  if (call.arguments[0].type.kind == ValueKind::kInteger &&
-      call.arguments[1].type.kind == ValueKind::kInteger) {
-    return Unsupported(call.place,
-                       "a quotient of integers is not supported: cast one of them to fp64");
+  const auto integer = [](const Part& part) { return part.type.kind == ValueKind::kInteger; };
+  if (std::all_of(call.arguments.begin(), call.arguments.end(), integer)) {
+    return Compose(Kind::kQuotient, std::move(call.arguments), {.kind = ValueKind::kInteger},
+                   call.place);
   }
   return Compose(Kind::kDivide, std::move(call.arguments), TypeOfColumn(ColumnType::kFloat64, 0),
                  call.place);
@@ -231,6 +230,7 @@ constexpr Function kFunctions[] = {
     {"subtract", 2, 2, Arithmetic, Kind::kSubtract},
     {"multiply", 2, 2, Arithmetic, Kind::kMultiply},
     {"divide", 2, 2, Divide},
+    {"modulus", 2, 2, Arithmetic, Kind::kRemainder},
     {"negate", 1, 1, Negate},
     {"like", 2, 3, LikePattern},
     {"starts_with", 2, 2, LikeText},
@@ -251,6 +251,7 @@ const Function* FunctionOf(absl::string_view name) {
 constexpr std::pair<absl::string_view, absl::string_view> kOptions[] = {
     {"overflow", "ERROR"},
     {"rounding", "TIE_TO_EVEN"},
+    {"division_type", "TRUNCATE"},
     {"on_domain_error", "NAN"},
     {"on_division_by_zero", "IEEE"},
     {"on_division_by_zero", "LIMIT"},

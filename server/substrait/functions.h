@@ -18,8 +18,8 @@ bool IsFunction(absl::string_view name);
 
 // An argument that the function takes from an enumeration is a literal with its text. Errors:
 // InvalidArgument (a wrong number of arguments, kinds of values that the function does not take,
-// limits as in Compose), Unimplemented (what ERIS computes only for literals; parts of dates and
-// divisions that it does not have). REQUIRES: IsFunction(name).
+// limits as in Compose), Unimplemented (what ERIS computes only for literals; parts of dates that
+// it does not have). REQUIRES: IsFunction(name).
 absl::StatusOr<Part> CallFunction(absl::string_view name, std::vector<Part> arguments,
                                   const Place& place);
 

@@ -16,6 +16,12 @@ QUERIES = {
     "distinct values of several columns, by a key that is null":
         "select case when l_linenumber < 4 then l_linenumber end as line, l_shipmode, count(distinct l_suppkey), "
         "sum(distinct l_quantity), max(l_tax), count(distinct l_returnflag) from lineitem group by 1, 2 order by 1, 2",
+    "quotients of integers":
+        ("select l_orderkey / 7, l_linenumber / -2, l_orderkey % 7, -l_linenumber % 3, l_quantity % 7, "
+         "l_extendedprice % l_quantity from lineitem where l_orderkey % 5 = 2 order by l_orderkey, l_linenumber limit 40",
+         "select l_orderkey // 7, l_linenumber // -2, l_orderkey % 7, -l_linenumber % 3, l_quantity % 7, "
+         "l_extendedprice % l_quantity from lineitem where l_orderkey % 5 = 2 order by l_orderkey, l_linenumber limit 40"),
+    "groups by remainders": "select n_nationkey % 4 as k, count(*), sum(n_nationkey % 3) from nation group by 1 order by 1",
 }
 
 

@@ -26,11 +26,11 @@ using google::protobuf::Reflection;
 
 // Texts that mean something to the reader, as names or values.
 constexpr const char* kTexts[] = {
-    "",          "equal",      "lt:any_any", "and",         "or",          "not",       "add",
-    "divide",    "coalesce",   "like",       "contains",    "starts_with", "substring", "extract",
-    "between",   "is_null",    "negate",     "sum",         "count",       "min",       "avg",
-    "any_value", "lineitem",   "region",     "r_regionkey", "r_name",      "YEAR",      "day",
-    "DuckDB",    "1995-01-01", "%a_b\\%",    "overflow",    "ERROR"};
+    "",        "equal",     "lt:any_any", "and",     "or",          "not",         "add",
+    "divide",  "modulus",   "coalesce",   "like",    "contains",    "starts_with", "substring",
+    "extract", "between",   "is_null",    "negate",  "sum",         "count",       "min",
+    "avg",     "any_value", "lineitem",   "region",  "r_regionkey", "r_name",      "YEAR",
+    "day",     "DuckDB",    "1995-01-01", "%a_b\\%", "overflow",    "ERROR"};
 
 class PlanChanger {
  public:

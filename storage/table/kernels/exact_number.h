@@ -61,6 +61,19 @@ bool Rescale(double value, uint8_t to, Int128& out);
 double LargestNotAbove(Int128 unscaled, uint8_t scale);
 double SmallestNotBelow(Int128 unscaled, uint8_t scale);
 
+// How often y is in x, cut off towards 0, or with `rest` what is then left. False: y is 0, or the
+// result does not fit.
+inline bool DivideExactly(Int128 x, Int128 y, bool rest, Int128& out) {
+  if (y == 0) return false;
+  if (y == -1) {
+    // The processor could not divide the smallest number.
+    out = 0;
+    return rest || !__builtin_sub_overflow(Int128{0}, x, &out);
+  }
+  out = rest ? x % y : x / y;
+  return true;
+}
+
 // For example "-12.50" for -1250 and 2.
 std::string DecimalText(Int128 unscaled, uint8_t scale);
 

@@ -59,6 +59,8 @@ struct ValueNode {
     kSubtract,
     kMultiply,
     kDivide,
+    kQuotient,
+    kRemainder,
     kToDouble,
     kDatePart,
     kCase,
@@ -75,8 +77,8 @@ struct ValueNode {
   Int128 wide = 0;                  // kConstant of kInt128
   std::string string{};             // kConstant of kString
   uint32_t left = 0, right = 0;     // arguments, as numbers of values; one alone: left
-  uint8_t left_power = 0;           // the power of ten by which an argument of kAdd or kSubtract
-  uint8_t right_power = 0;          // is multiplied first
+  uint8_t left_power = 0;           // the power of ten by which an argument of arithmetic other
+  uint8_t right_power = 0;          // than kMultiply is multiplied first
   DatePart part = DatePart::kYear;  // kDatePart
   int64_t first = 1;                // kSubstring: the first character, from 1 on
   int64_t characters = 0;           // and how many; kAllCharacters: all behind it

@@ -1,6 +1,7 @@
 #include "storage/table/plan/plan_compiler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -24,6 +25,10 @@ ValueNode::Op OpOf(Kind kind) {
       return ValueNode::Op::kSubtract;
     case Kind::kMultiply:
       return ValueNode::Op::kMultiply;
+    case Kind::kQuotient:
+      return ValueNode::Op::kQuotient;
+    case Kind::kRemainder:
+      return ValueNode::Op::kRemainder;
     default:
       return ValueNode::Op::kDivide;
   }
@@ -170,6 +175,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Value(const Expression& expression) {
     case Kind::kSubtract:
     case Kind::kMultiply:
     case Kind::kDivide:
+    case Kind::kQuotient:
+    case Kind::kRemainder:
       return Arithmetic(expression);
     case Kind::kDatePart:
       return PartOfDate(expression);
@@ -248,6 +255,10 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
     node.value_class = ValueClass::kDouble;
     node.type = ColumnType::kFloat64;
   }
+  if (node.op == ValueNode::Op::kQuotient && node.value_class == ValueClass::kDouble) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        ExpressionText(expression), ": div takes integers and decimals, no float64: cast it"));
+  }
   const ValueNode& a = body_.values[left];
   const ValueNode& b = body_.values[right];
   node.left = left;
@@ -265,7 +276,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Arithmetic(const Expression& expression) 
                                                        scale, ", decimals at most ",
                                                        static_cast<int>(kDecimalScaleMax)));
       }
-      node.scale = static_cast<uint8_t>(scale);
+      node.scale = static_cast<uint8_t>(node.op == ValueNode::Op::kQuotient ? 0 : scale);
       if (node.op != ValueNode::Op::kMultiply) {
         node.left_power = static_cast<uint8_t>(scale - a.scale);
         node.right_power = static_cast<uint8_t>(scale - b.scale);
@@ -301,7 +312,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
     folded.constant.f64 = node.op == ValueNode::Op::kAdd        ? x + y
                           : node.op == ValueNode::Op::kSubtract ? x - y
                           : node.op == ValueNode::Op::kMultiply ? x * y
-                                                                : x / y;
+                          : node.op == ValueNode::Op::kDivide   ? x / y
+                                                                : std::fmod(x, y);
     return AddValue(std::move(folded));
   }
   Int128 x = 0;
@@ -309,6 +321,11 @@ absl::StatusOr<uint32_t> PlanCompiler::Fold(const ValueNode& node) {
   Int128 result = 0;
   bool over = __builtin_mul_overflow(IntegerOf(a), Int128{kPowersOfTen[node.left_power]}, &x) ||
               __builtin_mul_overflow(IntegerOf(b), Int128{kPowersOfTen[node.right_power]}, &y);
+  if (node.op == ValueNode::Op::kQuotient || node.op == ValueNode::Op::kRemainder) {
+    // One that cannot be computed is an error only for rows that need it.
+    const bool made = !over && DivideExactly(x, y, node.op == ValueNode::Op::kRemainder, result);
+    return made ? AddConstant(std::move(folded), result, true) : AddValue(node);
+  }
   over |= node.op == ValueNode::Op::kAdd        ? __builtin_add_overflow(x, y, &result)
           : node.op == ValueNode::Op::kSubtract ? __builtin_sub_overflow(x, y, &result)
                                                 : __builtin_mul_overflow(x, y, &result);

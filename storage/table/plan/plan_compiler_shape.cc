@@ -127,6 +127,8 @@ std::optional<ArgumentCount> ArgumentsOf(Kind kind) {
     case Kind::kSubtract:
     case Kind::kMultiply:
     case Kind::kDivide:
+    case Kind::kQuotient:
+    case Kind::kRemainder:
     case Kind::kDatePart:
     case Kind::kEqual:
     case Kind::kNotEqual:

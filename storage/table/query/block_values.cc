@@ -107,6 +107,10 @@ void BlockValues::BoundsOf(uint32_t value) {
     case Op::kCast:
       CastBounds(node, out);
       return;
+    case Op::kQuotient:
+    case Op::kRemainder:
+      DivisionBounds(node, out);
+      return;
     default:
       ArithmeticBounds(node, out);
       return;
@@ -300,6 +304,9 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
       return Cast(value, needed, out);
     case Op::kSubstring:
       return Substring(value, needed, out);
+    case Op::kQuotient:
+    case Op::kRemainder:
+      return Divide(value, needed, out);
     default:
       return Arithmetic(value, needed, out);
   }

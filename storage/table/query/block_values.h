@@ -187,10 +187,13 @@ class BlockValues {
   void CastBounds(const ValueNode& node, Bounds& out) const;
   // Intervals of the arguments, carried through the operation in 128 bits.
   void ArithmeticBounds(const ValueNode& node, Bounds& out) const;
+  void DivisionBounds(const ValueNode& node, Bounds& out) const;
   bool Make(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool Arithmetic(uint32_t value, const uint64_t* needed, BlockVector& out);
   bool CheckedArithmetic(uint32_t value, const uint64_t* needed, const BlockVector& left,
                          const BlockVector& right, BlockVector& out);
+  // A kQuotient or kRemainder.
+  bool Divide(uint32_t value, const uint64_t* needed, BlockVector& out);
   // Calls what(i) for the rows of `needed` that are valid.
   template <class What>
   void ForNeeded(const uint64_t* needed, const uint64_t* validity, What what) const;

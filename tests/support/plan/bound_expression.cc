@@ -105,6 +105,10 @@ BoundResult BindArithmetic(const Expression& expression, const ExpressionScope& 
   out.type = SumType(left, right);
   if (expression.kind == Kind::kDivide) out.type = {ColumnType::kFloat64};
   const bool exact = !IsReal(out.type);
+  if (expression.kind == Kind::kQuotient) {
+    if (!exact) return Malformed("div takes no double", expression);
+    out.type.scale = 0;
+  }
   if (expression.kind != Kind::kMultiply || !exact) return out;
   const int scale = left.scale + right.scale;
   const int most = out.type.type == ColumnType::kInt128 ? kWideScaleMax : kDecimalScaleMax;
@@ -266,6 +270,8 @@ BoundResult BindValue(const Expression& expression, const ExpressionScope& scope
     case Kind::kSubtract:
     case Kind::kMultiply:
     case Kind::kDivide:
+    case Kind::kQuotient:
+    case Kind::kRemainder:
       return BindArithmetic(expression, scope);
     case Kind::kDatePart:
       return BindDatePart(expression, scope);

@@ -91,10 +91,19 @@ Expression ExpressionSamples::NumberTree(int depth) {
   constexpr Kind kKinds[] = {Kind::kAdd, Kind::kAdd, Kind::kSubtract, Kind::kMultiply,
                              Kind::kDivide};
   const Kind kind = kKinds[Below(random_, std::size(kKinds))];
+  if (OneIn(random_, 6)) return Division(depth);
   Expression left = OneIn(random_, 4) ? NumberLiteral() : Number(depth - 1);
   const bool literal = left.kind != Kind::kLiteral && OneIn(random_, 3);
   Expression right = literal ? NumberLiteral() : Number(depth - 1);
   return Pair(kind, std::move(left), std::move(right));
+}
+
+// Mostly by a literal, since divisors that may be 0 make a plan fail.
+Expression ExpressionSamples::Division(int depth) {
+  Expression left = Number(depth - 1);
+  Expression right = OneIn(random_, 4) ? Number(depth - 1) : NumberLiteral();
+  return Pair(OneIn(random_, 2) ? Kind::kQuotient : Kind::kRemainder, std::move(left),
+              std::move(right));
 }
 
 Expression ExpressionSamples::Number(int depth) {

@@ -33,6 +33,7 @@ class ExpressionSamples {
   Expression FieldOf(const Fields& fields);
   Expression NumberLiteral();
   Expression NumberTree(int depth);
+  Expression Division(int depth);
   Expression Cast(int depth);
   Expression NumberCase(int depth);
   // REQUIRES: there is a field of the type.

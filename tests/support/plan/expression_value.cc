@@ -47,8 +47,27 @@ std::optional<Int128> ExactSum(const Cell& left, const Cell& right) {
                     : ShiftedSum(right.number, digits, left.number);
 }
 
+// x / y, or what is left of x, both with as many digits behind the point.
+std::optional<Int128> Divided(Kind kind, const Cell& left, const Cell& right) {
+  const int digits = std::max(left.type.scale, right.type.scale);
+  Int128 x = 0;
+  Int128 y = 0;
+  if (__builtin_mul_overflow(left.number, PowerOfTen(digits - left.type.scale), &x) ||
+      __builtin_mul_overflow(right.number, PowerOfTen(digits - right.type.scale), &y) || y == 0) {
+    return std::nullopt;
+  }
+  if (kind == Kind::kRemainder) return y == -1 ? Int128{0} : x % y;
+  Int128 quotient = 0;
+  if (y == -1) {
+    if (__builtin_sub_overflow(Int128{0}, x, &quotient)) return std::nullopt;
+    return quotient;
+  }
+  return x / y;
+}
+
 std::optional<Int128> ExactResult(Kind kind, const Cell& left, const Cell& right) {
   if (kind == Kind::kAdd) return ExactSum(left, right);
+  if (kind == Kind::kQuotient || kind == Kind::kRemainder) return Divided(kind, left, right);
   if (kind == Kind::kSubtract) {
     Cell negative = right;
     // The smallest number alone has no negative.
@@ -73,6 +92,8 @@ double RealResult(Kind kind, double left, double right) {
       return left - right;
     case Kind::kMultiply:
       return left * right;
+    case Kind::kRemainder:
+      return std::fmod(left, right);
     default:
       return left / right;
   }
@@ -82,6 +103,7 @@ double RealResult(Kind kind, double left, double right) {
 double SlackOf(Kind kind, const Cell& left, const Cell& right, double result) {
   if (kind == Kind::kDivide && right.any_zero) return kInfinity;
   if (left.slack == 0 && right.slack == 0) return 0;
+  if (kind == Kind::kRemainder) return kInfinity;
   const double x = std::abs(RealOf(left));
   const double y = std::abs(RealOf(right));
   double slack = left.slack + right.slack;
@@ -196,6 +218,7 @@ Cell ExpressionValue::CastReal(const Cell& from, CellType type) {
     if (!std::isfinite(real)) return std::nullopt;
     return Rounded(DigitsOf(real), type.scale, integer ? Halves::kToEven : Halves::kAwayFromZero);
   };
+  if (std::isinf(from.slack)) notes_.determined = false;
   if (from.slack > 0 && rounded(from.real - from.slack) != rounded(from.real + from.slack)) {
     notes_.determined = false;
   }

@@ -32,6 +32,7 @@ bool MayOverflow(const BoundExpression& expression) {
   const Kind kind = expression.kind;
   const bool exact = IsNumber(expression.type) && !IsReal(expression.type);
   const bool computes = kind == Kind::kAdd || kind == Kind::kSubtract || kind == Kind::kMultiply ||
+                        kind == Kind::kQuotient || kind == Kind::kRemainder ||
                         kind == Kind::kCase || kind == Kind::kCast;
   if (computes && exact && !expression.condition) return true;
   return std::any_of(expression.arguments.begin(), expression.arguments.end(), MayOverflow);

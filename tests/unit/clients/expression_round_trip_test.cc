@@ -32,7 +32,9 @@ class Generator {
     const auto one = [&] { return Any(depth - 1); };
     switch (Below(15)) {
       case 9:
-        return one() / one();
+        return Below(2) == 0   ? one() / one()
+               : Below(2) == 0 ? one() % one()
+                               : Quotient(one(), one());
       case 10: {
         std::vector<Expression> arguments = {one(), Literal(Value(std::string("%a_")))};
         if (Below(2) == 0) arguments.push_back(Literal(Value(std::string("!"))));
@@ -84,6 +86,8 @@ class Generator {
                                               "+",
                                               "*",
                                               "/",
+                                              "%",
+                                              "div ",
                                               "like ",
                                               "escape ",
                                               "date_part(",

@@ -52,6 +52,11 @@ TEST(ExpressionTextTest, OperatorsBindAsInSql) {
   EXPECT_EQ(Parsed("a+b<c"), Column("a") + Column("b") < Column("c"));
   EXPECT_EQ(Parsed("-a*b"), (Literal(0) - Column("a")) * Column("b"));
   EXPECT_EQ(Parsed("a / b * c / 2"), Column("a") / Column("b") * Column("c") / Literal(2));
+  EXPECT_EQ(Parsed("a % b div 2 * c"),
+            Quotient(Column("a") % Column("b"), Literal(2)) * Column("c"));
+  EXPECT_EQ(Parsed("a + b % c"), Column("a") + Column("b") % Column("c"));
+  EXPECT_EQ(Parsed("div div div"), Quotient(Column("div"), Column("div")));
+  EXPECT_EQ(ExpressionText(Quotient(Column("a"), Column("b") % Column("c"))), "a div (b % c)");
   EXPECT_EQ(Parsed("a + b like 'x%' and c"), Like(Column("a") + Column("b"), "x%") && Column("c"));
   EXPECT_EQ(Parsed("date_part('year', d) + 1 = 1995"),
             Equal(PartOf(DatePart::kYear, Column("d")) + Literal(1), Literal(1995)));

@@ -82,6 +82,20 @@ TEST(ExpressionValueTest, ResultsOutsideTheirTypeFail) {
   EXPECT_EQ(ValueFor(Field(3) + Field(0), row), "fails");
 }
 
+TEST(ExpressionValueTest, WholeQuotientsAreCutOffTowardsZero) {
+  EXPECT_EQ(ValueFor(Quotient(Field(0), Literal(2)), {Int(-7)}), "-3");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(2), {Int(-7)}), "-1");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(-2), {Int(7)}), "1");
+  EXPECT_EQ(ValueFor(Quotient(Field(0), Literal(Value(Decimal{25, 2}))), {Int(2)}), "8");
+  EXPECT_EQ(ValueFor(Literal(2) % Field(0), {DecimalCell(75, 2)}), "0.50");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(2), {RealCell(5.5)}), "1.5");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(0), {RealCell(5.5)}), "NaN");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(0), {Int(5)}), "fails");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(0), {NullInt()}), "null");
+  EXPECT_EQ(ValueFor(Quotient(Field(0), Literal(-1)), {Int(INT64_MIN)}), "fails");
+  EXPECT_EQ(ValueFor(Field(0) % Literal(-1), {Int(INT64_MIN)}), "0");
+}
+
 TEST(ExpressionValueTest, WideSumsOverflowOnlyAtTheirEnd) {
   const CellType wide{ColumnType::kInt128};
   const CellType wider{ColumnType::kInt128, 1};

@@ -216,5 +216,18 @@ TEST(ExactNumberTest, RescalingDoublesRoundsHalvesToEvenWithoutAScale) {
   EXPECT_FALSE(Rescale(-std::numeric_limits<double>::infinity(), 18, got));
 }
 
+TEST(ExactNumberTest, DivisionsOfTheSmallestNumber) {
+  Int128 out = 0;
+  EXPECT_FALSE(DivideExactly(1, 0, false, out));
+  EXPECT_FALSE(DivideExactly(1, 0, true, out));
+  EXPECT_FALSE(DivideExactly(kInt128Min, -1, false, out));
+  EXPECT_TRUE(DivideExactly(kInt128Min, -1, true, out));
+  EXPECT_EQ(static_cast<int64_t>(out), 0);
+  EXPECT_TRUE(DivideExactly(kInt128Min, 2, false, out));
+  EXPECT_TRUE(out == -(Int128{1} << 126));
+  EXPECT_TRUE(DivideExactly(-7, 2, false, out) && out == -3);
+  EXPECT_TRUE(DivideExactly(-7, 2, true, out) && out == -1);
+}
+
 }  // namespace
 }  // namespace eris::storage

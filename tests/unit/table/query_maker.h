@@ -32,11 +32,28 @@ class QueryMaker {
       default:
         break;
     }
+    if (OneIn(6)) return Division(depth);
     constexpr Expression::Kind kKinds[] = {Expression::Kind::kAdd, Expression::Kind::kSubtract,
                                            Expression::Kind::kMultiply, Expression::Kind::kDivide};
     Expression left = Number(depth - 1);
     Expression right = left.kind == Expression::Kind::kLiteral ? NumberColumn() : Number(depth - 1);
     return Pair(kKinds[random_() % (OneIn(3) ? 4 : 3)], std::move(left), std::move(right));
+  }
+  // Mostly by a literal, since a 0 among the divisors ends the whole query.
+  Expression Division(int depth) {
+    using namespace expressions;
+    constexpr const char* kExact[] = {"i32",   "i32n", "i64",  "u64",   "dec2",
+                                      "dec4n", "u64n", "i64n", "dec18", "i32m"};
+    const auto exact = [&] { return Column(kExact[random_() % std::size(kExact)]); };
+    const auto divisor = [&]() -> Expression {
+      if (OneIn(8)) return exact();
+      const auto small = static_cast<int64_t>(random_() % 12) - 3;
+      if (OneIn(3)) return Literal(Value(Decimal{small * 10 + 5, 1}));
+      return Literal(small == 0 ? int64_t{7} : small);
+    };
+    if (OneIn(3)) return Number(depth - 1) % NumberColumn();
+    Expression left = OneIn(3) ? exact() + exact() : exact();
+    return OneIn(2) ? Quotient(std::move(left), divisor()) : std::move(left) % divisor();
   }
   Expression NumberColumn() {
     constexpr const char* kNumbers[] = {"i32",  "i32n",  "i64",  "u64",  "f64",   "f64n",

@@ -107,6 +107,8 @@ class QueryOracle {
     }
     OracleValue out =
         e.kind == Kind::kDivide ? OracleValue{.type = ColumnType::kFloat64} : TypeOfSum(a, b);
+    const uint8_t scale = out.scale;
+    if (e.kind == Kind::kQuotient) out.scale = 0;
     if (!out.IsReal() && e.kind == Kind::kMultiply)
       out.scale = static_cast<uint8_t>(a.scale + b.scale);
     out.null = a.null || b.null;
@@ -116,14 +118,34 @@ class QueryOracle {
       out.real = e.kind == Kind::kAdd        ? x + y
                  : e.kind == Kind::kSubtract ? x - y
                  : e.kind == Kind::kMultiply ? x * y
-                                             : x / y;
+                 : e.kind == Kind::kDivide   ? x / y
+                                             : std::fmod(x, y);
       return out;
     }
     Int128 x = a.number, y = b.number;
     bool over = false;
     if (e.kind != Kind::kMultiply) {
-      over = __builtin_mul_overflow(x, Int128{kPowersOfTen[out.scale - a.scale]}, &x) ||
-             __builtin_mul_overflow(y, Int128{kPowersOfTen[out.scale - b.scale]}, &y);
+      over = __builtin_mul_overflow(x, Int128{kPowersOfTen[scale - a.scale]}, &x) ||
+             __builtin_mul_overflow(y, Int128{kPowersOfTen[scale - b.scale]}, &y);
+    }
+    if (e.kind == Kind::kQuotient || e.kind == Kind::kRemainder) {
+      // Once more without the sign, which the processor could not take from the smallest number.
+      const auto positive = [](Int128 n) {
+        return n < 0 ? -static_cast<Uint128>(n) : static_cast<Uint128>(n);
+      };
+      const bool quotient = e.kind == Kind::kQuotient;
+      over |= y == 0;
+      const Uint128 number = over       ? 0
+                             : quotient ? positive(x) / positive(y)
+                                        : positive(x) % positive(y);
+      const bool negative = quotient ? (x < 0) != (y < 0) : x < 0;
+      over |= number > Uint128{kInt128Max} + (negative ? 1 : 0);
+      out.number = static_cast<Int128>(negative ? -number : number);
+      if (over || !Holds(out.type, out.number)) {
+        overflow_ = true;
+        out.number = 0;
+      }
+      return out;
     }
     over |= e.kind == Kind::kAdd        ? __builtin_add_overflow(x, y, &out.number)
             : e.kind == Kind::kSubtract ? __builtin_sub_overflow(x, y, &out.number)

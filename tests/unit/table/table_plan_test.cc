@@ -215,6 +215,36 @@ TEST(TablePlanTest, QuotientsAreDoublesAndPartsOfDatesIntegers) {
   EXPECT_EQ(body.values[body.outputs[3]].constant.i64, 1);  // of March 1970
 }
 
+TEST(TablePlanTest, WholeQuotientsHaveTheTypeOfASum) {
+  Query query;
+  query.columns = {{Quotient(Column("i32"), Literal(2)), "i"},
+                   {Column("u64") % Column("u64"), "u"},
+                   {Quotient(Column("dec4n"), Column("dec2")), "d"},
+                   {Column("dec4n") % Column("dec2"), "r"},
+                   {Column("f64") % Literal(2), "f"},
+                   {Quotient(Literal(-7), Literal(2)), "c"},
+                   {Literal(-7) % Literal(2), "e"},
+                   {Literal(5.5) % Literal(2), "g"}};
+  const auto plan = Plan(query);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto& columns = (*plan)->result().columns;
+  EXPECT_EQ(columns[0].type, ColumnType::kInt64);
+  EXPECT_EQ(columns[1].type, ColumnType::kUint64);
+  EXPECT_EQ(columns[2].type, ColumnType::kDecimal);
+  EXPECT_EQ(columns[2].scale, 0);
+  EXPECT_EQ(columns[3].scale, 4);
+  EXPECT_EQ(columns[4].type, ColumnType::kFloat64);
+  const PlanBody& body = (*plan)->body();
+  EXPECT_EQ(body.values[body.outputs[5]].constant.i64, -3);
+  EXPECT_EQ(body.values[body.outputs[6]].constant.i64, -1);
+  EXPECT_EQ(body.values[body.outputs[7]].constant.f64, 1.5);
+  // By 0 is an error of the rows that need it, not of the plan.
+  query.columns = {{Literal(1) % Literal(0), "z"}};
+  EXPECT_TRUE(Plan(query).ok());
+  query.columns = {{Quotient(Column("f64"), Literal(2)), "f"}};
+  Refuses(query, "f64 div 2: div takes integers and decimals, no float64: cast it");
+}
+
 TEST(TablePlanTest, TreesAreBounded) {
   Expression deep = Column("i32");
   for (uint32_t i = 0; i < kExpressionDepthMax; ++i) deep = std::move(deep) + Literal(1);

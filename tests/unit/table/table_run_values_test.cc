@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -375,6 +376,33 @@ TEST(TableRunValuesTest, StringLiteralsAndWholeSubstringsAreHandedOut) {
   EXPECT_EQ(memory.At(1, 2, 0).text, "abcc");
   EXPECT_EQ(memory.At(2, 2, 0).text, "a");
   EXPECT_EQ(memory.At(3, 2, 0).text, "xyz");
+}
+
+TEST(TableRunValuesTest, DivisionsBy0AreErrorsOfTheRowsThatNeedThem) {
+  constexpr uint32_t kRows = 3000;
+  Segments segments;
+  segments.push_back(SegmentOf(kRows, false, [](uint32_t i, Row& row) {
+    At(row, "i64").number = i;
+    At(row, "i32").number = i % 7;
+  }));
+  const auto run = [&](Expression value, std::optional<Expression> filter) {
+    Query query{.filter = std::move(filter)};
+    query.aggregates = {Of(AggregateFunction::kSum, std::move(value))};
+    auto made = TableRun::Create(PlanOf(query), nullptr);
+    EXPECT_TRUE(made.ok());
+    return RunOver(**made, segments);
+  };
+  const Expression remainder = Column("i64") % Column("i32");
+  EXPECT_EQ(run(remainder, std::nullopt).ToString(), "OUT_OF_RANGE: i64 % i32 is a division by 0");
+  EXPECT_TRUE(run(remainder, Column("i32") > Literal(0)).ok());
+  EXPECT_TRUE(run(Case({Column("i32") > Literal(0), remainder}), std::nullopt).ok());
+  EXPECT_EQ(run(Quotient(Column("i64"), Literal(0)), std::nullopt).ToString(),
+            "OUT_OF_RANGE: i64 div 0 is a division by 0");
+  EXPECT_EQ(run(Quotient(Column("i64"), Literal(INT64_MIN)), std::nullopt).ToString(), "OK");
+  EXPECT_EQ(run(Quotient(Column("i64") - Literal(INT64_MAX) - Literal(1), Literal(-1)),
+                Equal(Column("i64"), Literal(0)))
+                .ToString(),
+            "OUT_OF_RANGE: (i64 - 9223372036854775807) - 1 div -1 is outside its type, int64");
 }
 
 }  // namespace

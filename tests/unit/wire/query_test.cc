@@ -61,9 +61,9 @@ TEST(QueryTest, EveryKindOfExpressionComesBack) {
     EXPECT_EQ(again.SerializeAsString(), message.SerializeAsString());
   }
   v1::Query unknown;
-  unknown.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(24));
+  unknown.mutable_filter()->set_kind(static_cast<v1::Expression::Kind>(26));
   EXPECT_EQ(std::string(FromTable(unknown).status().message()),
-            "kind of an expression is 24, must be 1 to 23 (KIND_COLUMN to KIND_SUBSTRING)");
+            "kind of an expression is 26, must be 1 to 25 (KIND_COLUMN to KIND_REMAINDER)");
 }
 
 TEST(QueryTest, CasesCastsAndSubstringsComeBack) {
