@@ -18,10 +18,12 @@ namespace {
 using ::substrait::AggregateRel;
 using PlanFunction = ::substrait::AggregateFunction;
 
-// An aggregate function by its name in a plan. Any value of a group may stand for all of them, so
-// the largest one does.
+// An aggregate function by its name in a plan. Any value of a group may be taken for all of them,
+// so the largest one is. Of truth values, which are 1 and 0, an "and" is the smallest one.
 std::optional<AggregateFunction> FunctionOfName(absl::string_view name) {
-  return name == "any_value" ? AggregateFunction::kMax : AggregateFunctionFromName(name);
+  if (name == "any_value" || name == "bool_or") return AggregateFunction::kMax;
+  if (name == "bool_and") return AggregateFunction::kMin;
+  return AggregateFunctionFromName(name);
 }
 
 absl::Status CheckWhole(const PlanFunction& function, const Place& place) {
@@ -67,9 +69,6 @@ absl::StatusOr<ValueType> TypeOfMeasure(AggregateFunction function, absl::string
       if (function == AggregateFunction::kSum) return ValueType{.kind = argument.kind};
       return TypeOfColumn(ColumnType::kFloat64, 0);
     default:
-      if (argument.kind == ValueKind::kString) {
-        return Unsupported(place, "the function \"", name, "\" of strings is not supported");
-      }
       return argument;
   }
 }
@@ -78,8 +77,10 @@ absl::StatusOr<ValueType> TypeOfMeasure(AggregateFunction function, absl::string
 absl::StatusOr<Part> Filtered(Part filter, std::optional<Part> argument, const Place& place) {
   ERIS_ASSIGN_OR_RETURN(filter, AsCondition(std::move(filter), place));
   Part value = argument.has_value() ? *std::move(argument) : LiteralPart(int64_t{1});
-  const ValueType type = value.type;
-  return Compose(Expression::Kind::kCase, std::move(filter), std::move(value), type, place);
+  std::vector<Part> arguments;
+  arguments.push_back(std::move(filter));
+  arguments.push_back(std::move(value));
+  return ComposeCase(std::move(arguments), place);
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ absl::StatusOr<std::vector<Part>> PlanTranslator::TakeKeys(const AggregateRel& a
   const AggregateRel::Grouping& grouping = aggregate.groupings(0);
   if (grouping.expression_references().empty()) {
     for (int i = 0; i < grouping.grouping_expressions_size(); ++i) {
-      ERIS_ASSIGN_OR_RETURN(Part key, TakeWhole(true, grouping.grouping_expressions(i), input,
+      ERIS_ASSIGN_OR_RETURN(Part key, TakeValue(true, grouping.grouping_expressions(i), input,
                                                 Place(at, "grouping_expressions", i)));
       keys.push_back(std::move(key));
     }
@@ -110,7 +111,7 @@ absl::StatusOr<std::vector<Part>> PlanTranslator::TakeKeys(const AggregateRel& a
                        aggregate.grouping_expressions_size(), " grouping_expressions");
     }
     const int number = static_cast<int>(reference);
-    ERIS_ASSIGN_OR_RETURN(Part key, TakeWhole(true, aggregate.grouping_expressions(number), input,
+    ERIS_ASSIGN_OR_RETURN(Part key, TakeValue(true, aggregate.grouping_expressions(number), input,
                                               Place(place, "grouping_expressions", number)));
     keys.push_back(std::move(key));
   }
@@ -136,13 +137,15 @@ absl::StatusOr<std::pair<Measure, ValueType>> PlanTranslator::TakeMeasure(
   }
   std::optional<Part> argument;
   if (!arguments.empty()) argument = std::move(arguments[0]);
-  if (argument.has_value() && argument->type.kind == ValueKind::kCondition) {
-    return Unsupported(at, "aggregates of conditions are not supported");
-  }
   // A literal is no null in any row, so that it counts rows.
   if (counts && !measure.distinct && argument.has_value() && argument->literal() != nullptr &&
       argument->type.kind != ValueKind::kNull) {
     argument.reset();
+  }
+  const bool sums = *known == AggregateFunction::kSum || *known == AggregateFunction::kAverage;
+  if (argument.has_value()) {
+    ERIS_ASSIGN_OR_RETURN(
+        argument, sums ? AsNumber(*std::move(argument), at) : AsValue(*std::move(argument), at));
   }
   ERIS_ASSIGN_OR_RETURN(const ValueType type,
                         TypeOfMeasure(*known, name, argument ? argument->type : ValueType{}, at));

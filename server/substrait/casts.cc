@@ -139,6 +139,13 @@ absl::StatusOr<Part> CastString(Part part, const Type& type, const Place& place)
   return Unsupported(place, "casts to \"", NameInOneof(type, "kind"), "\" are not supported");
 }
 
+// To a condition: a number is one that is not 0.
+absl::StatusOr<Part> CastTruth(Part part, const Place& place) {
+  if (!IsNumber(part.type.kind)) return AsCondition(std::move(part), place);
+  return Compose(Expression::Kind::kNotEqual, std::move(part), LiteralPart(int64_t{0}),
+                 kConditionType, place);
+}
+
 }  // namespace
 
 std::optional<int32_t> DaysOfText(absl::string_view text) {
@@ -164,10 +171,20 @@ absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
   if (type.kind_case() == Type::KIND_NOT_SET) return Malformed(place, "the cast has no type");
   const std::optional<ValueKind> to = KindOfType(type);
   const ValueKind from = part.type.kind;
+  if (to.has_value() && from == ValueKind::kNull && part.literal() != nullptr) {
+    return NullOfType(type);
+  }
+  if (to == ValueKind::kCondition) return CastTruth(std::move(part), place);
+  if (from == ValueKind::kCondition || from == ValueKind::kTruth) {
+    ERIS_ASSIGN_OR_RETURN(part, AsValue(std::move(part), place));
+    if (to.has_value() && IsNumber(*to)) {
+      part.type = TypeOfColumn(ColumnType::kInt32, 0);
+      return CastNumber(std::move(part), type, null_on_failure, place);
+    }
+  }
   if (to.has_value() && IsNumber(*to) && IsNumber(from)) {
     return CastNumber(std::move(part), type, null_on_failure, place);
   }
-  if (to.has_value() && from == ValueKind::kNull) return part;
   if (to == ValueKind::kString && from == ValueKind::kString) {
     return CastString(std::move(part), type, place);
   }
@@ -176,7 +193,7 @@ absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
   const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
   if (to == ValueKind::kDate && text != nullptr) {
     if (const std::optional<int32_t> days = DaysOfText(*text)) return LiteralPart(Date{*days});
-    if (null_on_failure) return LiteralPart(Value());
+    if (null_on_failure) return NullOfType(type);
     return Malformed(place, "\"", *text, "\" is not a date, YYYY-MM-DD");
   }
   return Unsupported(place, "casts of ", KindText(from), " to \"", NameInOneof(type, "kind"),

@@ -60,7 +60,7 @@ absl::Status CheckCopies(const Part& part, size_t copies, const Place& place) {
 }
 
 absl::StatusOr<Part> Equality(Part left, Part right, const Place& place) {
-  ERIS_RETURN_IF_ERROR(CheckComparable(left.type.kind, right.type.kind, place));
+  ERIS_RETURN_IF_ERROR(MakeComparable(left, right, place));
   return Compose(Expression::Kind::kEqual, std::move(left), std::move(right), kConditionType,
                  place);
 }
@@ -71,6 +71,15 @@ absl::StatusOr<Part> PlanTranslator::TakeWhole(bool present, const PlanExpressio
                                                const RelationFields& input, const Place& place) {
   if (!present) return Malformed(place, "the expression is missing");
   ERIS_ASSIGN_OR_RETURN(Part part, TakeExpression(expression, input, place));
+  ERIS_RETURN_IF_ERROR(CountParts(part.size, place));
+  return part;
+}
+
+absl::StatusOr<Part> PlanTranslator::TakeValue(bool present, const PlanExpression& expression,
+                                               const RelationFields& input, const Place& place) {
+  if (!present) return Malformed(place, "the expression is missing");
+  ERIS_ASSIGN_OR_RETURN(Part part, TakeExpression(expression, input, place));
+  ERIS_ASSIGN_OR_RETURN(part, AsValue(std::move(part), place));
   ERIS_RETURN_IF_ERROR(CountParts(part.size, place));
   return part;
 }
@@ -188,7 +197,6 @@ absl::StatusOr<Part> PlanTranslator::TakeIfThen(const PlanExpression::IfThen& if
     ERIS_RETURN_IF_ERROR(CheckCopies(*compared, static_cast<size_t>(clauses.size()), place));
   }
   std::vector<Part> arguments;
-  std::vector<ValueType> types;
   for (int i = compared.has_value() ? 1 : 0; i < clauses.size(); ++i) {
     const Place at(place, "ifs", i);
     if (!clauses[i].has_if_() || !clauses[i].has_then()) {
@@ -202,17 +210,14 @@ absl::StatusOr<Part> PlanTranslator::TakeIfThen(const PlanExpression::IfThen& if
     ERIS_ASSIGN_OR_RETURN(condition, AsCondition(std::move(condition), if_at));
     arguments.push_back(std::move(condition));
     ERIS_ASSIGN_OR_RETURN(Part value, TakeExpression(clauses[i].then(), input, Place(at, "then")));
-    types.push_back(value.type);
     arguments.push_back(std::move(value));
   }
   if (arguments.empty()) return Malformed(place, "there is no condition");
   if (if_then.has_else_()) {
     ERIS_ASSIGN_OR_RETURN(Part value, TakeExpression(if_then.else_(), input, Place(place, "else")));
-    types.push_back(value.type);
     arguments.push_back(std::move(value));
   }
-  ERIS_ASSIGN_OR_RETURN(const ValueType type, CommonType(types, place));
-  return Compose(Expression::Kind::kCase, std::move(arguments), type, place);
+  return ComposeCase(std::move(arguments), place);
 }
 
 absl::StatusOr<Part> PlanTranslator::TakeOrList(const PlanExpression::SingularOrList& list,
@@ -226,10 +231,11 @@ absl::StatusOr<Part> PlanTranslator::TakeOrList(const PlanExpression::SingularOr
   for (int i = 0; i < list.options_size(); ++i) {
     const Place at(place, "options", i);
     ERIS_ASSIGN_OR_RETURN(Part option, TakeExpression(list.options(i), input, at));
-    ERIS_RETURN_IF_ERROR(CheckComparable(value.type.kind, option.type.kind, at));
+    ERIS_RETURN_IF_ERROR(MakeComparable(value, option, at));
     literals = literals && option.literal() != nullptr && option.type.kind != ValueKind::kNull;
     parts.push_back(std::move(option));
   }
+  if (value.type.kind == ValueKind::kNull) return ConstantCondition(std::nullopt);
   if (literals) {
     parts.insert(parts.begin(), std::move(value));
     return Compose(Expression::Kind::kIn, std::move(parts), kConditionType, place);

@@ -57,15 +57,13 @@ const T* LiteralOf(const Part& part) {
 }
 
 Result Compare(Call call) {
-  ERIS_RETURN_IF_ERROR(
-      CheckComparable(call.arguments[0].type.kind, call.arguments[1].type.kind, call.place));
+  ERIS_RETURN_IF_ERROR(MakeComparable(call.arguments[0], call.arguments[1], call.place));
   return Compose(call.kind, std::move(call.arguments), kConditionType, call.place);
 }
 
 Result BetweenBounds(Call call) {
   for (const size_t bound : {1, 2}) {
-    ERIS_RETURN_IF_ERROR(
-        CheckComparable(call.arguments[0].type.kind, call.arguments[bound].type.kind, call.place));
+    ERIS_RETURN_IF_ERROR(MakeComparable(call.arguments[0], call.arguments[bound], call.place));
   }
   return Compose(Kind::kBetween, std::move(call.arguments), kConditionType, call.place);
 }
@@ -80,7 +78,7 @@ Result Not(Call call) { return Negation(std::move(call.arguments[0]), call.place
 
 Result IsNullValue(Call call) {
   if (call.arguments[0].type.kind == ValueKind::kCondition) {
-    return Unsupported(call.place, "a null test of a condition is not supported");
+    ERIS_ASSIGN_OR_RETURN(call.arguments[0], AsValue(std::move(call.arguments[0]), call.place));
   }
   return Compose(Kind::kIsNull, std::move(call.arguments), kConditionType, call.place);
 }
@@ -94,31 +92,35 @@ Result IsNotNullValue(Call call) {
 Result Coalesce(Call call) {
   if (call.arguments.size() == 1) return std::move(call.arguments[0]);
   Parts parts;
-  std::vector<ValueType> types;
   for (size_t i = 0; i < call.arguments.size(); ++i) {
     Part& value = call.arguments[i];
-    types.push_back(value.type);
     if (i + 1 < call.arguments.size()) {
       ERIS_ASSIGN_OR_RETURN(Part test, IsNotNullValue({call.name, call.kind, {value}, call.place}));
       parts.push_back(std::move(test));
     }
     parts.push_back(std::move(value));
   }
-  ERIS_ASSIGN_OR_RETURN(const ValueType type, CommonType(types, call.place));
-  return Compose(Kind::kCase, std::move(parts), type, call.place);
+  return ComposeCase(std::move(parts), call.place);
+}
+
+// Makes numbers of the arguments.
+absl::Status TakeNumbers(Call& call) {
+  for (Part& argument : call.arguments) {
+    ERIS_RETURN_IF_ERROR(CheckNumber(call, argument));
+    ERIS_ASSIGN_OR_RETURN(argument, AsNumber(std::move(argument), call.place));
+  }
+  return absl::OkStatus();
 }
 
 Result Arithmetic(Call call) {
-  ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[0]));
-  ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[1]));
+  ERIS_RETURN_IF_ERROR(TakeNumbers(call));
   const ValueType type{.kind = std::max(call.arguments[0].type.kind, call.arguments[1].type.kind)};
   return Compose(call.kind, std::move(call.arguments), type, call.place);
 }
 
 // Quotients of integers are integers, others doubles: of decimals those are the same numbers.
 Result Divide(Call call) {
-  ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[0]));
-  ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[1]));
+  ERIS_RETURN_IF_ERROR(TakeNumbers(call));
   const auto integer = [](const Part& part) { return part.type.kind == ValueKind::kInteger; };
   if (std::all_of(call.arguments.begin(), call.arguments.end(), integer)) {
     return Compose(Kind::kQuotient, std::move(call.arguments), {.kind = ValueKind::kInteger},
@@ -130,7 +132,7 @@ Result Divide(Call call) {
 
 // A product, since 0 less a u64 would be outside its type.
 Result Negate(Call call) {
-  ERIS_RETURN_IF_ERROR(CheckNumber(call, call.arguments[0]));
+  ERIS_RETURN_IF_ERROR(TakeNumbers(call));
   const ValueType type{.kind = call.arguments[0].type.kind};
   return Compose(Kind::kMultiply, std::move(call.arguments[0]), LiteralPart(int64_t{-1}), type,
                  call.place);

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -39,7 +40,42 @@ absl::StatusOr<Part> TakeDecimal(const PlanLiteral::Decimal& decimal, const Plac
   return LiteralPart(WideDecimal{halves, scale});
 }
 
+// The type of a column for the values of a type; nullopt for a type that ERIS does not have.
+std::optional<ValueType> ColumnOfType(const Type& type) {
+  switch (type.kind_case()) {
+    case Type::kBool:
+    case Type::kI8:
+    case Type::kI16:
+    case Type::kI32:
+      return TypeOfColumn(ColumnType::kInt32, 0);
+    case Type::kI64:
+      return TypeOfColumn(ColumnType::kInt64, 0);
+    case Type::kDecimal: {
+      const bool narrow = type.decimal().precision() <= kDecimalScaleMax;
+      const int scale = std::clamp<int>(type.decimal().scale(), 0, kWideScaleMax);
+      return TypeOfColumn(narrow ? ColumnType::kDecimal : ColumnType::kInt128,
+                          static_cast<uint8_t>(scale));
+    }
+    default:
+      break;
+  }
+  const std::optional<ValueKind> kind = KindOfType(type);
+  if (kind == ValueKind::kDouble) return TypeOfColumn(ColumnType::kFloat64, 0);
+  if (kind == ValueKind::kDate) return TypeOfColumn(ColumnType::kDate, 0);
+  if (kind == ValueKind::kString) return TypeOfColumn(ColumnType::kString, 0);
+  return std::nullopt;
+}
+
 }  // namespace
+
+Part NullOfType(const Type& type) {
+  Part null = LiteralPart(Value());
+  if (const std::optional<ValueType> column = ColumnOfType(type)) {
+    null.type.column = column->column;
+    null.type.scale = column->scale;
+  }
+  return null;
+}
 
 absl::string_view NameInOneof(const google::protobuf::Message& message, const char* oneof) {
   const google::protobuf::OneofDescriptor* choice = message.GetDescriptor()->FindOneofByName(oneof);
@@ -75,7 +111,7 @@ absl::StatusOr<Part> TakeLiteral(const PlanLiteral& literal, const Place& place)
     case PlanLiteral::kDecimal:
       return TakeDecimal(literal.decimal(), place);
     case PlanLiteral::kNull:
-      return LiteralPart(Value());
+      return NullOfType(literal.null());
     case PlanLiteral::LITERAL_TYPE_NOT_SET:
       return Malformed(place, "the literal has no value");
     default:

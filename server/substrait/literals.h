@@ -20,6 +20,9 @@ namespace eris::server::plans {
 // REQUIRES: the message's type has such a oneof.
 absl::string_view NameInOneof(const google::protobuf::Message& message, const char* oneof);
 
+// A literal null that remembers its type. Types that ERIS does not have are forgotten.
+Part NullOfType(const ::substrait::Type& type);
+
 // A boolean becomes a condition. Errors: InvalidArgument (no value, a decimal of a wrong length or
 // scale), Unimplemented (a type that ERIS does not have).
 absl::StatusOr<Part> TakeLiteral(const ::substrait::Expression::Literal& literal,

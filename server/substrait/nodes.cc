@@ -122,9 +122,6 @@ absl::StatusOr<std::vector<uint32_t>> PlanTranslator::AsColumns(uint32_t& node,
   std::vector<uint32_t> columns;
   std::vector<Expression> extra;
   for (Part& part : parts) {
-    if (part.type.kind == ValueKind::kCondition) {
-      return Unsupported(place, "a condition as a key is not supported");
-    }
     if (part.expression.kind == Expression::Kind::kField) {
       columns.push_back(part.expression.number);
     } else {

@@ -35,6 +35,31 @@ ValueType TypeOfValue(const Value& value) {
   return std::visit(Visitor{}, value);
 }
 
+absl::StatusOr<Part> ComposeCast(Part part, ColumnType column, ValueType type, const Place& place) {
+  const uint8_t scale = part.type.scale;
+  ERIS_ASSIGN_OR_RETURN(Part cast, Compose(Expression::Kind::kCast, std::move(part), type, place));
+  cast.expression.type = column;
+  cast.expression.scale = scale;
+  return cast;
+}
+
+// The type of a value that is one of several. Errors: InvalidArgument (they do not fit).
+absl::StatusOr<ValueType> CommonType(const std::vector<ValueType>& types, const Place& place) {
+  ValueType common;
+  for (const ValueType& type : types) {
+    if (type.kind == ValueKind::kNull || type == common) continue;
+    if (common.kind == ValueKind::kNull) {
+      common = type;
+    } else if (IsNumber(type.kind) && IsNumber(common.kind)) {
+      common = {.kind = std::max(type.kind, common.kind)};
+    } else if (type.kind != common.kind) {
+      return Malformed(place, KindText(type.kind), " and ", KindText(common.kind),
+                       " as values of one expression");
+    }
+  }
+  return common;
+}
+
 }  // namespace
 
 ValueType TypeOfColumn(ColumnType type, uint8_t scale) {
@@ -68,6 +93,8 @@ absl::string_view KindText(ValueKind kind) {
       return "a null";
     case ValueKind::kCondition:
       return "a condition";
+    case ValueKind::kTruth:
+      return "a truth value";
     case ValueKind::kInteger:
       return "an integer";
     case ValueKind::kDecimal:
@@ -161,38 +188,82 @@ bool IsTrue(const Expression& expression) {
 
 absl::StatusOr<Part> AsCondition(Part part, const Place& place) {
   if (part.type.kind == ValueKind::kCondition) return part;
+  if (part.type.kind == ValueKind::kTruth) {
+    return Compose(Expression::Kind::kNotEqual, std::move(part), LiteralPart(int64_t{0}),
+                   kConditionType, place);
+  }
   if (part.type.kind == ValueKind::kNull) return ConstantCondition(std::nullopt);
   return Malformed(place, KindText(part.type.kind), " where a condition must be");
 }
 
-absl::StatusOr<ValueType> CommonType(const std::vector<ValueType>& types, const Place& place) {
-  ValueType common;
-  for (const ValueType& type : types) {
-    if (type.kind == ValueKind::kCondition) {
-      return Unsupported(place, "a condition as a value is not supported");
-    }
-    if (type.kind == ValueKind::kNull || type == common) continue;
-    if (common.kind == ValueKind::kNull) {
-      common = type;
-    } else if (IsNumber(type.kind) && IsNumber(common.kind)) {
-      common = {.kind = std::max(type.kind, common.kind)};
-    } else if (type.kind != common.kind) {
-      return Malformed(place, KindText(type.kind), " and ", KindText(common.kind),
-                       " as values of one expression");
-    }
+absl::StatusOr<Part> AsValue(Part part, const Place& place) {
+  if (part.type.kind == ValueKind::kNull && part.literal() != nullptr) {
+    const ColumnType column = part.type.column.value_or(ColumnType::kInt32);
+    const ValueType type =
+        part.type.column.has_value() ? TypeOfColumn(column, part.type.scale) : ValueType{};
+    return ComposeCast(std::move(part), column, type, place);
   }
-  return common;
+  if (part.type.kind != ValueKind::kCondition) return part;
+  constexpr std::optional<bool> kConstants[] = {true, false, std::nullopt};
+  for (const std::optional<bool>& constant : kConstants) {
+    if (!(part.expression == ConstantCondition(constant).expression)) continue;
+    const Value value = constant.has_value() ? Value(int64_t{*constant ? 1 : 0}) : Value();
+    return ComposeCast(LiteralPart(value), ColumnType::kInt32, kTruthType, place);
+  }
+  // Where neither the condition nor its opposite is true, it is null.
+  std::vector<Part> arguments;
+  arguments.push_back(part);
+  arguments.push_back(LiteralPart(int64_t{1}));
+  ERIS_ASSIGN_OR_RETURN(Part opposite,
+                        Compose(Expression::Kind::kNot, std::move(part), kConditionType, place));
+  arguments.push_back(std::move(opposite));
+  arguments.push_back(LiteralPart(int64_t{0}));
+  ERIS_ASSIGN_OR_RETURN(Part truth,
+                        Compose(Expression::Kind::kCase, std::move(arguments), kTruthType, place));
+  return ComposeCast(std::move(truth), ColumnType::kInt32, kTruthType, place);
 }
 
-absl::Status CheckComparable(ValueKind left, ValueKind right, const Place& place) {
-  if (left == ValueKind::kCondition || right == ValueKind::kCondition) {
-    return Unsupported(place, "a comparison of conditions is not supported");
+absl::StatusOr<Part> AsNumber(Part part, const Place& place) {
+  if (part.type.kind == ValueKind::kNull && part.literal() != nullptr) {
+    const bool number = part.type.column.has_value() &&
+                        IsNumber(TypeOfColumn(*part.type.column, part.type.scale).kind);
+    if (!number) part.type = {.column = ColumnType::kInt64};
   }
-  if (left == ValueKind::kNull || right == ValueKind::kNull || left == right ||
-      (IsNumber(left) && IsNumber(right))) {
+  return AsValue(std::move(part), place);
+}
+
+absl::StatusOr<Part> ComposeCase(std::vector<Part> arguments, const Place& place) {
+  std::vector<ValueType> types;
+  std::optional<size_t> null;  // the first one, or the first with a type
+  for (size_t i = 1; i <= arguments.size(); i += 2) {
+    Part& value = arguments[std::min(i, arguments.size() - 1)];
+    if (value.type.kind == ValueKind::kCondition) {
+      ERIS_ASSIGN_OR_RETURN(value, AsValue(std::move(value), place));
+    }
+    types.push_back(value.type);
+    const bool better = !null.has_value() || !arguments[*null].type.column.has_value();
+    if (better) null = static_cast<size_t>(&value - arguments.data());
+  }
+  ERIS_ASSIGN_OR_RETURN(ValueType type, CommonType(types, place));
+  if (type.kind == ValueKind::kNull) {
+    Part& value = arguments[*null];
+    ERIS_ASSIGN_OR_RETURN(value, AsValue(std::move(value), place));
+    type = value.type;
+  }
+  return Compose(Expression::Kind::kCase, std::move(arguments), type, place);
+}
+
+absl::Status MakeComparable(Part& left, Part& right, const Place& place) {
+  for (Part* side : {&left, &right}) {
+    if (side->type.kind != ValueKind::kCondition) continue;
+    ERIS_ASSIGN_OR_RETURN(*side, AsValue(std::move(*side), place));
+  }
+  const ValueKind a = left.type.kind;
+  const ValueKind b = right.type.kind;
+  if (a == ValueKind::kNull || b == ValueKind::kNull || a == b || (IsNumber(a) && IsNumber(b))) {
     return absl::OkStatus();
   }
-  return Malformed(place, KindText(left), " is compared with ", KindText(right));
+  return Malformed(place, KindText(a), " is compared with ", KindText(b));
 }
 
 }  // namespace eris::server::plans

@@ -16,16 +16,28 @@
 
 namespace eris::server::plans {
 
-enum class ValueKind : uint8_t { kNull, kCondition, kInteger, kDecimal, kDouble, kDate, kString };
+// A kTruth is a value that was a condition: 1, 0 or null.
+enum class ValueKind : uint8_t {
+  kNull,
+  kCondition,
+  kTruth,
+  kInteger,
+  kDecimal,
+  kDouble,
+  kDate,
+  kString,
+};
 
 struct ValueType {
   ValueKind kind = ValueKind::kNull;
-  // Where it is known exactly: the type of a column of that kind, and its scale.
+  // Where it is known exactly: the type of a column of that kind, and its scale; of a null the one
+  // that the plan gives it.
   std::optional<ColumnType> column{};
   uint8_t scale = 0;
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 inline constexpr ValueType kConditionType{.kind = ValueKind::kCondition};
+inline constexpr ValueType kTruthType{.kind = ValueKind::kTruth, .column = ColumnType::kInt32};
 ValueType TypeOfColumn(ColumnType type, uint8_t scale);
 inline bool IsNumber(ValueKind kind) {
   return kind == ValueKind::kInteger || kind == ValueKind::kDecimal || kind == ValueKind::kDouble;
@@ -65,13 +77,21 @@ absl::StatusOr<Part> Connect(Expression::Kind kind, std::vector<Part> arguments,
 // A condition of a constant: ERIS writes it as a comparison of literals.
 Part ConstantCondition(std::optional<bool> value);
 bool IsTrue(const Expression& expression);
-// The part as a condition; a null is one, too. Errors: InvalidArgument (a value).
+// The part as a condition; a null is one, too. Errors: InvalidArgument (a value other than a truth;
+// limits as in Compose).
 absl::StatusOr<Part> AsCondition(Part part, const Place& place);
-// The type of a value that is one of several. Errors: InvalidArgument (they do not fit),
-// Unimplemented (conditions).
-absl::StatusOr<ValueType> CommonType(const std::vector<ValueType>& types, const Place& place);
-// Errors: InvalidArgument (they cannot be compared), Unimplemented (conditions).
-absl::Status CheckComparable(ValueKind left, ValueKind right, const Place& place);
+// The part as a value that has a type: a condition becomes a kTruth, a literal null one of the type
+// that the plan gives it, without one an int32. Errors: limits as in Compose.
+absl::StatusOr<Part> AsValue(Part part, const Place& place);
+// The same where a number must be: a literal null becomes one of a type of numbers.
+absl::StatusOr<Part> AsNumber(Part part, const Place& place);
+// A kCase of these arguments: pairs of a condition and a value, and maybe a last value. Values may
+// be conditions, and all of them nulls. Errors: InvalidArgument (values of different kinds; limits
+// as in Compose).
+absl::StatusOr<Part> ComposeCase(std::vector<Part> arguments, const Place& place);
+// Makes values of two parts that are compared. Errors: InvalidArgument (they cannot be compared;
+// limits as in Compose).
+absl::Status MakeComparable(Part& left, Part& right, const Place& place);
 
 // Calls function(number) for the number of each kField, which may change it.
 template <class Function>

@@ -1,7 +1,8 @@
 // Reads a Substrait plan, a query that another program has planned, as a QueryPlan. It takes what
 // DataFusion writes (Substrait 0.85) and DuckDB's older dialect, and knows nothing of the engine
 // but the schemas of its objects. Types follow from expression.h's rules and from the plan's casts;
-// the output types that a plan declares are ignored. Any thread, no state.
+// the output types that a plan declares are ignored. A condition that a plan uses as a value, such
+// as a column of the answer, is an int32: 1, 0 or null. Any thread, no state.
 #ifndef ERIS_SERVER_SUBSTRAIT_PLAN_READER_H_
 #define ERIS_SERVER_SUBSTRAIT_PLAN_READER_H_
 

@@ -91,9 +91,11 @@ class PlanTranslator {
   absl::StatusOr<Relation> Emit(const ::substrait::RelCommon& common, Relation relation,
                                 const Place& place) const;
 
-  // Expressions (expressions.cc). Fields are those of `input`. The first two are for whole
-  // expressions and count their parts for kPlanPartsMax.
+  // Expressions (expressions.cc). Fields are those of `input`. The first three are for whole
+  // expressions and count their parts for kPlanPartsMax; TakeValue hands out no condition.
   absl::StatusOr<Part> TakeWhole(bool present, const ::substrait::Expression& expression,
+                                 const RelationFields& input, const Place& place);
+  absl::StatusOr<Part> TakeValue(bool present, const ::substrait::Expression& expression,
                                  const RelationFields& input, const Place& place);
   absl::StatusOr<Expression> TakeCondition(bool present, const ::substrait::Expression& expression,
                                            const RelationFields& input, const Place& place);
@@ -120,8 +122,9 @@ class PlanTranslator {
   // the node stays.
   absl::StatusOr<uint32_t> AppendColumns(uint32_t node, std::vector<Expression> extra,
                                          const Place& place);
-  // The columns that have the parts' values. Fields are there already; for others `node` is
-  // replaced by a project that computes them, in which the old columns keep their numbers.
+  // The columns that have the parts' values, which are no conditions. Fields are there already; for
+  // others `node` is replaced by a project that computes them, in which the old columns keep their
+  // numbers.
   absl::StatusOr<std::vector<uint32_t>> AsColumns(uint32_t& node, std::vector<Part> parts,
                                                   const Place& place);
   // A node that hands out the fields of `relation` and nothing else: its own, or a project.

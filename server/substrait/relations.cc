@@ -165,10 +165,7 @@ absl::StatusOr<Relation> PlanTranslator::TakeProject(const ::substrait::ProjectR
   if (!replaces) all.fields = input.fields;
   for (int i = 0; i < project.expressions_size(); ++i) {
     const Place at(place, "expressions", i);
-    ERIS_ASSIGN_OR_RETURN(Part part, TakeWhole(true, project.expressions(i), input.fields, at));
-    if (part.type.kind == ValueKind::kCondition) {
-      return Unsupported(at, "a condition as a column is not supported");
-    }
+    ERIS_ASSIGN_OR_RETURN(Part part, TakeValue(true, project.expressions(i), input.fields, at));
     const bool is_field = part.expression.kind == Expression::Kind::kField;
     all.fields.push_back(
         {is_field ? part.expression.number : width + static_cast<uint32_t>(computed.size()),
@@ -205,7 +202,7 @@ absl::StatusOr<Relation> PlanTranslator::TakeSort(const ::substrait::SortRel& so
   SortNode node;
   for (int i = 0; i < sort.sorts_size(); ++i) {
     const Place at(place, "sorts", i);
-    ERIS_ASSIGN_OR_RETURN(Part value, TakeWhole(sort.sorts(i).has_expr(), sort.sorts(i).expr(),
+    ERIS_ASSIGN_OR_RETURN(Part value, TakeValue(sort.sorts(i).has_expr(), sort.sorts(i).expr(),
                                                 relation.fields, Place(at, "expr")));
     values.push_back(std::move(value));
     ERIS_ASSIGN_OR_RETURN(node.keys.emplace_back(), DirectionOf(sort.sorts(i), at));

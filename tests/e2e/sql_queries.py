@@ -22,6 +22,19 @@ QUERIES = {
          "select l_orderkey // 7, l_linenumber // -2, l_orderkey % 7, -l_linenumber % 3, l_quantity % 7, "
          "l_extendedprice % l_quantity from lineitem where l_orderkey % 5 = 2 order by l_orderkey, l_linenumber limit 40"),
     "groups by remainders": "select n_nationkey % 4 as k, count(*), sum(n_nationkey % 3) from nation group by 1 order by 1",
+    "conditions as columns":
+        "select n_nationkey > 3 as large, n_name like 'A%', n_regionkey = 1 or n_nationkey is null, true as always, "
+        "(n_nationkey > 20)::int + 1 from nation order by n_nationkey",
+    "conditions of nulls": "select c > 3 as x, c is null, (c > 3) = true, not (c > 3), (c > 3) is null from "
+                           "(select n_nationkey as k, case when n_nationkey % 3 = 0 then n_nationkey end as c from nation) order by k",
+    "groups by conditions": "select o_totalprice > 100000 as x, count(*), bool_and(o_orderkey > 1), bool_or(o_custkey = 1), "
+                            "count(o_orderpriority = '1-URGENT') from orders group by 1 order by 1",
+    "literal nulls": "select null as a, null::bigint as b, null::date as c, null::varchar as d, null::decimal(30, 2) as e, "
+                     "case when n_nationkey > 3 then null else n_name end as f, n_nationkey + null as g from nation order by n_nationkey",
+    "strings at the ends": "select min(n_name), max(n_comment), min(case when n_regionkey > 9 then n_name end) from nation",
+    "strings at the ends of groups":
+        "select c_nationkey, min(c_name), max(c_phone), count(distinct c_mktsegment), max(c_address) from customer "
+        "group by 1 order by 1",
 }
 
 

@@ -163,8 +163,13 @@ BoundResult BindCast(const Expression& expression, const ExpressionScope& scope)
   const uint8_t most = wide                                ? kWideScaleMax
                        : type.type == ColumnType::kDecimal ? kDecimalScaleMax
                                                            : uint8_t{0};
-  if (!IsNumber(type) || type.scale > most) return Malformed("no type of a cast", expression);
   const Expression& from = expression.arguments[0];
+  const bool null =
+      from.kind == Kind::kLiteral && std::holds_alternative<std::monostate>(from.value);
+  if ((!IsNumber(type) && !null) || type.scale > most) {
+    return Malformed("no type of a cast", expression);
+  }
+  if (null) return BindLiteral(from, &type);
   Bound out{.kind = Kind::kCast, .type = type};
   ERIS_ASSIGN_OR_RETURN(
       Bound bound, from.kind == Kind::kLiteral ? BindLiteral(from, &type) : BindValue(from, scope));

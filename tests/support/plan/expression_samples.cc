@@ -143,12 +143,28 @@ Expression ExpressionSamples::ValueOfType(CellType type, int depth) {
   return IsText(type) ? Text(depth) : IsDate(type) ? DateValue(depth) : Number(depth);
 }
 
+Expression ExpressionSamples::TypedNull(CellType type) {
+  return expressions::Cast(NullLiteral(), type.type, type.scale);
+}
+
+// A condition as 1, 0 or null.
+Expression ExpressionSamples::Truth(int depth) {
+  Expression condition = Condition(depth);
+  Expression opposite = expressions::operator!(condition);
+  return expressions::Cast(
+      Case({std::move(condition), Literal(1), std::move(opposite), Literal(0)}),
+      ColumnType::kInt32);
+}
+
 Expression ExpressionSamples::AnyValue(int depth) {
+  if (OneIn(random_, 12)) return Truth(depth - 1);
+  if (OneIn(random_, 20)) return TypedNull(scope_.fields[Below(random_, scope_.fields.size())]);
   return ValueOfType(scope_.fields[Below(random_, scope_.fields.size())], depth);
 }
 
 Expression ExpressionSamples::Counterpart(CellType type, int depth) {
   if (OneIn(random_, 16)) return NullLiteral();
+  if (OneIn(random_, 24)) return TypedNull(type);
   const Fields& fields = IsText(type) ? texts_ : IsDate(type) ? dates_ : numbers_;
   if (!fields.empty() && OneIn(random_, 3)) return ValueOfType(type, depth);
   if (IsNumber(type)) return NumberLiteral();

@@ -35,6 +35,8 @@ class ExpressionSamples {
   Expression NumberTree(int depth);
   Expression Division(int depth);
   Expression Cast(int depth);
+  Expression TypedNull(CellType type);
+  Expression Truth(int depth);
   Expression NumberCase(int depth);
   // REQUIRES: there is a field of the type.
   Expression Text(int depth);

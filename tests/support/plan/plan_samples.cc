@@ -270,7 +270,7 @@ Measure PlanSamples::SampleMeasure(ExpressionSamples& expressions, const CellTyp
     return measure;
   }
   const auto column = static_cast<uint32_t>(Below(random_, types.size()));
-  if (sums || IsText(types[column])) measure.function = AggregateFunction::kCount;
+  if (sums) measure.function = AggregateFunction::kCount;
   measure.argument = Field(column);
   return measure;
 }

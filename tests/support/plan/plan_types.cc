@@ -92,8 +92,6 @@ struct TypesOfNode {
       const bool sums = measure.function == AggregateFunction::kSum ||
                         measure.function == AggregateFunction::kAverage;
       if (sums && !IsNumber(bound.type)) return Wrong(node, "a sum of numbers alone");
-      const bool counts = measure.function == AggregateFunction::kCount;
-      if (!sums && !counts && IsText(bound.type)) return Wrong(node, "not of a string");
       types.push_back(MeasureType(measure.function, bound.type));
     }
     if (types.empty()) return Wrong(node, "it hands out no column");

@@ -181,6 +181,13 @@ TEST(ExpressionValueTest, CastsRoundAndCheck) {
   EXPECT_EQ(cast(TextCell("1"), ColumnType::kInt32), "INVALID_ARGUMENT");
 }
 
+TEST(ExpressionValueTest, NullsMayBeCastToAnyType) {
+  for (const ColumnType type : {ColumnType::kInt32, ColumnType::kDate, ColumnType::kString}) {
+    EXPECT_EQ(ValueFor(Cast(Literal(Value()), type), {Int(1)}), "null");
+  }
+  EXPECT_EQ(ValueFor(Cast(Literal(1), ColumnType::kDate), {Int(1)}), "INVALID_ARGUMENT");
+}
+
 TEST(ExpressionValueTest, PartsOfDatesAreGregorian) {
   const auto part = [](DatePart which, int32_t days) {
     return ValueFor(PartOf(which, Field(0)), {DateCell(days)});

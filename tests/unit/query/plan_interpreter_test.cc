@@ -168,6 +168,15 @@ TEST(PlanInterpreterTest, NullsNansAndZerosAreOneGroupEach) {
       ElementsAre("-0 | NaN | 2"));
 }
 
+TEST(PlanInterpreterTest, StringsHaveMinimaAndMaxima) {
+  const PlanTables tables = {
+      {"t", TableOf({kText}, {{TextCell("b")}, {NullCell(kText)}, {TextCell("a")}})}};
+  EXPECT_THAT(
+      Answered(AggregatePlan({}, {Of(AggregateFunction::kMin, 0), Of(AggregateFunction::kMax, 0)}),
+               tables),
+      ElementsAre("'a' | 'b'"));
+}
+
 TEST(PlanInterpreterTest, SumsAreExactAndWide) {
   const CellType decimal{ColumnType::kDecimal, 2};
   const PlanTables tables = {
@@ -345,7 +354,7 @@ TEST(PlanInterpreterTest, WhatTheHeadersDoNotAllowIsInvalid) {
   EXPECT_THAT(code({read, ProjectNode{0, {Subquery(0)}}}), ElementsAre("INVALID_ARGUMENT"));
   EXPECT_THAT(code({read, JoinNode{.left = 0, .right = 0, .keys = {{0, 1}}}}),
               ElementsAre("INVALID_ARGUMENT"));
-  EXPECT_THAT(code({read, AggregateNode{0, {}, {Of(AggregateFunction::kMax, 1)}}}),
+  EXPECT_THAT(code({read, AggregateNode{0, {}, {Of(AggregateFunction::kSum, 1)}}}),
               ElementsAre("INVALID_ARGUMENT"));
 }
 

@@ -56,7 +56,16 @@ TEST(SubstraitExpressionsTest, Literals) {
   EXPECT_EQ(text([](Literal& l) { l.set_fixed_char("b"); }), "'b'");
   EXPECT_EQ(text([](Literal& l) { l.mutable_var_char()->set_value("c"); }), "'c'");
   EXPECT_EQ(text([](Literal& l) { l.set_date(-1); }), "date:-1");
-  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_i64(); }), "null");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_i64(); }), "(cast:int64:0 null)");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_bool_(); }), "(cast:int32:0 null)");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_date(); }), "(cast:date:0 null)");
+  EXPECT_EQ(text([](Literal& l) {
+              l.mutable_null()->mutable_decimal()->set_precision(20);
+              l.mutable_null()->mutable_decimal()->set_scale(3);
+            }),
+            "(cast:int128:3 null)");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_user_defined(); }),
+            "(cast:int32:0 null)");
   EXPECT_THAT(text([](Literal& l) { l.mutable_interval_day_to_second(); }),
               HasSubstr("literals of type \"interval_day_to_second\" are not supported"));
   EXPECT_THAT(text([](Literal& l) { l.mutable_precision_timestamp(); }),
@@ -98,15 +107,48 @@ TEST(SubstraitExpressionsTest, ConditionsAndValuesAreNotMixed) {
                         "condition must be"));
   EXPECT_THAT(ConditionText(make, make.Call("and", {Boolean(true), Field(kDate)})),
               HasSubstr("a date where a condition must be"));
-  EXPECT_THAT(ColumnText(make, make.Call("is_null", {Field(kKey)})),
-              HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0]: a condition as a "
-                        "column"));
-  EXPECT_THAT(ConditionText(make, make.Call("equal", {Boolean(true), Boolean(false)})),
-              HasSubstr("a comparison of conditions"));
+  EXPECT_THAT(ConditionText(make, make.Call("equal", {Boolean(true), Field(kKey)})),
+              HasSubstr("a truth value is compared with an integer"));
   EXPECT_THAT(
       ConditionText(make, make.Call("equal", {Field(kKey), Field(kDate)})),
       HasSubstr("INVALID_ARGUMENT: relations[0].rel.filter.condition: an integer is compared "
                 "with a date"));
+}
+
+TEST(SubstraitExpressionsTest, ConditionsAsValuesAreOneOrZero) {
+  PlanMaker make;
+  const std::string truth = "(cast:int32:0 (case (is_null #0) 1 (not (is_null #0)) 0))";
+  const SExpression null = make.Call("is_null", {Field(kKey)});
+  EXPECT_EQ(ColumnText(make, null), truth);
+  EXPECT_EQ(ColumnText(make, Boolean(true)), "(cast:int32:0 1)");
+  EXPECT_EQ(ColumnText(make, Boolean(false)), "(cast:int32:0 0)");
+  EXPECT_EQ(ConditionText(make, make.Call("equal", {null, Boolean(true)})),
+            "(= " + truth + " (cast:int32:0 1))");
+  EXPECT_EQ(ConditionText(make, make.Call("is_null", {null})), "(is_null " + truth + ")");
+  SExpression choice;
+  *choice.mutable_if_then()->add_ifs()->mutable_if_() = null;
+  *choice.mutable_if_then()->mutable_ifs(0)->mutable_then() = Boolean(true);
+  *choice.mutable_if_then()->mutable_else_() = null;
+  EXPECT_EQ(ColumnText(make, choice), "(case (is_null #0) (cast:int32:0 1) " + truth + ")");
+  EXPECT_EQ(ConditionText(make, choice),
+            "(!= (case (is_null #0) (cast:int32:0 1) " + truth + ") 0)");
+}
+
+TEST(SubstraitExpressionsTest, NullsHaveATypeWhereTheyNeedOne) {
+  PlanMaker make;
+  SExpression null;
+  null.mutable_literal()->mutable_null()->mutable_i64();
+  EXPECT_EQ(ColumnText(make, make.Call("add", {null, Int(1)})), "(+ (cast:int64:0 null) 1)");
+  EXPECT_EQ(ColumnText(make, make.Call("divide", {Field(kKey), null})),
+            "(div #0 (cast:int64:0 null))");
+  EXPECT_EQ(ColumnText(make, make.Call("negate", {null})), "(* (cast:int64:0 null) -1)");
+  EXPECT_EQ(ColumnText(make, make.Call("coalesce", {NullText(), null})),
+            "(case (not (is_null null)) (cast:string:0 null) null)");
+  EXPECT_EQ(ConditionText(make, make.Call("equal", {Field(kFlag), NullText()})), "(= #8 null)");
+  SExpression list;
+  *list.mutable_singular_or_list()->mutable_value() = null;
+  *list.mutable_singular_or_list()->add_options() = Int(1);
+  EXPECT_EQ(ConditionText(make, list), "(= 1 null)");
 }
 
 TEST(SubstraitExpressionsTest, Comparisons) {
@@ -328,7 +370,7 @@ TEST(SubstraitExpressionsTest, CastsThatChangeNothing) {
   EXPECT_EQ(CastText(Field(kQuantity), DecimalType(15, 2)), "#4");
   EXPECT_EQ(CastText(Field(kFlag), String), "#8");
   EXPECT_EQ(CastText(Field(kDate), DateType), "#10");
-  EXPECT_EQ(CastText(NullText(), I64), "null");
+  EXPECT_EQ(CastText(NullText(), I64), "(cast:int64:0 null)");
 }
 
 TEST(SubstraitExpressionsTest, CastsOfLiteralsAreLiterals) {
@@ -347,11 +389,24 @@ TEST(SubstraitExpressionsTest, CastsOfLiteralsAreLiterals) {
   EXPECT_THAT(CastText(Text("1999-02-29"), DateType), HasSubstr("INVALID_ARGUMENT"));
   EXPECT_THAT(CastText(Text("1999-2-29"), DateType), HasSubstr("is not a date"));
   EXPECT_THAT(CastText(Text("+999-02-01"), DateType), HasSubstr("is not a date"));
-  EXPECT_EQ(CastText(Text("none"), DateType, /*null_on_failure=*/true), "null");
+  EXPECT_EQ(CastText(Text("none"), DateType, /*null_on_failure=*/true), "(cast:date:0 null)");
   EXPECT_EQ(CastText(Text("ab"), [](SType& type) { type.mutable_varchar()->set_length(2); }),
             "'ab'");
   EXPECT_THAT(CastText(Text("ab"), [](SType& type) { type.mutable_varchar()->set_length(1); }),
               HasSubstr("casts to \"varchar\" are not supported"));
+}
+
+TEST(SubstraitExpressionsTest, CastsOfConditions) {
+  PlanMaker make;
+  const auto boolean = [](SType& type) { type.mutable_bool_(); };
+  const SExpression null = make.Call("is_null", {Field(kKey)});
+  SExpression cast;
+  *cast.mutable_cast()->mutable_input() = null;
+  I64(*cast.mutable_cast()->mutable_type());
+  EXPECT_EQ(ColumnText(make, cast),
+            "(cast:int64:0 (cast:int32:0 (case (is_null #0) 1 (not (is_null #0)) 0)))");
+  EXPECT_EQ(CastText(Field(kKey), boolean), "(cast:int32:0 (case (!= #0 0) 1 (not (!= #0 0)) 0))");
+  EXPECT_THAT(CastText(Field(kFlag), boolean), HasSubstr("a string where a condition must be"));
 }
 
 TEST(SubstraitExpressionsTest, OtherCastsAreRefusedByName) {

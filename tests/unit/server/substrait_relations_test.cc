@@ -213,7 +213,8 @@ TEST(SubstraitRelationsTest, AggregateHandsOutKeysThenMeasures) {
                              make.Measure("count", {NullText()}), distinct, filtered, filtered_rows,
                              make.Measure("any_value", {Field(0)})})),
             "0: read part [5 1 0]\n"
-            "1: aggregate 0 keys [1] measures [count(#0) count() count(null) count(distinct #1) "
+            "1: aggregate 0 keys [1] measures [count(#0) count() count((cast:string:0 null)) "
+            "count(distinct #1) "
             "sum((case (> #2 7) #2)) count((case (= 1 0) 1)) max(#0)]\n");
 }
 
@@ -233,6 +234,37 @@ TEST(SubstraitRelationsTest, AggregateWithoutMeasuresIsDistinct) {
               HasSubstr("an aggregate without a key or a measure"));
 }
 
+TEST(SubstraitRelationsTest, AggregatesOfStringsConditionsAndNulls) {
+  PlanMaker make;
+  const SExpression large = make.Call("gt", {Field(0), Int(7)});
+  SExpression null;
+  null.mutable_literal()->mutable_null()->mutable_i64();
+  auto filtered = make.Measure("max", {null});
+  *filtered.mutable_filter() = large;
+  EXPECT_EQ(
+      make.Answer(AggregateOf(
+          ReadOf("part", {5, 1}), {large},
+          {make.Measure("min", {Field(1)}), make.Measure("bool_and", {large}),
+           make.Measure("count", {Boolean(true)}), make.Measure("sum", {NullText()}), filtered})),
+      "0: read part [5 1]\n"
+      "1: project 0 [#0 #1 (cast:int32:0 (case (> #0 7) 1 (not (> #0 7)) 0))]\n"
+      "2: aggregate 1 keys [2] measures [min(#1) "
+      "min((cast:int32:0 (case (> #0 7) 1 (not (> #0 7)) 0))) count((cast:int32:0 1)) "
+      "sum((cast:int64:0 null)) max((case (> #0 7) (cast:int64:0 null)))]\n");
+}
+
+TEST(SubstraitRelationsTest, AColumnThatWasAConditionIsOneAgain) {
+  PlanMaker make;
+  const SExpression large = make.Call("gt", {Field(0), Int(7)});
+  EXPECT_EQ(make.Answer(FilterOf(ProjectOf(ReadOf("nation", {0}), {large}, {1}), Field(0))),
+            "0: read nation [0]\n1: project 0 [(cast:int32:0 (case (> #0 7) 1 (not (> #0 7)) 0))]\n"
+            "2: filter 1 (!= #0 0)\n");
+  EXPECT_EQ(make.Answer(SortOf(ReadOf("nation", {0}), {large})),
+            "0: read nation [0]\n"
+            "1: project 0 [#0 (cast:int32:0 (case (> #0 7) 1 (not (> #0 7)) 0))]\n"
+            "2: sort 1 [1]\n3: project 2 [#0]\n");
+}
+
 TEST(SubstraitRelationsTest, AggregatesThatAreRefused) {
   PlanMaker make;
   const auto answer = [&](const ::substrait::AggregateRel::Measure& measure) {
@@ -243,7 +275,6 @@ TEST(SubstraitRelationsTest, AggregatesThatAreRefused) {
       "UNIMPLEMENTED: relations[0].rel.aggregate.measures[0].measure: the function \"median\" "
       "is unknown");
   EXPECT_THAT(answer(make.Measure("sum", {Field(1)})), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_THAT(answer(make.Measure("min", {Field(1)})), HasSubstr("UNIMPLEMENTED"));
   EXPECT_THAT(answer(make.Measure("sum", {})), HasSubstr("has 0 arguments"));
   auto part = make.Measure("sum", {Field(0)});
   part.mutable_measure()->set_phase(::substrait::AGGREGATION_PHASE_INITIAL_TO_INTERMEDIATE);
