@@ -18,6 +18,7 @@ using storage::JoinStep;
 using storage::MapStep;
 using storage::ScanStep;
 using storage::SortStep;
+using storage::UnionStep;
 
 // What the columns of a step's input are called in its line.
 using Names = std::vector<std::string>;
@@ -86,6 +87,11 @@ class Explainer {
   void AddTarget(const SortStep& sort, uint32_t step) {
     targets_[sort.input].push_back(absl::StrCat("step ", step));
   }
+  void AddTarget(const UnionStep& all, uint32_t step) {
+    for (const UnionStep::Input& input : all.inputs) {
+      targets_[input.step].push_back(absl::StrCat("step ", step));
+    }
+  }
   void AddValueTargets(const Expression& expression, uint32_t step) {
     storage::ForSubqueries(expression, [&](uint32_t value) {
       targets_[value].push_back(absl::StrCat("step ", step, " (value)"));
@@ -140,6 +146,19 @@ class Explainer {
     if (sort.offset > 0) absl::StrAppend(&out, "; without the first ", sort.offset, " rows");
     if (sort.count != storage::kAllRows) absl::StrAppend(&out, "; first ", sort.count, " rows");
     return absl::StrCat(out, GivesText(step, FieldsOf(sort.input)));
+  }
+
+  absl::StatusOr<std::string> LineOf(const UnionStep& all, uint32_t step) const {
+    std::vector<std::string> inputs;
+    for (const UnionStep::Input& input : all.inputs) {
+      inputs.push_back(absl::StrCat("step ", input.step, " (", FieldNames(input.columns), ")"));
+    }
+    return absl::StrCat("union of ", absl::StrJoin(inputs, ", "), GivesText(step, FieldsOf(step)));
+  }
+  static std::string FieldNames(const std::vector<uint32_t>& fields) {
+    return absl::StrJoin(fields, ", ", [](std::string* out, uint32_t field) {
+      out->append(storage::FieldName(field));
+    });
   }
 
   std::string QueryText(const Query& query, const Names& names, uint32_t step) const {

@@ -33,6 +33,8 @@ PlanNode Renumbered(const PlanNode& node, absl::FunctionRef<uint32_t(uint32_t)> 
     sort->input = number(sort->input);
   } else if (auto* const limit = std::get_if<LimitNode>(&copy)) {
     limit->input = number(limit->input);
+  } else if (auto* const all = std::get_if<UnionNode>(&copy)) {
+    for (uint32_t& input : all->inputs) input = number(input);
   }
   return copy;
 }

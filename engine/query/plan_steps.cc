@@ -25,6 +25,7 @@ using storage::MapStep;
 using storage::QueryStep;
 using storage::ScanStep;
 using storage::SortStep;
+using storage::UnionStep;
 
 // The rows of a node that no step of its own makes so far: those of an object, or of a step, for
 // which the filter is true.
@@ -139,6 +140,13 @@ class StepMaker {
     for (const SortKey& key : sort.keys) needed_[sort.input][key.column] = true;
   }
   void NeedOf(const LimitNode& limit, uint32_t node) { NeedSame(limit.input, node); }
+
+  void NeedOf(const UnionNode& all, uint32_t node) {
+    auto& needed = needed_[node];
+    // If only their number is asked for, a column that all inputs have is still needed.
+    if (std::find(needed.begin(), needed.end(), true) == needed.end()) needed[0] = true;
+    for (const uint32_t input : all.inputs) NeedSame(input, node);
+  }
 
   absl::StatusOr<NodeRows> RowsOf(const ReadNode& read, uint32_t node) {
     NodeRows rows{.object = read.object};
@@ -293,6 +301,29 @@ class StepMaker {
     NodeRows rows = rows_[limit.input];
     SortStep step{.input = rows.step, .offset = limit.offset, .count = limit.count};
     return AddSort(std::move(rows), std::move(step));
+  }
+
+  absl::StatusOr<NodeRows> RowsOf(const UnionNode& all, uint32_t node) {
+    UnionStep step;
+    for (const uint32_t input : all.inputs) {
+      ERIS_RETURN_IF_ERROR(Make(input));
+      UnionStep::Input& from = step.inputs.emplace_back();
+      from.step = rows_[input].step;
+      Use(from.step);
+      for (size_t i = 0; i < needed_[node].size(); ++i) {
+        if (needed_[node][i]) from.columns.push_back(rows_[input].columns[i].number);
+      }
+    }
+    NodeRows rows;
+    Schema schema;
+    for (size_t i = 0; i < needed_[node].size(); ++i) {
+      rows.columns.push_back(Literal(0));
+      if (!needed_[node][i]) continue;
+      rows.columns.back() = Field(static_cast<uint32_t>(schema.columns.size()));
+      schema.columns.push_back(schemas_[node].columns[i]);
+    }
+    rows.step = AddStep({.what = std::move(step), .schema = std::move(schema)});
+    return rows;
   }
 
   // The step of a sort of which the node hands out all rows, in their order, and which nothing else

@@ -28,6 +28,8 @@ using storage::SortTask;
 using storage::SpreadTask;
 using storage::StageTask;
 using storage::TablePlan;
+using storage::UnionStep;
+using storage::UnionTask;
 
 QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, QueryFlowLimits limits)
     : steps_(std::move(steps.steps)),
@@ -260,6 +262,19 @@ absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, ColumnsOf) {
   return true;
 }
 
+absl::StatusOr<bool> QueryFlow::Plan(const UnionStep& step, ColumnsOf) {
+  UnionTask all{.step = step, .from = {}, .to = Own(kRows)};
+  bool at_home = true;
+  for (const UnionStep::Input& input : step.inputs) {
+    all.from.push_back(SetOf(input.step, kRows));
+    at_home &= IsAtHome(input.step);
+  }
+  // Rows at home are there alone: the other AEUs find none.
+  at_home_[current_] = at_home;
+  at_home ? AtHome({std::move(all)}) : Everywhere({std::move(all)});
+  return true;
+}
+
 void QueryFlow::SetColumns(RowSet set, const Schema& schema) {
   parts_.columns[set] = storage::EnvelopeColumnsOf(schema);
 }
@@ -285,6 +300,8 @@ void QueryFlow::EndStep() {
     Release(join->right);
   } else if (const auto* sort = std::get_if<SortStep>(&step.what)) {
     Release(sort->input);
+  } else if (const auto* all = std::get_if<UnionStep>(&step.what)) {
+    for (const UnionStep::Input& input : all->inputs) Release(input.step);
   }
   for (uint32_t which = 1; which < kSetsPerStep && !refers_; ++which) {
     to_free_.push_back(Own(which));

@@ -97,6 +97,7 @@ class QueryFlow {
   absl::StatusOr<bool> Plan(const storage::MapStep& step, ColumnsOf columns_of);
   absl::StatusOr<bool> Plan(const storage::JoinStep& step, ColumnsOf columns_of);
   absl::StatusOr<bool> Plan(const storage::SortStep& step, ColumnsOf columns_of);
+  absl::StatusOr<bool> Plan(const storage::UnionStep& step, ColumnsOf columns_of);
   // Merges the groups in Own(1).
   absl::Status PlanMerge();
   absl::StatusOr<storage::MapTask> MapOf(const std::vector<ColumnSchema>& columns,

@@ -12,11 +12,11 @@
 // from 0 on, in the order in which the input hands them out: expressions name them by
 // Field(number). A node may be an input of several.
 //
-// Rows are a bag: only a sort at the end of a plan, or with nothing but limits and projections above
-// it, gives them an order, and equal rows come in any. What a sort orders by may be left out above
-// it. A limit takes the first rows of an order, if there is one, else any. Nulls are SQL's: a null key joins nothing, nulls are one group, and
-// aggregates other than a count of rows pass them over. Types follow from expression.h's rules; of
-// an aggregate from AggregateFunction's.
+// Rows are a bag: only a sort at the end of a plan, or with nothing but limits and projections
+// above it, gives them an order, and equal rows come in any. What a sort orders by may be left out
+// above it. A limit takes the first rows of an order, if there is one, else any. Nulls are SQL's: a
+// null key joins nothing, nulls are one group, and aggregates other than a count of rows pass them
+// over. Types follow from expression.h's rules; of an aggregate from AggregateFunction's.
 #ifndef ERIS_QUERY_PLAN_H_
 #define ERIS_QUERY_PLAN_H_
 
@@ -110,8 +110,14 @@ struct LimitNode {
   uint64_t count = 0;
 };
 
-using PlanNode =
-    std::variant<ReadNode, FilterNode, ProjectNode, JoinNode, AggregateNode, SortNode, LimitNode>;
+// The rows of all inputs, equal ones as often as they come: "union all". The inputs have as many
+// columns as the first one, of the same types and scales.
+struct UnionNode {
+  std::vector<uint32_t> inputs{};  // at least one; a node may be there twice
+};
+
+using PlanNode = std::variant<ReadNode, FilterNode, ProjectNode, JoinNode, AggregateNode, SortNode,
+                              LimitNode, UnionNode>;
 
 struct QueryPlan {
   std::vector<PlanNode> nodes{};

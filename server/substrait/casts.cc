@@ -171,9 +171,7 @@ absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
   if (type.kind_case() == Type::KIND_NOT_SET) return Malformed(place, "the cast has no type");
   const std::optional<ValueKind> to = KindOfType(type);
   const ValueKind from = part.type.kind;
-  if (to.has_value() && from == ValueKind::kNull && part.literal() != nullptr) {
-    return NullOfType(type);
-  }
+  if (to.has_value() && from == ValueKind::kNull) return NullOfType(type);  // null in each row
   if (to == ValueKind::kCondition) return CastTruth(std::move(part), place);
   if (from == ValueKind::kCondition || from == ValueKind::kTruth) {
     ERIS_ASSIGN_OR_RETURN(part, AsValue(std::move(part), place));

@@ -65,7 +65,7 @@ class PlanTranslator {
   absl::StatusOr<QueryPlan> Finish(const Relation& relation, const Place& place);
 
  private:
-  // Relations (relations.cc, reads.cc, joins.cc, aggregates.cc).
+  // Relations (relations.cc, reads.cc, joins.cc, aggregates.cc, sets.cc).
   absl::StatusOr<Relation> TakeInput(bool present, const ::substrait::Rel& rel, const Place& place);
   absl::StatusOr<Relation> TakeRead(const ::substrait::ReadRel& read, const Place& place);
   absl::StatusOr<Relation> TakeFilter(const ::substrait::FilterRel& filter, const Place& place);
@@ -77,6 +77,7 @@ class PlanTranslator {
                                       const Place& place);
   absl::StatusOr<Relation> TakeAggregate(const ::substrait::AggregateRel& aggregate,
                                          const Place& place);
+  absl::StatusOr<Relation> TakeSet(const ::substrait::SetRel& set, const Place& place);
   absl::StatusOr<Relation> TakeSort(const ::substrait::SortRel& sort, const Place& place);
   absl::StatusOr<Relation> TakeFetch(const ::substrait::FetchRel& fetch, const Place& place);
 
@@ -129,6 +130,9 @@ class PlanTranslator {
                                                   const Place& place);
   // A node that hands out the fields of `relation` and nothing else: its own, or a project.
   absl::StatusOr<uint32_t> AsNode(const Relation& relation, const Place& place);
+  // The same, with the fields in the types of `fields`.
+  absl::StatusOr<uint32_t> AsNode(const Relation& input, const RelationFields& fields,
+                                  const Place& place);
   // Makes it so that the node of `relation` hands out its fields and nothing else.
   absl::Status Narrow(Relation& relation, const Place& place);
   absl::Status CountParts(uint32_t parts, const Place& place);

@@ -103,6 +103,8 @@ absl::StatusOr<Relation> PlanTranslator::TakeRelation(const Rel& rel, const Plac
       return TakeProject(rel.project(), inside);
     case Rel::kCross:
       return TakeCross(rel.cross(), inside);
+    case Rel::kSet:
+      return TakeSet(rel.set(), inside);
     default:
       return Unsupported(place, "the relation \"", name, "\" is not supported");
   }

@@ -203,6 +203,32 @@ class Typer {
 
   absl::StatusOr<Schema> Of(const LimitNode& limit) { return schemas_[limit.input]; }
 
+  absl::StatusOr<Schema> Of(const UnionNode& all) {
+    if (all.inputs.empty()) return absl::InvalidArgumentError("it has no input");
+    Schema schema = schemas_[all.inputs[0]];
+    const auto type_of = [](const ColumnSchema& column) {
+      return absl::StrCat(ColumnTypeName(column.type), " of scale ", uint32_t{column.scale});
+    };
+    for (const uint32_t input : all.inputs) {
+      const auto& columns = ColumnsOf(input);
+      if (columns.size() != schema.columns.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("its input node ", input, " has ",
+                                                       columns.size(), " columns, the first input ",
+                                                       schema.columns.size()));
+      }
+      for (size_t i = 0; i < columns.size(); ++i) {
+        ColumnSchema& first = schema.columns[i];
+        if (columns[i].type != first.type || columns[i].scale != first.scale) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("column ", i, " of its input node ", input, " is ", type_of(columns[i]),
+                           ", of the first input ", type_of(first), ": cast one of them"));
+        }
+        first.nullable |= columns[i].nullable;
+      }
+    }
+    return schema;
+  }
+
   const QueryPlan& plan_;
   const SchemaOf schema_of_;
   std::vector<Schema> schemas_;
@@ -235,13 +261,14 @@ std::vector<uint32_t> InputsOf(const PlanNode& node) {
                               [](const JoinNode& join) {
                                 return std::vector<uint32_t>{join.left, join.right};
                               },
+                              [](const UnionNode& all) { return all.inputs; },
                               [](const auto& one) { return std::vector<uint32_t>{one.input}; }},
                     node);
 }
 
 absl::string_view NodeName(const PlanNode& node) {
   static constexpr absl::string_view kNames[] = {"read",      "filter", "project", "join",
-                                                 "aggregate", "sort",   "limit"};
+                                                 "aggregate", "sort",   "limit",   "union"};
   static_assert(std::size(kNames) == std::variant_size_v<PlanNode>);
   return kNames[node.index()];
 }

@@ -51,8 +51,17 @@ struct SortStep {
   uint64_t count = kAllRows;
 };
 
+// The rows of several steps, those of the first one first.
+struct UnionStep {
+  struct Input {
+    uint32_t step = 0;
+    std::vector<uint32_t> columns{};  // of the step, that are handed out
+  };
+  std::vector<Input> inputs{};
+};
+
 struct QueryStep {
-  std::variant<ScanStep, MapStep, JoinStep, SortStep> what{};
+  std::variant<ScanStep, MapStep, JoinStep, SortStep, UnionStep> what{};
   Schema schema{};                       // of its rows
   uint32_t uses = 0;                     // by later steps: after the last one its rows can go
   std::optional<uint64_t> rows_about{};  // as many rows as the planner expects

@@ -74,11 +74,16 @@ struct SortTask {
   RowSet from = 0;
   RowSet to = 0;
 };
+struct UnionTask {
+  UnionStep step{};
+  std::vector<RowSet> from{};  // by input of the step
+  RowSet to = 0;
+};
 // The query has ended: frees all that the AEU has of it.
 struct LeaveTask {};
 
 using StageTask = std::variant<FreeTask, ShareTask, SpreadTask, SendTask, ReceiveTask, MapTask,
-                               GroupsTask, JoinTask, SortTask, LeaveTask>;
+                               GroupsTask, JoinTask, SortTask, UnionTask, LeaveTask>;
 
 struct Stage {
   std::vector<StageTask> tasks{};

@@ -2,6 +2,7 @@
 
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
@@ -122,6 +123,14 @@ absl::StatusOr<bool> StageRun::Do(const JoinTask& task) {
 absl::StatusOr<bool> StageRun::Do(const SortTask& task) {
   const EnvelopeList& input = part_.Input(task.from);
   ERIS_ASSIGN_OR_RETURN(run_, NewSortRun(world(), task.step, input, part_.Output(task.to)));
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::Do(const UnionTask& task) {
+  std::vector<const EnvelopeList*> inputs;
+  for (const RowSet set : task.from) inputs.push_back(&part_.Input(set));
+  ERIS_ASSIGN_OR_RETURN(
+      run_, NewUnionRun(world(), task.step, std::move(inputs), part_.Output(task.to)));
   return true;
 }
 

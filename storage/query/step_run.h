@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "storage/query/query_part.h"
@@ -46,6 +47,10 @@ absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, cons
                                                     const EnvelopeList& right, EnvelopeList& rows);
 absl::StatusOr<std::unique_ptr<StepRun>> NewSortRun(const StepWorld& world, const SortStep& step,
                                                     const EnvelopeList& input, EnvelopeList& rows);
+// `inputs`: the rows of the step's inputs.
+absl::StatusOr<std::unique_ptr<StepRun>> NewUnionRun(const StepWorld& world, const UnionStep& step,
+                                                     std::vector<const EnvelopeList*> inputs,
+                                                     EnvelopeList& rows);
 // Rows for others. Errors: ResourceExhausted (no memory). `part`: of the AEU.
 absl::StatusOr<std::unique_ptr<StepRun>> NewSendRun(QueryPart& part, const SendTask& task);
 

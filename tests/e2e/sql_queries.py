@@ -35,6 +35,14 @@ QUERIES = {
     "strings at the ends of groups":
         "select c_nationkey, min(c_name), max(c_phone), count(distinct c_mktsegment), max(c_address) from customer "
         "group by 1 order by 1",
+    "unions": "select n_nationkey as k, n_name from nation where n_regionkey = 1 union all "
+              "select r_regionkey, r_name from region union all select n_nationkey, n_name from nation where n_nationkey > 9 "
+              "order by k, n_name",
+    "unions of distinct rows": "select n_regionkey as k, null as x from nation union select count(*), null from region "
+                               "union select l_linenumber, 'x' from lineitem order by 1, 2",
+    "groups of unions": "select k, count(*), sum(v) from (select o_custkey % 5 as k, o_totalprice as v from orders union all "
+                        "select c_custkey % 5, c_acctbal from customer) group by k order by k",
+    "the number of a union's rows": "select count(*) from (select n_name from nation union all select r_name from region)",
 }
 
 

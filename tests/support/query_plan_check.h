@@ -125,6 +125,16 @@ class QueryPlanCheck {
   }
   absl::StatusOr<uint32_t> Width(const LimitNode& node) const { return Input(node.input); }
 
+  absl::StatusOr<uint32_t> Width(const UnionNode& node) const {
+    if (node.inputs.empty()) return Broken("number of inputs");
+    ERIS_ASSIGN_OR_RETURN(const uint32_t first, Input(node.inputs[0]));
+    for (const uint32_t input : node.inputs) {
+      ERIS_ASSIGN_OR_RETURN(const uint32_t width, Input(input));
+      if (width != first) return Broken("width of an input");
+    }
+    return first;
+  }
+
   const Catalogue& catalogue_;
   std::vector<uint32_t> widths_;
 };

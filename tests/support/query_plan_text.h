@@ -127,6 +127,9 @@ struct PlanNodeText {
   std::string operator()(const LimitNode& node) const {
     return absl::StrCat("limit ", node.input, " ", node.offset, " ", node.count);
   }
+  std::string operator()(const UnionNode& node) const {
+    return absl::StrCat("union ", List(node.inputs, Number));
+  }
 };
 
 inline std::string TextOf(const QueryPlan& plan) {

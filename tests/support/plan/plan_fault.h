@@ -37,6 +37,7 @@ enum class PlanFault : uint8_t {
   kOffsetIgnored,
   kProjectionTurnsRows,  // which are in an order
   kSharedNodeOnce,       // the second user of a node finds it empty
+  kUnionIsASet,          // instead of a bag
   kEnd,
 };
 

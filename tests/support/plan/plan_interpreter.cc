@@ -264,6 +264,21 @@ class Interpreter {
     return Aggregated({aggregate, input, arguments, types_[node]}, values_, notes_, fault_);
   }
 
+  Relation Computed(uint32_t, const UnionNode& all) {
+    Relation out;
+    for (const uint32_t input : all.inputs) {
+      const Relation& rows = RowsOf(input);
+      if (rows.failed()) out.error = rows.error;
+      for (const PlanRow& row : rows.rows) {
+        const auto same = [&](const PlanRow& one) { return SameCells(one.cells, row.cells); };
+        const bool dropped = fault_ == PlanFault::kUnionIsASet &&
+                             std::any_of(out.rows.begin(), out.rows.end(), same);
+        if (!dropped) out.rows.push_back(row);
+      }
+    }
+    return out;
+  }
+
   Relation Computed(uint32_t, const SortNode& sort) {
     return Sorted(RowsOf(sort.input), sort.keys, fault_);
   }

@@ -258,6 +258,33 @@ uint32_t PlanSamples::JoinOf(uint32_t left, uint32_t right, JoinType type, size_
   return Add(std::move(join), size, left);
 }
 
+// The same node twice, or another one with columns of the same types, or numbers cast to
+// them.
+uint32_t PlanSamples::Union(int depth) {
+  const uint32_t left = Node(depth - 1);
+  const size_t size = plan_.nodes.size();
+  UnionNode all{.inputs = {left}};
+  if (OneIn(random_, 5)) all.inputs.push_back(left);
+  for (uint64_t more = all.inputs.size() > 1 ? Below(random_, 2) : 1 + Below(random_, 2); more > 0;
+       --more) {
+    const uint32_t right = Node(depth - 1);
+    const CellTypes types = TypesOfNode(right);
+    ProjectNode project{.input = right};
+    for (const CellType& type : TypesOfNode(left)) {
+      const auto column = static_cast<uint32_t>(Below(random_, types.size()));
+      const bool numbers = IsNumber(type) && IsNumber(types[column]);
+      Expression value =
+          types[column] == type ? Field(column)
+          : numbers             ? expressions::Cast(Field(column), type.type, type.scale)
+                    : expressions::Cast(expressions::Literal(Value()), type.type, type.scale);
+      project.columns.push_back(std::move(value));
+    }
+    const uint32_t projected = Add(std::move(project), plan_.nodes.size(), left);
+    all.inputs.push_back(projected);
+  }
+  return Add(std::move(all), size, left);
+}
+
 Measure PlanSamples::SampleMeasure(ExpressionSamples& expressions, const CellTypes& types) {
   Measure measure;
   if (OneIn(random_, 5)) return measure;
@@ -345,7 +372,7 @@ uint32_t PlanSamples::Node(int depth) {
     }
   }
   if (depth <= 1) return Read();
-  switch (Below(random_, 12)) {
+  switch (Below(random_, 13)) {
     case 0:
       return Read();
     case 1:
@@ -363,6 +390,8 @@ uint32_t PlanSamples::Node(int depth) {
     case 9:
     case 10:
       return JoinTree(depth);
+    case 11:
+      return Union(depth);
     default:
       return TopRows(depth);
   }

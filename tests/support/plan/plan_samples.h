@@ -1,6 +1,6 @@
-// Random well-typed plans over tables: reads, filters, projections, joins, aggregates, sorts and
-// limits, up to six deep, with nodes that several others share, repeated ones, trees of inner joins
-// and subqueries of one value. The same seed makes the same plan.
+// Random well-typed plans over tables: reads, filters, projections, joins, aggregates, unions,
+// sorts and limits, up to six deep, with nodes that several others share, repeated ones, trees of
+// inner joins and subqueries of one value. The same seed makes the same plan.
 //
 // The oracle runs each plan while it grows. A node is left out again if it makes more than
 // kSampleResultMax rows, leaves a choice of which later nodes depend, and mostly if it fails or has
@@ -45,6 +45,7 @@ class PlanSamples {
   uint32_t Repeated(uint32_t node);
   uint32_t Aggregate(int depth);
   uint32_t TopRows(int depth);
+  uint32_t Union(int depth);
   uint32_t OneValue(int depth);  // a row with a column
 
   // Adds a node. If it is no good, the plan gets back the size that it had, `size`, and the node

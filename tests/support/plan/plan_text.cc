@@ -96,6 +96,9 @@ struct NodeText {
   std::string operator()(const LimitNode& limit) const {
     return absl::StrCat("limit ", limit.input, " to ", limit.count, " after ", limit.offset);
   }
+  std::string operator()(const UnionNode& all) const {
+    return absl::StrCat("union of ", absl::StrJoin(all.inputs, " and "));
+  }
 };
 
 std::string RowsText(const std::vector<Cells>& rows) {

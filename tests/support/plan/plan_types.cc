@@ -105,6 +105,15 @@ struct TypesOfNode {
     return types;
   }
   TypesResult operator()(const LimitNode& limit) const { return Same(limit.input); }
+  TypesResult operator()(const UnionNode& all) const {
+    if (all.inputs.empty()) return Wrong(node, "a union of nothing");
+    ERIS_ASSIGN_OR_RETURN(CellTypes types, Same(all.inputs[0]));
+    for (const uint32_t input : all.inputs) {
+      ERIS_ASSIGN_OR_RETURN(const CellTypes others, Same(input));
+      if (others != types) return Wrong(node, "inputs of a union have other types");
+    }
+    return types;
+  }
 };
 
 }  // namespace

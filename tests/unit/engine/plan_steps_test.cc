@@ -86,5 +86,19 @@ TEST(PlanStepsTest, DistinctValuesNeedAKeyOfTheirOwn) {
             "INVALID_ARGUMENT: an aggregate of distinct values groups by 16 columns, at most 15");
 }
 
+TEST(PlanStepsTest, UnionsTakeTheColumnsThatAreNeeded) {
+  EXPECT_EQ(
+      Steps({ReadNode{.object = "orders"}, ReadNode{.object = "orders", .columns = {0, 1, 2, 3}},
+             UnionNode{{0, 1}}, ProjectNode{2, {Field(3), Field(0)}}}),
+      "step 0: scan orders; gives f0 = id, f1 = ratio -> step 2\n"
+      "step 1: scan orders; gives f0 = id, f1 = ratio -> step 2\n"
+      "step 2: union of step 0 (f0, f1), step 1 (f0, f1); gives f0, f1 -> step 3\n"
+      "step 3: compute from step 2; gives ratio = f1, id = f0 -> answer\n");
+  EXPECT_EQ(Steps({ReadNode{.object = "orders", .columns = {0}},
+                   ReadNode{.object = "orders", .columns = {2}}, UnionNode{{0, 1}}}),
+            "INVALID_ARGUMENT: node 2 (union): column 0 of its input node 1 is decimal of scale 2, "
+            "of the first input int64 of scale 0: cast one of them");
+}
+
 }  // namespace
 }  // namespace eris::engine

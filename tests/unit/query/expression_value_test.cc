@@ -87,7 +87,7 @@ TEST(ExpressionValueTest, WholeQuotientsAreCutOffTowardsZero) {
   EXPECT_EQ(ValueFor(Field(0) % Literal(2), {Int(-7)}), "-1");
   EXPECT_EQ(ValueFor(Field(0) % Literal(-2), {Int(7)}), "1");
   EXPECT_EQ(ValueFor(Quotient(Field(0), Literal(Value(Decimal{25, 2}))), {Int(2)}), "8");
-  EXPECT_EQ(ValueFor(Literal(2) % Field(0), {DecimalCell(75, 2)}), "0.50");
+  EXPECT_EQ(ValueFor(Literal(2) % Field(0), {DecimalCell(75, 2)}), "0.5");
   EXPECT_EQ(ValueFor(Field(0) % Literal(2), {RealCell(5.5)}), "1.5");
   EXPECT_EQ(ValueFor(Field(0) % Literal(0), {RealCell(5.5)}), "NaN");
   EXPECT_EQ(ValueFor(Field(0) % Literal(0), {Int(5)}), "fails");

@@ -243,6 +243,7 @@ std::vector<FaultCase> RowFaults() {
       {PlanFault::kProjectionTurnsRows,
        {kLeft, down, ProjectNode{1, {Field(1)}}, LimitNode{2, 0, 1}},
        pairs},
+      {PlanFault::kUnionIsASet, {kLeft, kRight, UnionNode{{0, 1}}}, Ints({Int(1)}), Ints({Int(1)})},
       {PlanFault::kSharedNodeOnce,
        {kLeft, JoinNode{.left = 0, .right = 0, .keys = {{0, 0}}}},
        some},

@@ -222,6 +222,19 @@ std::vector<std::string> SortedBy(SortKey key) {
   return Answered(PlanOf({ReadNode{.object = "t"}, SortNode{0, {key}}}), tables);
 }
 
+TEST(PlanInterpreterTest, UnionsHaveTheRowsOfAllInputs) {
+  const PlanTables tables = {{"t", TableOfInts({Int(1), NullInt()})}, {"u", TableOfInts({Int(1)})}};
+  const PlanNode t = ReadNode{.object = "t"};
+  const PlanNode u = ReadNode{.object = "u"};
+  EXPECT_THAT(Answered(PlanOf({t, u, UnionNode{{0, 1, 0}}}), tables),
+              ElementsAre("1", "null", "1", "1", "null"));
+  EXPECT_THAT(Answered(PlanOf({t, ProjectNode{0, {Cast(Field(0), ColumnType::kFloat64)}},
+                               UnionNode{{0, 1}}}),
+                       tables),
+              ElementsAre("INVALID_ARGUMENT"));
+  EXPECT_THAT(Answered(PlanOf({t, UnionNode{}}), tables), ElementsAre("INVALID_ARGUMENT"));
+}
+
 TEST(PlanInterpreterTest, SortsPutNullsWhereTheyAreAskedFor) {
   EXPECT_THAT(SortedBy({}), ElementsAre("1", "2", "null"));
   EXPECT_THAT(SortedBy({.nulls_first = true}), ElementsAre("null", "1", "2"));
@@ -267,7 +280,7 @@ TEST(PlanInterpreterTest, LimitsBelowOthersAreDeterminedByTheirOrder) {
     if (sorted) plan.nodes.push_back(SortNode{0, {{.column = 0}}});
     const auto last = static_cast<uint32_t>(plan.nodes.size() - 1);
     plan.nodes.push_back(LimitNode{last, 0, 2});
-    plan.nodes.push_back(ProjectNode{last + 1, {Field(1)}});
+    plan.nodes.push_back(FilterNode{last + 1, !IsNull(Field(1))});
     std::vector<Cells> rows;
     for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i], Int(i % 2)});
     return Interpret(plan, {{"t", TableOf({kI64, kI64}, std::move(rows))}})->notes.determined;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/unit/server/substrait_plans.h"
 
@@ -367,13 +368,45 @@ TEST(SubstraitRelationsTest, FetchInItsForms) {
               HasSubstr("UNIMPLEMENTED: relations[0].rel.fetch.count_expr"));
 }
 
-TEST(SubstraitRelationsTest, OtherRelationsAreRefusedByNameAndPlace) {
-  SRel set;
-  set.mutable_set();
+SRel SetOf(::substrait::SetRel::SetOp op, const std::vector<SRel>& inputs) {
+  SRel out;
+  out.mutable_set()->set_op(op);
+  for (const SRel& input : inputs) *out.mutable_set()->add_inputs() = input;
+  return out;
+}
+
+TEST(SubstraitRelationsTest, Unions) {
+  using Set = ::substrait::SetRel;
+  PlanMaker make;
+  const std::vector<SRel> keys = {ReadOf("region", {0}), ReadOf("nation", {2, 0})};
+  EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_UNION_ALL, {keys[0], ProjectOf(keys[1], {}, {1})})),
+            "0: read region [0]\n1: read nation [2 0]\n2: project 1 [#1]\n3: union [0 2]\n");
+  EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_UNION_DISTINCT, {keys[0], keys[0], keys[0]})),
+            "0: read region [0]\n1: read region [0]\n2: read region [0]\n3: union [0 1 2]\n"
+            "4: aggregate 3 keys [0] measures []\n");
+  // Integers of different types become one: DataFusion takes a count for an i64.
+  EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_UNION_ALL,
+                              {keys[0], AggregateOf(keys[0], {}, {make.Measure("count", {})})})),
+            "0: read region [0]\n1: read region [0]\n2: aggregate 1 keys [] measures [count()]\n"
+            "3: project 2 [(cast:int64:0 #0)]\n4: union [0 3]\n");
   EXPECT_EQ(
-      PlanMaker().Answer(SortOf(FilterOf(set, Boolean(true)), {Field(0)}), {"a"}),
-      "UNIMPLEMENTED: relations[0].root.input.sort.input.filter.input: the relation \"set\" is "
-      "not supported");
+      make.Answer(SetOf(Set::SET_OP_UNION_ALL, keys)),
+      "INVALID_ARGUMENT: relations[0].rel.set.inputs[1]: 2 columns, but the first input has 1");
+  EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_UNION_ALL, {keys[0]})),
+            "INVALID_ARGUMENT: relations[0].rel.set: 1 inputs, must be at least 2");
+  EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_MINUS_PRIMARY, keys)),
+            "UNIMPLEMENTED: relations[0].rel.set: the operation SET_OP_MINUS_PRIMARY is not "
+            "supported");
+  EXPECT_THAT(make.Answer(SetOf(Set::SET_OP_UNSPECIFIED, keys)), HasSubstr("has no operation"));
+}
+
+TEST(SubstraitRelationsTest, OtherRelationsAreRefusedByNameAndPlace) {
+  SRel other;
+  other.mutable_exchange();
+  EXPECT_EQ(
+      PlanMaker().Answer(SortOf(FilterOf(other, Boolean(true)), {Field(0)}), {"a"}),
+      "UNIMPLEMENTED: relations[0].root.input.sort.input.filter.input: the relation \"exchange\" "
+      "is not supported");
   EXPECT_EQ(PlanMaker().Answer(SRel()),
             "INVALID_ARGUMENT: relations[0].rel: the relation is empty");
   SRel later;

@@ -1,0 +1,78 @@
+// The rows of several inputs, one input after the other.
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "storage/query/pair_columns.h"
+#include "storage/query/rows/row_sink.h"
+#include "storage/query/step_run.h"
+
+namespace eris::storage {
+namespace {
+
+constexpr uint32_t kRowsAtOnce = 2048;
+
+class UnionRun final : public StepRun {
+ public:
+  UnionRun(const StepWorld& world, const UnionStep& step, std::vector<const EnvelopeList*> inputs,
+           EnvelopeList& rows)
+      : inputs_(std::move(inputs)), sink_(world.memory, rows, "union") {
+    for (const UnionStep::Input& input : step.inputs) {
+      auto& columns = columns_.emplace_back();
+      for (const uint32_t column : input.columns) columns.push_back({true, column});
+    }
+  }
+
+  absl::StatusOr<bool> Advance() override {
+    while (input_ < inputs_.size() && envelope_ == inputs_[input_]->size()) {
+      ++input_;
+      envelope_ = 0;
+    }
+    if (input_ == inputs_.size()) {
+      ERIS_RETURN_IF_ERROR(sink_.Flush());
+      return false;
+    }
+    const EnvelopeList& input = *inputs_[input_];
+    const SegmentView& view = input[envelope_].view();
+    const uint32_t count = std::min(kRowsAtOnce, view.rows - row_);
+    for (uint32_t i = 0; i < count; ++i) numbers_[i] = RowNumberOf(envelope_, row_ + i);
+    for (uint32_t at = 0; at < count;) {
+      Envelope* const open = sink_.Open();
+      if (open == nullptr) return sink_.Refusal();
+      const PairRows rest{view, 0, input, nullptr, numbers_.data() + at, count - at};
+      const uint32_t taken = AppendPairs(rest, columns_[input_], open->out());
+      open->out().rows += taken;
+      open->Count();
+      at += taken;
+      if (at < count) ERIS_RETURN_IF_ERROR(sink_.Full());
+    }
+    row_ += count;
+    if (row_ == view.rows) {
+      ++envelope_;
+      row_ = 0;
+    }
+    return true;
+  }
+
+ private:
+  const std::vector<const EnvelopeList*> inputs_;
+  std::vector<std::vector<PairColumn>> columns_;  // by input
+  RowSink sink_;
+  std::array<RowNumber, kRowsAtOnce> numbers_{};
+  // The row that comes next.
+  size_t input_ = 0;
+  uint32_t envelope_ = 0;
+  uint32_t row_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StepRun>> NewUnionRun(const StepWorld& world, const UnionStep& step,
+                                                     std::vector<const EnvelopeList*> inputs,
+                                                     EnvelopeList& rows) {
+  return std::make_unique<UnionRun>(world, step, std::move(inputs), rows);
+}
+
+}  // namespace eris::storage
