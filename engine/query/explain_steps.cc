@@ -109,7 +109,7 @@ class Explainer {
     ERIS_ASSIGN_OR_RETURN(const Schema schema, schema_of_(scan.object));
     Names names;
     for (const ColumnSchema& column : schema.columns) names.push_back(column.name);
-    const bool groups = !scan.query.aggregates.empty();
+    const bool groups = !scan.query.aggregates.empty() || !scan.query.group_by.empty();
     return absl::StrCat(groups ? "scan and group " : "scan ", scan.object,
                         QueryText(scan.query, names, step));
   }

@@ -61,7 +61,6 @@ absl::StatusOr<Relation> PlanTranslator::TakeSet(const SetRel& set, const Place&
   for (int i = 0; i < set.inputs_size(); ++i) {
     const Place at(place, "inputs", i);
     ERIS_ASSIGN_OR_RETURN(Relation input, TakeRelation(set.inputs(i), at));
-    if (input.fields.empty()) return Malformed(at, "the relation has no column");
     if (i > 0 && input.fields.size() != inputs[0].fields.size()) {
       return Malformed(at, input.fields.size(), " columns, but the first input has ",
                        inputs[0].fields.size());
@@ -78,12 +77,12 @@ absl::StatusOr<Relation> PlanTranslator::TakeSet(const SetRel& set, const Place&
   for (const Relation& input : inputs) {
     ERIS_ASSIGN_OR_RETURN(node.inputs.emplace_back(), AsNode(input, out.fields, place));
   }
-  const size_t width = out.fields.size();
+  const size_t width = std::max<size_t>(out.fields.size(), 1);
   ERIS_ASSIGN_OR_RETURN(out.node, Append(std::move(node), width, place));
   if (set.op() == SetRel::SET_OP_UNION_DISTINCT) {
-    if (width > kPlanGroupKeysMax) {
-      return Malformed(place, "a union of distinct rows of ", width, " columns, must be at most ",
-                       kPlanGroupKeysMax);
+    if (out.fields.empty() || width > kPlanGroupKeysMax) {
+      return Malformed(place, "a union of distinct rows of ", out.fields.size(),
+                       " columns, must be 1 to ", kPlanGroupKeysMax);
     }
     AggregateNode distinct{.input = out.node};
     for (uint32_t column = 0; column < width; ++column) distinct.keys.push_back(column);
@@ -96,6 +95,10 @@ absl::StatusOr<Relation> PlanTranslator::TakeSet(const SetRel& set, const Place&
 absl::StatusOr<uint32_t> PlanTranslator::AsNode(const Relation& input, const RelationFields& fields,
                                                 const Place& place) {
   ProjectNode project{.input = input.node};
+  if (fields.empty()) {  // only their number is asked for, but a node has a column at least
+    project.columns.push_back(expressions::Literal(1));
+    return Append(std::move(project), 1, place);
+  }
   bool casts = false;
   for (size_t i = 0; i < fields.size(); ++i) {
     project.columns.push_back(ColumnOf(input.fields[i], fields[i].type));

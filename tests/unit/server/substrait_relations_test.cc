@@ -392,6 +392,15 @@ TEST(SubstraitRelationsTest, Unions) {
   EXPECT_EQ(
       make.Answer(SetOf(Set::SET_OP_UNION_ALL, keys)),
       "INVALID_ARGUMENT: relations[0].rel.set.inputs[1]: 2 columns, but the first input has 1");
+  // Only their number is asked for.
+  SRel none = ReadOf("nation");
+  none.mutable_read()->mutable_projection()->mutable_select();
+  EXPECT_EQ(make.Answer(AggregateOf(SetOf(Set::SET_OP_UNION_ALL, {none, none}), {},
+                                    {make.Measure("count", {})})),
+            "0: read nation [0]\n1: read nation [0]\n2: project 0 [1]\n3: project 1 [1]\n"
+            "4: union [2 3]\n5: aggregate 4 keys [] measures [count()]\n");
+  EXPECT_THAT(make.Answer(SetOf(Set::SET_OP_UNION_DISTINCT, {none, none})),
+              HasSubstr("a union of distinct rows of 0 columns, must be 1 to 16"));
   EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_UNION_ALL, {keys[0]})),
             "INVALID_ARGUMENT: relations[0].rel.set: 1 inputs, must be at least 2");
   EXPECT_EQ(make.Answer(SetOf(Set::SET_OP_MINUS_PRIMARY, keys)),
