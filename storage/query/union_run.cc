@@ -12,7 +12,7 @@
 namespace eris::storage {
 namespace {
 
-constexpr uint32_t kRowsAtOnce = 2048;
+constexpr uint32_t kUnionRowsAtOnce = 2048;
 
 class UnionRun final : public StepRun {
  public:
@@ -36,7 +36,7 @@ class UnionRun final : public StepRun {
     }
     const EnvelopeList& input = *inputs_[input_];
     const SegmentView& view = input[envelope_].view();
-    const uint32_t count = std::min(kRowsAtOnce, view.rows - row_);
+    const uint32_t count = std::min(kUnionRowsAtOnce, view.rows - row_);
     for (uint32_t i = 0; i < count; ++i) numbers_[i] = RowNumberOf(envelope_, row_ + i);
     for (uint32_t at = 0; at < count;) {
       Envelope* const open = sink_.Open();
@@ -60,7 +60,7 @@ class UnionRun final : public StepRun {
   const std::vector<const EnvelopeList*> inputs_;
   std::vector<std::vector<PairColumn>> columns_;  // by input
   RowSink sink_;
-  std::array<RowNumber, kRowsAtOnce> numbers_{};
+  std::array<RowNumber, kUnionRowsAtOnce> numbers_{};
   // The row that comes next.
   size_t input_ = 0;
   uint32_t envelope_ = 0;
