@@ -129,8 +129,8 @@ absl::StatusOr<bool> StageRun::Do(const SortTask& task) {
 absl::StatusOr<bool> StageRun::Do(const UnionTask& task) {
   std::vector<const EnvelopeList*> inputs;
   for (const RowSet set : task.from) inputs.push_back(&part_.Input(set));
-  ERIS_ASSIGN_OR_RETURN(
-      run_, NewUnionRun(world(), task.step, std::move(inputs), part_.Output(task.to)));
+  ERIS_ASSIGN_OR_RETURN(run_,
+                        NewUnionRun(world(), task.step, std::move(inputs), part_.Output(task.to)));
   return true;
 }
 

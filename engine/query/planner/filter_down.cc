@@ -253,6 +253,12 @@ class FilterDown {
     return Add(std::move(copy));
   }
 
+  uint32_t Down(const UnionNode& all, uint32_t, Conditions conditions) {
+    UnionNode copy;
+    for (const uint32_t input : all.inputs) copy.inputs.push_back(Build(input, conditions));
+    return Add(std::move(copy));
+  }
+
   uint32_t Down(const LimitNode& limit, uint32_t, Conditions conditions) {
     LimitNode copy = limit;
     copy.input = Build(limit.input, {});

@@ -19,6 +19,9 @@ bool IsOneRow(const JoinNode& join, const std::vector<bool>& one_row) {
   const bool pairs = join.type == JoinType::kInner || join.type == JoinType::kLeft;
   return one_row[join.left] && (!pairs || one_row[join.right]);
 }
+bool IsOneRow(const UnionNode& all, const std::vector<bool>& one_row) {
+  return all.inputs.size() == 1 && one_row[all.inputs[0]];
+}
 template <class Node>
 bool IsOneRow(const Node& node, const std::vector<bool>& one_row) {
   return one_row[node.input];

@@ -47,6 +47,7 @@ bool SameNode(const SortNode& a, const SortNode& b) {
 bool SameNode(const LimitNode& a, const LimitNode& b) {
   return a.input == b.input && a.offset == b.offset && a.count == b.count;
 }
+bool SameNode(const UnionNode& a, const UnionNode& b) { return a.inputs == b.inputs; }
 bool SameNode(const PlanNode& a, const PlanNode& b) {
   if (a.index() != b.index()) return false;
   return std::visit(
