@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "engine/engine_impl.h"
 #include "engine/query/plan_steps.h"
 #include "eris/engine.h"
 #include "storage/query/plan_schemas.h"
@@ -23,13 +25,14 @@ namespace {
 
 class QueryPlans {
  public:
-  explicit QueryPlans(uint32_t aeus) {
+  QueryPlans(uint32_t aeus, const engine::QueryFlowLimits& limits) {
     Options options;
     options.topology = "numa:1 core:" + std::to_string(aeus) + " pu:1";
     options.aeu_count = aeus;
     options.memory_limit_bytes = uint64_t{1} << 30;
-    auto engine = Engine::Open(options);
+    auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
     EXPECT_TRUE(engine.ok()) << engine.status();
+    (*engine)->core().query_limits = limits;
     engine_ = *std::move(engine);
     session_ = engine_->NewSession();
   }
@@ -82,11 +85,18 @@ class QueryPlans {
   std::unique_ptr<Session> session_;
 };
 
-class QueryPlansTest : public testing::TestWithParam<uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest, testing::Values(1, 3));
+// The number of AEUs, and whether rows are sent to others wherever that is possible: few rows would
+// stay at one AEU.
+class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest,
+                         testing::Values(std::tuple(1, false), std::tuple(3, false),
+                                         std::tuple(8, false), std::tuple(3, true),
+                                         std::tuple(8, true)));
 
 TEST_P(QueryPlansTest, AnswersAreThoseOfTheInterpreter) {
-  QueryPlans engine(GetParam());
+  const auto [aeus, sends] = GetParam();
+  const engine::QueryFlowLimits few{.merged_at_home = 2, .stay_at_home = 4, .built_per_row = 0};
+  QueryPlans engine(aeus, sends ? few : engine::QueryFlowLimits());
   const uint64_t first = Seed();
   for (uint64_t seed = first; seed < first + 60; ++seed) {
     PlanRandom random(seed);

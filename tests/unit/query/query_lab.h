@@ -77,7 +77,7 @@ inline void PutCell(const Cell& cell, ResultColumn& out, uint32_t row) {
 }
 
 // Appends rows [first, last) as one sealed envelope, which has `spare` rows of room more.
-inline void AddEnvelope(QueryLab& lab, EnvelopeList& list, const std::vector<CellRow>& rows,
+inline void AddEnvelope(QueryMemory& memory, EnvelopeList& list, const std::vector<CellRow>& rows,
                         size_t first, size_t last, uint32_t spare = 0) {
   const auto columns = list.columns();
   std::vector<uint32_t> string_bytes(columns.size(), 0);
@@ -87,7 +87,7 @@ inline void AddEnvelope(QueryLab& lab, EnvelopeList& list, const std::vector<Cel
     }
   }
   Envelope* const envelope = Envelope::Create(
-      lab.memory, columns, std::max<uint32_t>(static_cast<uint32_t>(last - first) + spare, 1),
+      memory, columns, std::max<uint32_t>(static_cast<uint32_t>(last - first) + spare, 1),
       string_bytes);
   ASSERT_NE(envelope, nullptr);
   ResultRows& out = envelope->out();
@@ -100,8 +100,13 @@ inline void AddEnvelope(QueryLab& lab, EnvelopeList& list, const std::vector<Cel
   ASSERT_EQ(list.Add(envelope), EnvelopeList::Added::kYes);
 }
 
+inline void AddEnvelope(QueryLab& lab, EnvelopeList& list, const std::vector<CellRow>& rows,
+                        size_t first, size_t last, uint32_t spare = 0) {
+  AddEnvelope(lab.memory, list, rows, first, last, spare);
+}
+
 // Envelopes of random sizes. Returns the number of each row.
-inline std::vector<RowNumber> AddRows(QueryLab& lab, EnvelopeList& list,
+inline std::vector<RowNumber> AddRows(QueryMemory& memory, EnvelopeList& list,
                                       const std::vector<CellRow>& rows, Random& random,
                                       uint32_t envelope_rows_max) {
   std::vector<RowNumber> numbers;
@@ -110,10 +115,15 @@ inline std::vector<RowNumber> AddRows(QueryLab& lab, EnvelopeList& list,
     for (size_t r = first; r < last; ++r) {
       numbers.push_back(RowNumberOf(list.size(), static_cast<uint32_t>(r - first)));
     }
-    AddEnvelope(lab, list, rows, first, last, static_cast<uint32_t>(random() % 3));
+    AddEnvelope(memory, list, rows, first, last, static_cast<uint32_t>(random() % 3));
     first = last;
   }
   return numbers;
+}
+inline std::vector<RowNumber> AddRows(QueryLab& lab, EnvelopeList& list,
+                                      const std::vector<CellRow>& rows, Random& random,
+                                      uint32_t envelope_rows_max) {
+  return AddRows(lab.memory, list, rows, random, envelope_rows_max);
 }
 
 inline Cell CellAt(const SegmentColumn& column, uint32_t row) {

@@ -1,0 +1,257 @@
+// What QueryFlow does next for given numbers of rows, and that it makes the right ones: stages run
+// at AEUs without an engine.
+#include "engine/query/query_flow.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/unit/query/stage_lab.h"
+
+namespace eris::engine {
+namespace {
+
+using namespace expressions;
+
+using storage::Cell;
+using storage::CellRow;
+using storage::JoinStep;
+using storage::MapStep;
+using storage::QueryStep;
+using storage::QuerySteps;
+using storage::Random;
+using storage::ScanStep;
+using storage::SortStep;
+using storage::StageLab;
+using test::Seed;
+
+using Done = std::vector<std::string>;
+
+const char* NameOf(const storage::StageTask& task) {
+  static constexpr const char* kNames[] = {"free", "share",  "spread", "send", "receive",
+                                           "map",  "groups", "join",   "sort", "leave"};
+  static_assert(std::size(kNames) == std::variant_size_v<storage::StageTask>);
+  return kNames[task.index()];
+}
+
+// Two columns of i64.
+Schema Pairs() {
+  return {.columns = {{"k", ColumnType::kInt64, 0, true}, {"v", ColumnType::kInt64, 0, true}}};
+}
+QueryStep Scan(const std::string& object, uint32_t uses = 1) {
+  return {.what = ScanStep{.object = object}, .schema = Pairs(), .uses = uses};
+}
+// Groups by the first column, with the largest of the second.
+QueryStep Groups(uint32_t input, uint32_t uses = 0) {
+  MapStep step{.input = input};
+  step.query.group_by = {"f0"};
+  step.query.aggregates = {{.function = AggregateFunction::kMax, .argument = Field(1), .name = {}}};
+  return {.what = std::move(step), .schema = Pairs(), .uses = uses};
+}
+QueryStep Join(uint32_t left, uint32_t right, JoinType type = JoinType::kInner) {
+  JoinStep step{.left = left, .right = right, .type = type, .keys = {{.left = 0, .right = 0}}};
+  step.columns = {0, 1};
+  return {.what = std::move(step), .schema = Pairs()};
+}
+QueryStep Sort(uint32_t input, uint64_t count = storage::kAllRows, uint64_t offset = 0) {
+  SortStep step{.input = input, .keys = {{.column = 0}}, .offset = offset, .count = count};
+  return {.what = std::move(step), .schema = Pairs()};
+}
+
+// (i, i) for i below `count`.
+std::vector<CellRow> Numbers(int64_t count) {
+  std::vector<CellRow> rows;
+  for (int64_t i = 0; i < count; ++i) rows.push_back({Cell{.number = i}, Cell{.number = i}});
+  return rows;
+}
+
+class FlowLab {
+ public:
+  FlowLab(uint32_t aeus, std::vector<QueryStep> steps, QueryFlowLimits limits = {})
+      : lab(aeus, static_cast<uint32_t>(steps.size()) * 4, random_),
+        flow_({.steps = steps}, lab.all, limits) {
+    EXPECT_EQ(QueryFlow::SetsOf({.steps = std::move(steps)}), lab.all.columns.size());
+  }
+
+  // Does all of it, and says what it was. Objects that begin with i are indexes.
+  Done Run(std::map<std::string, int64_t> objects) {
+    Done done;
+    for (;;) {
+      auto work = flow_.Next([&](const std::string& name) {
+        return name[0] == 'i' ? std::vector<ColumnSchema>() : Pairs().columns;
+      });
+      if (!work.ok()) return {std::string(absl::StatusCodeToString(work.status().code()))};
+      if (std::holds_alternative<NoWork>(*work)) return done;
+      if (const auto* scan = std::get_if<ScanWork>(&*work)) {
+        done.push_back("scan " + scan->object);
+        lab.Put(scan->set, Numbers(objects.at(scan->object)), 10);
+      } else if (const auto* read = std::get_if<ReadWork>(&*work)) {
+        done.push_back("read " + read->object);
+        storage::QueryPart& engine = lab.engine();
+        storage::AddRows(engine.memory(), engine.Output(read->set),
+                         Numbers(objects.at(read->object)), random_, 10);
+      } else {
+        const auto& stage = std::get<StageWork>(*work);
+        std::string text = stage.everywhere ? "all:" : "home:";
+        for (const auto& task : stage.stage.tasks) text += std::string(" ") + NameOf(task);
+        done.push_back(text);
+        for (const auto& task : stage.stage.tasks) {
+          if (const auto* join = std::get_if<storage::JoinTask>(&task)) join_ = *join;
+        }
+        const absl::Status status = lab.Run(stage.stage, stage.everywhere ? -1 : 0);
+        if (!status.ok()) return {std::string(absl::StatusCodeToString(status.code()))};
+      }
+    }
+  }
+  // How often each row of the answer is there.
+  void ExpectAnswer(int64_t first, int64_t last) {
+    std::vector<CellRow> rows = Numbers(last);
+    rows.erase(rows.begin(), rows.begin() + first);
+    EXPECT_EQ(lab.TextsOf(flow_.answer()), lab.TextsOf(flow_.answer(), rows));
+  }
+  bool builds_left() const { return join_.builds_left; }
+
+ private:
+  Random random_{Seed()};
+
+ public:
+  StageLab lab;
+
+ private:
+  QueryFlow flow_;
+  storage::JoinTask join_;
+};
+
+TEST(QueryFlowTest, FewGroupsAreMergedAtHome) {
+  FlowLab flow(3, {Scan("t"), Groups(0)});
+  EXPECT_EQ(flow.Run({{"t", 100}}), (Done{"scan t", "all: map", "home: share map"}));
+  flow.ExpectAnswer(0, 100);
+}
+
+TEST(QueryFlowTest, ManyGroupsAreMergedByAll) {
+  for (const uint64_t limit : {99, 100}) {
+    FlowLab flow(3, {Scan("t"), Groups(0)}, {.merged_at_home = limit});
+    const Done done = flow.Run({{"t", 100}});
+    if (limit == 100) {
+      EXPECT_EQ(done, (Done{"scan t", "all: map", "home: share map"}));
+    } else {
+      EXPECT_EQ(done, (Done{"scan t", "all: map", "all: send", "all: receive map"}));
+    }
+    flow.ExpectAnswer(0, 100);
+  }
+}
+
+TEST(QueryFlowTest, OneAeuDoesNothingTwice) {
+  FlowLab flow(1, {Scan("t"), Groups(0, 1), Scan("u"), Join(1, 2)},
+               {.merged_at_home = 0, .stay_at_home = 0, .built_per_row = 0});
+  EXPECT_EQ(flow.Run({{"t", 100}, {"u", 30}}),
+            (Done{"scan t", "all: map", "scan u", "all: free join"}));
+  flow.ExpectAnswer(0, 30);
+}
+
+// What is made at home is grouped there at once.
+TEST(QueryFlowTest, GroupsOfRowsAtHomeStayThere) {
+  FlowLab flow(3, {Scan("t"), Groups(0, 1), Groups(1)});
+  EXPECT_EQ(flow.Run({{"t", 50}}), (Done{"scan t", "all: map", "home: share map", "home: map"}));
+  flow.ExpectAnswer(0, 50);
+}
+
+TEST(QueryFlowTest, ASmallSideIsShared) {
+  for (const bool left_is_small : {false, true}) {
+    FlowLab flow(8, {Scan("t"), Scan("u"), Join(0, 1)});
+    EXPECT_EQ(flow.Run({{"t", left_is_small ? 20 : 1000}, {"u", left_is_small ? 1000 : 20}}),
+              (Done{"scan t", "scan u", "all: share join"}));
+    EXPECT_EQ(flow.builds_left(), left_is_small);
+    flow.ExpectAnswer(0, 20);
+  }
+}
+
+// Three AEUs make two tables more of 500 rows, eight seven more.
+TEST(QueryFlowTest, TwoLargeSidesAreSent) {
+  for (const uint32_t aeus : {3u, 8u}) {
+    FlowLab flow(aeus, {Scan("t"), Scan("u"), Join(0, 1)});
+    const Done done = flow.Run({{"t", 500}, {"u", 600}});
+    if (aeus == 3) {
+      EXPECT_EQ(done, (Done{"scan t", "scan u", "all: share join"}));
+    } else {
+      EXPECT_EQ(done, (Done{"scan t", "scan u", "all: send send", "all: receive receive join"}));
+    }
+    flow.ExpectAnswer(0, 500);
+  }
+}
+
+TEST(QueryFlowTest, RowsWithoutPartnersAreNotTheTables) {
+  for (const JoinType type : {JoinType::kLeft, JoinType::kAnti}) {
+    FlowLab flow(8, {Scan("t"), Scan("u"), Join(0, 1, type)});
+    EXPECT_EQ(flow.Run({{"t", 30}, {"u", 20}}),
+              (Done{"scan t", "scan u", "all: send send", "all: receive receive join"}));
+    EXPECT_FALSE(flow.builds_left());
+    flow.ExpectAnswer(type == JoinType::kAnti ? 20 : 0, 30);
+  }
+}
+
+TEST(QueryFlowTest, SmallSidesAtHomeAreJoinedThere) {
+  const std::vector<QueryStep> steps{Scan("t"), Groups(0, 1), Scan("u"), Groups(2, 1), Join(1, 3)};
+  FlowLab at_home(3, steps);
+  EXPECT_EQ(at_home.Run({{"t", 60}, {"u", 40}}).back(), "home: join");
+  at_home.ExpectAnswer(0, 40);
+  // Too many rows for one AEU are joined by all, which share the work.
+  FlowLab spread(3, steps, {.stay_at_home = 50});
+  EXPECT_EQ(spread.Run({{"t", 60}, {"u", 20}}).back(), "all: free share spread join");
+  spread.ExpectAnswer(0, 20);
+}
+
+TEST(QueryFlowTest, ALimitIsTakenByAllBeforeOne) {
+  FlowLab limited(3, {Scan("t"), Sort(0, 10, 5)});
+  EXPECT_EQ(limited.Run({{"t", 100}}), (Done{"scan t", "all: sort", "home: share sort"}));
+  limited.ExpectAnswer(5, 15);
+  FlowLab sorted(3, {Scan("t"), Sort(0)});
+  EXPECT_EQ(sorted.Run({{"t", 100}}), (Done{"scan t", "home: share sort"}));
+  sorted.ExpectAnswer(0, 100);
+  // Their sum is outside 64 bits.
+  FlowLab beyond(3, {Scan("t"), Sort(0, ~uint64_t{0} - 1, 7)});
+  EXPECT_EQ(beyond.Run({{"t", 100}}), (Done{"scan t", "home: share sort"}));
+  beyond.ExpectAnswer(7, 100);
+}
+
+TEST(QueryFlowTest, RowsOfAnIndexAreSpread) {
+  FlowLab flow(3, {Scan("i"), Groups(0)});
+  EXPECT_EQ(flow.Run({{"i", 100}}), (Done{"read i", "all: spread", "all: map", "home: share map"}));
+  flow.ExpectAnswer(0, 100);
+}
+
+// A set that was read is freed in the next stage of all; what is never read again is gone then.
+TEST(QueryFlowTest, InputsAreFreed) {
+  FlowLab flow(3, {Scan("t"), Scan("u"), Join(0, 1), Sort(2, 5)}, {.built_per_row = 0});
+  const Done done = flow.Run({{"t", 100}, {"u", 100}});
+  EXPECT_EQ(done, (Done{"scan t", "scan u", "all: send send", "all: receive receive join",
+                        "all: free sort", "home: share sort"}));
+  for (uint32_t set = 0; set < 12; ++set) {
+    for (uint32_t aeu = 0; aeu < 3 && set != 8; ++aeu) {
+      EXPECT_EQ(flow.lab.part(aeu).list(set), nullptr) << set;
+      EXPECT_EQ(flow.lab.part(aeu).outgoing(set), nullptr) << set;
+    }
+  }
+  flow.ExpectAnswer(0, 5);
+}
+
+TEST(QueryFlowTest, ASubqueryHasOneRow) {
+  MapStep filter{.input = 0};
+  filter.query.filter = Equal(Field(0), Subquery(1));
+  const QueryStep map{.what = filter, .schema = Pairs()};
+  for (const int64_t rows : {0, 1, 2}) {
+    FlowLab flow(3, {Scan("t"), Scan("u"), map});
+    const Done done = flow.Run({{"t", 9}, {"u", rows}});
+    EXPECT_EQ(done,
+              rows == 2 ? Done{"INVALID_ARGUMENT"} : Done({"scan t", "scan u", "all: free map"}));
+    if (rows < 2) flow.ExpectAnswer(0, rows);  // null is no value
+  }
+}
+
+}  // namespace
+}  // namespace eris::engine

@@ -1,0 +1,306 @@
+// Stages at 1, 3 and 8 AEUs without an engine: no row is lost or doubled on its way, rows with
+// equal keys meet, others' envelopes stay whole, and nothing is left, also when memory is refused
+// at any place.
+#include "storage/query/stage_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/query/expression_tools.h"
+#include "tests/unit/query/stage_lab.h"
+
+namespace eris::storage {
+namespace {
+
+constexpr int kNulls = 20;  // percent
+
+class StageRunTest : public testing::TestWithParam<uint32_t> {
+ protected:
+  Random random_{Seed()};
+};
+INSTANTIATE_TEST_SUITE_P(Aeus, StageRunTest, testing::Values(1, 3, 8));
+
+const std::vector<ColumnType> kTypes{ColumnType::kInt32, ColumnType::kString, ColumnType::kFloat64,
+                                     ColumnType::kInt128};
+
+std::vector<CellRow> SomeRows(StageLab& lab, RowSet set, size_t count, Random& random,
+                              Values values = Values::kFew) {
+  return RandomRows(lab.all.columns[set], count, values, kNulls, random);
+}
+
+// Of one AEU, by the columns 0 and 1.
+std::set<std::string> KeysOf(StageLab& lab, uint32_t aeu, RowSet set) {
+  const std::vector<EnvelopeColumn>& columns = lab.all.columns[set];
+  std::set<std::string> keys;
+  for (const CellRow& row : lab.RowsOf(aeu, set)) {
+    keys.insert(RowText({columns.data(), 2}, {row[0], row[1]}));
+  }
+  return keys;
+}
+
+TEST_P(StageRunTest, SentRowsAreReceivedOnce) {
+  for (const Values values : {Values::kFew, Values::kAny}) {
+    StageLab lab(GetParam(), 2, random_);
+    for (const RowSet set : {0u, 1u}) lab.SetColumns(set, kTypes);
+    const auto rows = SomeRows(lab, 0, 20'000, random_, values);
+    lab.Put(0, rows);
+    ASSERT_TRUE(lab.Run({{SendTask{.from = 0, .to = 1, .keys = {0, 1}}}}).ok());
+    ASSERT_TRUE(lab.Run({{FreeTask{{0}}, ReceiveTask{.set = 1}}}).ok());
+    EXPECT_EQ(lab.TextsOf(1), lab.TextsOf(1, rows)) << SeedText();
+    EXPECT_TRUE(lab.TextsOf(0).empty());
+    // Equal keys are at one AEU, nulls among them.
+    std::set<std::string> all;
+    size_t keys = 0;
+    for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+      const std::set<std::string> own = KeysOf(lab, aeu, 1);
+      keys += own.size();
+      all.insert(own.begin(), own.end());
+    }
+    EXPECT_EQ(all.size(), keys) << SeedText();
+  }
+}
+
+TEST_P(StageRunTest, RowsWithANullKeyStay) {
+  StageLab lab(GetParam(), 2, random_);
+  for (const RowSet set : {0u, 1u}) lab.SetColumns(set, kTypes);
+  const auto rows = SomeRows(lab, 0, 9000, random_);
+  lab.Put(0, rows);
+  const auto stay = [&](RowSet set) {
+    std::vector<std::multiset<std::string>> by_aeu(lab.aeus());
+    for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+      for (const CellRow& row : lab.RowsOf(aeu, set)) {
+        if (row[0].null || row[2].null) by_aeu[aeu].insert(RowText(lab.all.columns[set], row));
+      }
+    }
+    return by_aeu;
+  };
+  const auto before = stay(0);
+  const SendTask send{.from = 0, .to = 1, .keys = {0, 2}, .nulls_stay = true};
+  ASSERT_TRUE(lab.Run({{{send}}, {{ReceiveTask{.set = 1}}}}).ok());
+  EXPECT_EQ(stay(1), before) << SeedText();
+  EXPECT_EQ(lab.TextsOf(1), lab.TextsOf(1, rows)) << SeedText();
+}
+
+// Strings that no envelope has room for at first.
+TEST_P(StageRunTest, LongStringsAreSent) {
+  StageLab lab(GetParam(), 2, random_);
+  for (const RowSet set : {0u, 1u}) lab.SetColumns(set, {ColumnType::kInt64, ColumnType::kString});
+  std::vector<CellRow> rows;
+  for (int64_t i = 0; i < 40; ++i) {
+    rows.push_back({Cell{.number = i}, Cell{.text = std::string(i % 3 == 0 ? 60'000 : 10, 'x')}});
+  }
+  lab.Put(0, rows, 5);
+  ASSERT_TRUE(lab.Run({{{SendTask{.from = 0, .to = 1, .keys = {0}}}}, {{ReceiveTask{1}}}}).ok());
+  EXPECT_EQ(lab.TextsOf(1), lab.TextsOf(1, rows));
+}
+
+TEST_P(StageRunTest, AllShareAndEachSpreadEnvelopeIsOnes) {
+  StageLab lab(GetParam(), 3, random_);
+  for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
+  const auto rows = SomeRows(lab, 0, 9000, random_);
+  lab.Put(0, rows, 30);  // more envelopes than a piece looks at
+  // What the engine has read counts, too.
+  const auto more = SomeRows(lab, 0, 500, random_);
+  AddRows(lab.engine().memory(), lab.engine().Output(0), more, random_, 30);
+  auto all = rows;
+  all.insert(all.end(), more.begin(), more.end());
+  ASSERT_TRUE(lab.Run({{ShareTask{.from = 0, .to = 1}, SpreadTask{.from = 0, .to = 2}}}).ok());
+  uint32_t most = 0, least = UINT32_MAX;
+  for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+    EXPECT_EQ(lab.TextsOf(1, lab.RowsOf(aeu, 1)), lab.TextsOf(1, all)) << SeedText();
+    most = std::max(most, lab.part(aeu).list(2)->size());
+    least = std::min(least, lab.part(aeu).list(2)->size());
+  }
+  EXPECT_EQ(lab.TextsOf(2), lab.TextsOf(2, all)) << SeedText();
+  EXPECT_LE(most - least, 1u);
+  // Those that refer go without the others' envelopes, in any order.
+  ASSERT_TRUE(lab.Run({{FreeTask{{1, 2}}}}).ok());
+  EXPECT_EQ(lab.TextsOf(0), lab.TextsOf(0, rows));
+  ASSERT_TRUE(lab.Run({{FreeTask{{0}}}}).ok());
+}
+
+TEST_P(StageRunTest, FreedSetsLeaveNothing) {
+  StageLab lab(GetParam(), 3, random_);
+  for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
+  lab.Put(0, SomeRows(lab, 0, 9000, random_), 20);
+  lab.Put(1, SomeRows(lab, 1, 9000, random_), 20);
+  // Sent, and never received.
+  ASSERT_TRUE(lab.Run({{SendTask{.from = 0, .to = 2, .keys = {1}}}}).ok());
+  const uint64_t before = lab.pieces;
+  ASSERT_TRUE(lab.Run({{FreeTask{{0, 1, 2}}}}).ok());
+  EXPECT_EQ(lab.used_bytes(), 0);
+  EXPECT_EQ(lab.budget.used(), 0u);
+  EXPECT_GT(lab.pieces - before, 9000 / 20 / 64);      // piece by piece
+  ASSERT_TRUE(lab.Run({{FreeTask{{0, 1, 2}}}}).ok());  // there is nothing left
+}
+
+// A set that an AEU has nothing of is one without rows.
+TEST_P(StageRunTest, SetsMayBeMissing) {
+  StageLab lab(GetParam(), 5, random_);
+  for (RowSet set = 0; set < 5; ++set) lab.SetColumns(set, kTypes);
+  const std::vector<Stage> stages{{{ShareTask{0, 1}, SpreadTask{0, 2}, GroupsTask{3}}},
+                                  {{SendTask{.from = 1, .to = 4, .keys = {0}}}},
+                                  {{ReceiveTask{4}, FreeTask{{0, 1, 2, 3, 4}}}}};
+  EXPECT_TRUE(lab.Run(stages).ok());
+}
+
+// A query that uses every kind of task: a join and groups of what was exchanged, sorted at home.
+struct WholeQuery {
+  static constexpr RowSet kLeft = 0, kRight = 1, kSentLeft = 2, kSentRight = 3, kJoined = 4,
+                          kMapped = 5, kShared = 6, kSorted = 7, kSets = 8;
+  explicit WholeQuery(JoinType type = JoinType::kInner) {
+    for (const char* const name : {"a", "b", "c"}) {
+      const ColumnType column = name[0] == 'b' ? ColumnType::kString : ColumnType::kInt64;
+      schema.columns.push_back({name, column, 0, true});
+    }
+    JoinTask join{.left_schema = schema,
+                  .right_schema = schema,
+                  .left = kSentLeft,
+                  .right = kSentRight,
+                  .to = kJoined};
+    join.step.type = type;
+    join.step.keys = {{.left = 0, .right = 0}, {.left = 1, .right = 1}};
+    const bool both = type == JoinType::kInner || type == JoinType::kLeft;
+    join.step.columns = both ? std::vector<uint32_t>{0, 1, 5} : std::vector<uint32_t>{0, 1, 2};
+    Query filter;
+    using namespace expressions;
+    filter.filter = NotEqual(Field(2), Literal(1)) || IsNull(Field(2));
+    plan = *TablePlan::Create(NamedByField(schema.columns), filter);
+    SortStep sort;
+    sort.keys = {{.column = 0}, {.column = 1}, {.column = 2}};
+    const MapTask map{.plan = plan, .from = kJoined, .to = kMapped};
+    const SendTask left{.from = kLeft, .to = kSentLeft, .keys = {0, 1}, .nulls_stay = true};
+    const SendTask right{.from = kRight, .to = kSentRight, .keys = {0, 1}, .nulls_stay = true};
+    everywhere = {{{left, right}},
+                  {{ReceiveTask{kSentLeft}, ReceiveTask{kSentRight}, join, map}},
+                  {{FreeTask{{kSentLeft, kSentRight, kJoined}}}}};
+    at_home = {
+        {ShareTask{kMapped, kShared}, SortTask{.step = sort, .from = kShared, .to = kSorted}}};
+  }
+  void Fill(StageLab& lab, size_t rows, Random& random) const {
+    for (RowSet set = 0; set < kSets; ++set) {
+      lab.SetColumns(set, {ColumnType::kInt64, ColumnType::kString, ColumnType::kInt64});
+    }
+    for (const RowSet set : {kLeft, kRight}) {
+      lab.Put(set, RandomRows(lab.all.columns[set], rows, Values::kFew, kNulls, random), 100);
+    }
+  }
+  absl::Status Run(StageLab& lab) const {
+    absl::Status status = lab.Run(everywhere);
+    return status.ok() ? lab.Run(at_home, static_cast<int>(lab.aeus() - 1)) : status;
+  }
+
+  Schema schema;
+  std::shared_ptr<const TablePlan> plan;
+  std::vector<Stage> everywhere;
+  Stage at_home;
+};
+
+// Computed row by row.
+std::vector<std::string> JoinedRows(StageLab& lab, JoinType type) {
+  const auto& columns = lab.all.columns[0];
+  std::multimap<std::string, CellRow> right;
+  std::vector<CellRow> answer;
+  const auto key_of = [&](const CellRow& row) { return RowText({columns.data(), 2}, row); };
+  for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+    for (const CellRow& row : lab.RowsOf(aeu, WholeQuery::kRight)) {
+      if (!row[0].null && !row[1].null) right.emplace(key_of(row), row);
+    }
+  }
+  for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+    for (const CellRow& row : lab.RowsOf(aeu, WholeQuery::kLeft)) {
+      auto [first, last] = right.equal_range(key_of(row));
+      if (row[0].null || row[1].null) last = first;
+      const bool any = first != last;
+      if (type == JoinType::kSemi && any) answer.push_back(row);
+      if (type == JoinType::kAnti && !any) answer.push_back(row);
+      if (type == JoinType::kLeft && !any) answer.push_back({row[0], row[1], Cell{.null = true}});
+      if (type == JoinType::kSemi || type == JoinType::kAnti) continue;
+      for (; first != last; ++first) answer.push_back({row[0], row[1], first->second[2]});
+    }
+  }
+  std::erase_if(answer, [](const CellRow& row) { return !row[2].null && row[2].number == 1; });
+  return lab.TextsOf(WholeQuery::kMapped, answer);
+}
+
+TEST_P(StageRunTest, ExchangedRowsJoinAsAllTogether) {
+  for (const JoinType type :
+       {JoinType::kInner, JoinType::kLeft, JoinType::kSemi, JoinType::kAnti}) {
+    StageLab lab(GetParam(), WholeQuery::kSets, random_);
+    const WholeQuery query(type);
+    query.Fill(lab, 600, random_);
+    const auto expected = JoinedRows(lab, type);
+    ASSERT_FALSE(expected.empty());
+    ASSERT_TRUE(query.Run(lab).ok());
+    EXPECT_EQ(lab.TextsOf(WholeQuery::kMapped), expected) << SeedText();
+    EXPECT_EQ(lab.TextsOf(WholeQuery::kSorted), expected) << SeedText();
+    // Sorted, nulls first or last, at the one that has sorted.
+    const auto sorted = lab.RowsOf(lab.aeus() - 1, WholeQuery::kSorted);
+    EXPECT_EQ(sorted.size(), expected.size());
+    EXPECT_TRUE(
+        std::is_sorted(sorted.begin(), sorted.end(), [](const CellRow& a, const CellRow& b) {
+          return !a[0].null && !b[0].null && a[0].number < b[0].number;
+        }));
+  }
+}
+
+// The first allocation of one AEU is refused, then the second, and so on: the error is told, and
+// what there is can be freed (StageLab).
+TEST_P(StageRunTest, NothingIsLeftWhereverMemoryIsRefused) {
+  const WholeQuery query;
+  const uint32_t aeu = GetParam() - 1;
+  uint64_t refused = 0;
+  for (uint64_t nth = 1;; ++nth) {
+    Random random(Seed());
+    StageLab lab(GetParam(), WholeQuery::kSets, random);
+    query.Fill(lab, 300, random);
+    lab.caches[aeu]->ArmFailures(nth, StageLab::kOnce);
+    const absl::Status status = query.Run(lab);
+    lab.caches[aeu]->ArmFailures(0, StageLab::kOnce);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    ++refused;
+  }
+  EXPECT_GT(refused, 8u);
+}
+
+// The same for the budget of all queries.
+TEST_P(StageRunTest, NothingIsLeftWhateverTheBudgetIs) {
+  const WholeQuery query;
+  bool any_refused = false;
+  for (uint64_t bytes = 1 << 20;; bytes += bytes / 8) {
+    Random random(Seed());
+    StageLab lab(GetParam(), WholeQuery::kSets, random);
+    query.Fill(lab, 300, random);
+    const uint64_t used = lab.budget.used();
+    ASSERT_LT(bytes, uint64_t{1} << 40);
+    ASSERT_TRUE(lab.budget.Take((uint64_t{1} << 40) - used - bytes));
+    const absl::Status status = query.Run(lab);
+    lab.budget.Give((uint64_t{1} << 40) - used - bytes);
+    if (status.ok()) break;
+    ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    any_refused = true;
+  }
+  EXPECT_TRUE(any_refused);
+}
+
+// At any piece.
+TEST_P(StageRunTest, AStageCanBeLeftAtAnyPiece) {
+  const WholeQuery query;
+  for (uint64_t pieces = 0; pieces < 60; ++pieces) {
+    StageLab lab(GetParam(), WholeQuery::kSets, random_);
+    query.Fill(lab, 300, random_);
+    ASSERT_TRUE(lab.Run(query.everywhere[0]).ok());
+    StageRun run(lab.part(0), query.everywhere[1]);
+    for (uint64_t piece = 0; piece < pieces; ++piece) ASSERT_TRUE(run.Advance().ok());
+  }
+}
+
+}  // namespace
+}  // namespace eris::storage
