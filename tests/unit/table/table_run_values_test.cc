@@ -402,7 +402,7 @@ TEST(TableRunValuesTest, DivisionsBy0AreErrorsOfTheRowsThatNeedThem) {
   EXPECT_EQ(run(Quotient(Column("i64") - Literal(INT64_MAX) - Literal(1), Literal(-1)),
                 Equal(Column("i64"), Literal(0)))
                 .ToString(),
-            "OUT_OF_RANGE: (i64 - 9223372036854775807) - 1 div -1 is outside its type, int64");
+            "OUT_OF_RANGE: ((i64 - 9223372036854775807) - 1) div -1 is outside its type, int64");
 }
 
 }  // namespace
