@@ -8,14 +8,17 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <thread>
+#include <utility>
 
 #include "bench/queries/tpch_engine.h"
 #include "eris/engine.h"
 
 namespace eris::bench {
 
-// While it exists, a thread moves ranges of random tables to random AEUs, one after the other.
+// While it exists, a thread moves the bounds between AEUs in random tables, one after the other: by
+// a quarter of a partition at most.
 class RangeMover {
  public:
   // REQUIRES: at least two AEUs.
@@ -29,6 +32,8 @@ class RangeMover {
 
  private:
   void Move(uint32_t aeus);
+  std::pair<KeyRange, AeuId> NextMove(const CutTable& table, uint32_t aeus,
+                                      std::mt19937_64& random);
 
   TpchEngine& tpch_;
   const uint64_t rows_before_;
@@ -42,7 +47,8 @@ class RangeMover {
 nlohmann::json Lookups(TpchEngine& tpch, uint64_t ms, bool with_queries);
 
 // `clients` threads at once; each runs the 22 queries `rounds` times, in an order of its own.
-// {"seconds", "queries", "queries_s"}.
+// Those that the engine has no memory for are refused, and are not among the queries: `why` is of
+// the last one. {"seconds", "queries", "queries_s", "refused", "why"}.
 nlohmann::json Clients(TpchEngine& tpch, uint32_t clients, uint32_t rounds);
 
 // The 22 queries, then again and again for `seconds`; the process's resident bytes after each time.
@@ -51,7 +57,8 @@ nlohmann::json ResidentLoop(TpchEngine& tpch, double seconds);
 
 // Cancels `count` queries at random moments of their runs. The time from Cancel until the reader
 // has returned, the query is destroyed, and the engine has no open scan, no chunk of one and no
-// request. {"cancelled", "ended_before", "p50_ms", "p99_ms", "max_ms", "slowest"}.
+// request. {"cancelled", "ended_before", "p50_ms", "p99_ms", "max_ms", "slowest",
+// "longest_ms": by query}.
 nlohmann::json CancelQueries(TpchEngine& tpch, uint32_t count, uint64_t seed);
 
 }  // namespace eris::bench

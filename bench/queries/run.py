@@ -170,14 +170,17 @@ def lookups(options, aeus):
 
 
 def clients(options, aeus):
-    one, four = [], []
+    told = {1: [], 4: []}
     with Sides(options) as sides:
         eris = sides.eris(aeus)
         eris.ask("clients 1 1")
         for _ in range(options.rounds):
-            one.append(eris.ask("clients 1 1")["queries_s"])
-            four.append(eris.ask("clients 4 1")["queries_s"])
-    return {"one_queries_s": spread(one), "four_queries_s": spread(four), "four_over_one": spread([b / a for a, b in zip(one, four)])}
+            for count, some in told.items():
+                some.append(eris.ask(f"clients {count} 1"))
+    one, four = ([each["queries_s"] for each in some] for some in told.values())
+    refused = [each for some in told.values() for each in some if each["refused"]]
+    return {"one_queries_s": spread(one), "four_queries_s": spread(four), "four_over_one": spread([b / a for a, b in zip(one, four)]),
+            "refused": sum(each["refused"] for each in refused), "why": refused[-1]["why"] if refused else ""}
 
 
 def memory(options, aeus):
