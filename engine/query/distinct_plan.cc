@@ -117,19 +117,22 @@ class DistinctPlan {
     }
     std::vector<const Expression*> arguments;
     std::vector<AggregateNode> aggregates;
-    std::vector<Place> places;
+    std::vector<size_t> of_measure;  // the aggregate
     for (const Measure& measure : node.measures) {
+      of_measure.push_back(0);
       if (!CountsOnce(measure)) continue;
+      // A literal NaN is not equal to itself: then there is an aggregate more.
       const auto same = [&](const Expression* one) { return *one == *measure.argument; };
-      if (std::any_of(arguments.begin(), arguments.end(), same)) continue;
+      const auto found = std::find_if(arguments.begin(), arguments.end(), same);
+      of_measure.back() = static_cast<size_t>(found - arguments.begin());
+      if (found != arguments.end()) continue;
       arguments.push_back(&*measure.argument);
       aggregates.push_back({.input = node.input, .keys = node.keys});
     }
-    for (const Measure& measure : node.measures) {
-      size_t aggregate = 0;
-      if (CountsOnce(measure)) {
-        while (!(*arguments[aggregate] == *measure.argument)) ++aggregate;
-      }
+    std::vector<Place> places;
+    for (size_t i = 0; i < node.measures.size(); ++i) {
+      const Measure& measure = node.measures[i];
+      const size_t aggregate = of_measure[i];
       auto& measures = aggregates[aggregate].measures;
       places.push_back({aggregate, static_cast<uint32_t>(measures.size())});
       measures.push_back(measure);

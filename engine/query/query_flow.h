@@ -123,7 +123,7 @@ class QueryFlow {
   bool refers_ = false;        // its rows refer to others of its sets
   std::deque<Work> planned_;
   std::vector<storage::RowSet> to_free_;
-  // Of a step that makes groups.
+  // For a step that makes groups.
   std::optional<TwoPhaseGroups> phases_;
   Schema partial_;  // the columns of Own(1)
 };

@@ -76,7 +76,7 @@ class QueryState final : public ReaderState {
   static void Answered(routing::Reply* reply, uint32_t answered) noexcept;
   void Answer(uint32_t answered) noexcept;
 
-  // Of an index or a hash.
+  // The rows of an index.
   void AskScan();
   absl::StatusOr<bool> TakeRead();
 

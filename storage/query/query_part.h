@@ -26,7 +26,7 @@ class QueryPart;
 
 // All parts of a query.
 struct QueryParts {
-  // Of the last part, which is the engine's.
+  // The last part's, which is the engine's.
   std::unique_ptr<memory::MemoryManager> engine_memory{};
   std::vector<std::unique_ptr<QueryPart>> parts{};
   // By set. Written between stages.

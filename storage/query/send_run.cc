@@ -137,7 +137,7 @@ class SendRun final : public StepRun {
   const EnvelopeList& input_;
   OutgoingEnvelopes& out_;
   std::vector<std::unique_ptr<EnvelopeWriter>> writers_;  // by target; nullptr: not so far
-  // Of a block: where a target's picks begin, and where they end.
+  // In a block: where a target's picks begin, and where they end.
   std::vector<uint32_t> begins_;
   std::vector<uint32_t> ends_;
   std::array<uint64_t, kBlockRows> hashes_;

@@ -26,7 +26,7 @@ double EqualShare(const Expression& value, const NodeSize& input) {
   return 1 / std::max(1.0, *input.distinct[*column]);
 }
 
-// Of `left` = `right`: of two columns by the one with more values.
+// For `left` = `right`: with two columns, by the one with more values.
 double EqualShare(const Expression& left, const Expression& right, const NodeSize& input) {
   if (ColumnOf(left) && ColumnOf(right)) {
     return std::min(EqualShare(left, input), EqualShare(right, input));

@@ -2,7 +2,9 @@
 // shrink to nothing, come back, and partitions that keep old rows alone are walked until nobody
 // needs them. Each scan has every row that was here at its snapshot once, also when it is ended and
 // resumed at its cursor. Turns are taken by the test.
+#include "aeu/recollection.h"
 #include "aeu/runners/table_scan_runner.h"
+#include "aeu/state/query_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -333,7 +335,10 @@ class TableScanRunnerTest : public testing::Test {
   std::vector<std::unique_ptr<TablePartition>> theirs_;
   ObjectSlot slot_{ObjectId{7}, route_, *my_cache_, true};
   std::vector<std::unique_ptr<Scan>> scans_;
-  TableScanRunner runner_{AeuId{0}, port_, registry(), acknowledgements_, counters_};
+  Recollection recollection_{endpoints_.directory()[AeuId{0}].waker};
+  QueryCache query_cache_{recollection_};
+  TableScanRunner runner_{AeuId{0},          port_,   registry(), query_cache_,
+                          acknowledgements_, counters_};
   Rows mine_;    // what this AEU owns
   Rows values_;  // of what others own
   int64_t value_ = 0;

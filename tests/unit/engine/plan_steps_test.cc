@@ -29,7 +29,9 @@ absl::StatusOr<Schema> SchemaOf(absl::string_view name) {
 // The steps of the plan, or what is wrong with it.
 std::string Steps(std::vector<PlanNode> nodes) {
   const QueryPlan plan{.nodes = std::move(nodes), .names = {}};
-  const auto steps = PlanSteps(plan, SchemaOf, [](absl::string_view) { return true; });
+  const auto steps = PlanSteps(plan, {.schema_of = SchemaOf,
+                                      .is_table = [](absl::string_view) { return true; },
+                                      .rows_of = [](absl::string_view) { return uint64_t{100}; }});
   if (!steps.ok()) return steps.status().ToString();
   const absl::StatusOr<std::string> text = ExplainSteps(*steps, SchemaOf);
   return text.ok() ? *text : text.status().ToString();

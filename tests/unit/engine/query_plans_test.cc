@@ -25,14 +25,18 @@ namespace {
 
 class QueryPlans {
  public:
-  QueryPlans(uint32_t aeus, const engine::QueryFlowLimits& limits) {
+  // The number of AEUs, and whether rows are sent to others wherever that is possible: few rows
+  // would stay at one AEU.
+  explicit QueryPlans(const std::tuple<uint32_t, bool>& how) {
+    const auto [aeus, sends] = how;
+    const engine::QueryFlowLimits few{.merged_at_home = 2, .stay_at_home = 4, .built_per_row = 0};
     Options options;
     options.topology = "numa:1 core:" + std::to_string(aeus) + " pu:1";
     options.aeu_count = aeus;
     options.memory_limit_bytes = uint64_t{1} << 30;
     auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
     EXPECT_TRUE(engine.ok()) << engine.status();
-    (*engine)->core().query_limits = limits;
+    if (sends) (*engine)->core().query_limits = few;
     engine_ = *std::move(engine);
     session_ = engine_->NewSession();
   }
@@ -85,8 +89,6 @@ class QueryPlans {
   std::unique_ptr<Session> session_;
 };
 
-// The number of AEUs, and whether rows are sent to others wherever that is possible: few rows would
-// stay at one AEU.
 class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest,
                          testing::Values(std::tuple(1, false), std::tuple(3, false),
@@ -94,9 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest,
                                          std::tuple(8, true)));
 
 TEST_P(QueryPlansTest, AnswersAreThoseOfTheInterpreter) {
-  const auto [aeus, sends] = GetParam();
-  const engine::QueryFlowLimits few{.merged_at_home = 2, .stay_at_home = 4, .built_per_row = 0};
-  QueryPlans engine(aeus, sends ? few : engine::QueryFlowLimits());
+  QueryPlans engine(GetParam());
   const uint64_t first = Seed();
   for (uint64_t seed = first; seed < first + 60; ++seed) {
     PlanRandom random(seed);

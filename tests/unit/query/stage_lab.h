@@ -127,7 +127,7 @@ class StageLab {
     }
     return rows;
   }
-  // Of all AEUs, sorted.
+  // From all AEUs, sorted.
   std::vector<std::string> TextsOf(RowSet set) {
     std::vector<std::string> texts;
     for (uint32_t aeu = 0; aeu < aeus(); ++aeu) {

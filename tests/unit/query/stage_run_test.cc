@@ -34,7 +34,7 @@ std::vector<CellRow> SomeRows(StageLab& lab, RowSet set, size_t count, Random& r
   return RandomRows(lab.all.columns[set], count, values, kNulls, random);
 }
 
-// Of one AEU, by the columns 0 and 1.
+// From one AEU, by the columns 0 and 1.
 std::set<std::string> KeysOf(StageLab& lab, uint32_t aeu, RowSet set) {
   const std::vector<EnvelopeColumn>& columns = lab.all.columns[set];
   std::set<std::string> keys;
