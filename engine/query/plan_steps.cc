@@ -1,6 +1,7 @@
 #include "engine/query/plan_steps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -411,7 +412,7 @@ class StepMaker {
     if (rows.object || rows.filter) return;
     constexpr double kMost = 1e18;
     steps_.steps[rows.step].rows_about =
-        static_cast<uint64_t>(std::clamp(sizes_[node].rows, 0.0, kMost));
+        static_cast<uint64_t>(std::clamp(std::round(sizes_[node].rows), 0.0, kMost));
   }
 
   // Whether the last step hands out exactly the node's columns.

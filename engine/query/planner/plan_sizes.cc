@@ -22,7 +22,9 @@ std::optional<uint32_t> ColumnOf(const Expression& expression) {
 // The share of rows that have a certain value.
 double EqualShare(const Expression& value, const NodeSize& input) {
   const std::optional<uint32_t> column = ColumnOf(value);
-  if (!column || !input.distinct[*column]) return kEqualShare;
+  if (!column || !input.distinct[*column]) {
+    return std::max(kEqualShare, 1 / std::max(1.0, input.object_rows));  // of few rows one
+  }
   return 1 / std::max(1.0, *input.distinct[*column]);
 }
 
@@ -43,6 +45,17 @@ double AnyShare(const std::vector<Expression>& parts, const NodeSize& input) {
   double none = 1;
   for (const Expression& part : parts) none *= 1 - ShareOf(part, input);
   return 1 - none;
+}
+
+// The values of two columns that are joined. A key holds all values of a column of which nothing is
+// known.
+double CommonValues(const NodeSize& left, uint32_t left_column, const NodeSize& right,
+                    uint32_t right_column) {
+  const std::optional<double> one = left.distinct[left_column];
+  const std::optional<double> other = right.distinct[right_column];
+  if (one && other) return std::max(*one, *other);
+  if (one || other) return one ? *one : *other;
+  return std::max(left.DistinctOr(left_column), right.DistinctOr(right_column));
 }
 
 // The size of two columns' rows together: the first ones are those of `left`.
@@ -128,7 +141,12 @@ class Sizer {
     both.rows = left.rows * right.rows * residual;
     double values = 1;
     for (const JoinNode::Key& key : join.keys) {
-      values *= std::max(left.DistinctOr(key.left), right.DistinctOr(key.right));
+      const double common = CommonValues(left, key.left, right, key.right);
+      values *= common;
+      const auto right_column = static_cast<uint32_t>(left.distinct.size()) + key.right;
+      for (const uint32_t column : {key.left, right_column}) {
+        if (!both.distinct[column]) both.distinct[column] = common;
+      }
     }
     // No row has more partners than there are rows with its key.
     values = std::min(values, std::max(left.object_rows, right.object_rows));

@@ -220,7 +220,7 @@ TEST(FilterDownTest, LongChainOfFilters) {
   for (uint32_t i = 1; i < kPlanNodesMax; ++i) {
     nodes.push_back(FilterNode{i - 1, Field(0) > Literal(int64_t{i})});
   }
-  EXPECT_EQ(Down(std::move(nodes)).substr(0, 39), "\n0: read a []\n1: filter 0 (and (> #0 1) ");
+  EXPECT_EQ(Down(std::move(nodes)).substr(0, 40), "\n0: read a []\n1: filter 0 (and (> #0 1) ");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(JoinOrderTest, EqualitiesAreTransitive) {
 2: read key_c [0 1 2]
 3: filter 2 (= #1 5)
 4: join inner 1 3 [0=0]
-5: join inner 0 4 [1=0]
+5: join inner 0 4 [1=3]
 )");
 }
 
