@@ -28,7 +28,7 @@ double EqualShare(const Expression& value, const NodeSize& input) {
   return 1 / std::max(1.0, *input.distinct[*column]);
 }
 
-// For `left` = `right`: with two columns, by the one with more values.
+// The share of `left` = `right`: for two columns, that of the one with more values.
 double EqualShare(const Expression& left, const Expression& right, const NodeSize& input) {
   if (ColumnOf(left) && ColumnOf(right)) {
     return std::min(EqualShare(left, input), EqualShare(right, input));
@@ -179,16 +179,6 @@ class Sizer {
   absl::StatusOr<NodeSize> Of(const LimitNode& limit) {
     NodeSize size = sizes_[limit.input];
     size.rows = std::min(size.rows, static_cast<double>(limit.count));
-    return size;
-  }
-
-  absl::StatusOr<NodeSize> Of(const UnionNode& all) {
-    NodeSize size;
-    size.distinct.resize(schemas_[sizes_.size()].columns.size());
-    for (const uint32_t input : all.inputs) {
-      size.rows += sizes_[input].rows;
-      size.object_rows += sizes_[input].object_rows;
-    }
     return size;
   }
 

@@ -22,7 +22,7 @@ namespace eris::engine {
 // The rows that an object has now, about.
 using RowsOf = absl::FunctionRef<uint64_t(absl::string_view)>;
 
-// Conditions for which nothing better is known: the share of rows that they keep.
+// The share of rows that a condition keeps of which nothing better is known.
 inline constexpr double kEqualShare = 0.1;
 inline constexpr double kRangeShare = 0.3;
 inline constexpr double kLikeShare = 0.1;
