@@ -174,7 +174,8 @@ uint32_t PlanSamples::ProjectOf(uint32_t input, int depth) {
 uint32_t PlanSamples::Join(int depth) {
   const uint32_t left = Node(depth - 1);
   const size_t size = plan_.nodes.size();
-  const uint32_t right = OneIn(random_, 6) ? left : Node(depth - 1);
+  const bool repeats = size < kRepeatedNodesMax && OneIn(random_, 12);
+  const uint32_t right = repeats ? Repeated(left) : OneIn(random_, 6) ? left : Node(depth - 1);
   return JoinOf(left, right, static_cast<JoinType>(1 + Below(random_, 4)), size);
 }
 
@@ -212,7 +213,15 @@ uint32_t PlanSamples::SomeColumns(uint32_t input) {
 uint32_t PlanSamples::Repeated(uint32_t node) {
   const auto shift = static_cast<uint32_t>(plan_.nodes.size());
   for (uint32_t i = 0; i <= node; ++i) plan_.nodes.push_back(Shifted(plan_.nodes[i], shift));
-  return node + shift;
+  // Sometimes nearly the same: with a join of another type that hands out the same columns.
+  auto* const join = std::get_if<JoinNode>(&plan_.nodes.back());
+  if (join == nullptr || OneIn(random_, 2)) return node + shift;
+  constexpr JoinType kOther[] = {JoinType::kLeft, JoinType::kInner, JoinType::kAnti,
+                                 JoinType::kSemi};
+  join->type = kOther[static_cast<size_t>(join->type) - 1];
+  if (IsGood()) return node + shift;
+  plan_.nodes.resize(shift);
+  return node;
 }
 
 Expression PlanSamples::SampleCondition(ExpressionSamples& expressions, int depth) {
