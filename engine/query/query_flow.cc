@@ -304,7 +304,7 @@ void QueryFlow::EndStep() {
     for (const UnionStep::Input& input : all->inputs) Release(input.step);
   }
   for (uint32_t which = 1; which < kSetsPerStep && !refers_; ++which) {
-    to_free_.push_back(Own(which));
+    FreeLater(Own(which));
   }
   ++current_;
   refers_ = false;
@@ -314,7 +314,11 @@ void QueryFlow::EndStep() {
 
 void QueryFlow::Release(uint32_t step) {
   if (--steps_[step].uses > 0) return;
-  for (uint32_t which = 0; which < kSetsPerStep; ++which) to_free_.push_back(SetOf(step, which));
+  for (uint32_t which = 0; which < kSetsPerStep; ++which) FreeLater(SetOf(step, which));
+}
+
+void QueryFlow::FreeLater(RowSet set) {
+  if (!parts_.columns[set].empty()) to_free_.push_back(set);
 }
 
 }  // namespace eris::engine

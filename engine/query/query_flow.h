@@ -111,6 +111,7 @@ class QueryFlow {
   void AtHome(std::vector<storage::StageTask> tasks);
   void EndStep();
   void Release(uint32_t step);
+  void FreeLater(storage::RowSet set);
 
   std::vector<storage::QueryStep> steps_;
   storage::QueryParts& parts_;

@@ -182,6 +182,16 @@ class Sizer {
     return size;
   }
 
+  absl::StatusOr<NodeSize> Of(const UnionNode& all) {
+    NodeSize size;
+    size.distinct.resize(schemas_[sizes_.size()].columns.size());
+    for (const uint32_t input : all.inputs) {
+      size.rows += sizes_[input].rows;
+      size.object_rows += sizes_[input].object_rows;
+    }
+    return size;
+  }
+
   const QueryPlan& plan_;
   const std::vector<Schema>& schemas_;
   const storage::SchemaOf schema_of_;
