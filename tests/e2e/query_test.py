@@ -5,6 +5,7 @@ Integers, decimals, strings and dates are compared exactly, doubles to 1e-9 of t
 """
 import json
 import os
+import re
 import tempfile
 
 import harness

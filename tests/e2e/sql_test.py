@@ -14,6 +14,7 @@ import harness
 import query_test
 import sql_queries
 import tpch_data
+import answer_check  # noqa: E402, from tests/tpch, which tpch_data has put on the path
 
 SCRIPT = str(tpch_data.ROOT / "clients" / "python" / "eris_sql.py")
 # It joins lineitem with itself by a column of seven values: it would end at the limit of memory, after seconds.
@@ -62,14 +63,14 @@ class Case:
 
 def test_tpch(case):
     for number, text in tpch_data.queries():
-        query_test.check_answer(case.rows(text), case.answers[number], text, f"query {number}")
+        answer_check.check_answer(case.rows(text), case.answers[number], text, f"query {number}")
     print(f"{len(case.answers)} of {len(case.answers)} queries answered as DuckDB does", flush=True)
 
 
 def same_cell(got, expected):
     """Numbers are the same if they are worth the same, doubles to 1e-9 of it."""
     if got is None or expected is None or isinstance(expected, float):
-        return query_test.same(got, expected)
+        return answer_check.same(got, expected)
     try:
         return decimal.Decimal(got) == decimal.Decimal(expected)
     except decimal.InvalidOperation:
