@@ -1,5 +1,5 @@
 // Reads the rows of one query, chunk by chunk, in the plan's order if it sorts. A query whose
-// stream breaks is not resumed: it would have to be computed anew. One thread at a time.
+// stream breaks is not resumed: it would have to be computed again. One thread at a time.
 #ifndef ERIS_CLIENTS_QUERY_READER_H_
 #define ERIS_CLIENTS_QUERY_READER_H_
 

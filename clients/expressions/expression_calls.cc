@@ -189,7 +189,8 @@ absl::Status ExpressionParser::NoFunction(const Token& name) const {
   return ExpressionError(
       name.begin,
       AggregateFunctionOf(word)
-          ? absl::StrCat("'", word, "' stands in aggregates alone, not inside an expression")
+          ? absl::StrCat("'", word,
+                         "' is for aggregates alone, not for the inside of an expression")
           : absl::StrCat(name.Shown(text_), " is no function: an expression has columns, ",
                          "literals, operators, case, cast, date_part and substring"));
 }

@@ -17,7 +17,7 @@ namespace {
 
 // A plan that is ready to run.
 struct PlannedQuery {
-  QueryObjects objects{};  // each name is one object for the whole query, whatever becomes of it
+  QueryObjects objects{};  // each name is one object for the whole query, even if it is dropped
   storage::QuerySteps steps{};
 };
 

@@ -27,7 +27,7 @@ class PlanCopy {
     out_.nodes.push_back(std::move(node));
     return static_cast<uint32_t>(out_.nodes.size() - 1);
   }
-  // The node that was added last stands for the next one of the original.
+  // The node that was added last is in place of the next one of the original.
   void EndNode() { numbers_.push_back(static_cast<uint32_t>(out_.nodes.size() - 1)); }
   QueryPlan Take(const QueryPlan& original) {
     out_.names = original.names;

@@ -1,4 +1,4 @@
-"""SQL through clients/python/eris_sql.py: TPC-H's 22 queries, planned anew by DataFusion, are answered as DuckDB does, and those of sql_queries; nulls,
+"""SQL through clients/python/eris_sql.py: TPC-H's 22 queries, planned by DataFusion in each run, are answered as DuckDB does, and those of sql_queries; nulls,
 wide numbers and names in quotes come through; faults are told; a query that runs long is listed and cancelled.
 """
 import csv

@@ -65,6 +65,6 @@ if [[ -n "$crash" ]]; then
     > "$log.small" 2>&1
   [[ -s "$crash.small" ]] || cp "$crash" "$crash.small"
   "$fuzz" "$crash.small" 2>&1 | grep -A 60 -E '^INTERNAL|ERROR: |runtime error' | head -n 40
-  echo "fuzz: it stands in $crash.small; replay it in tests/fuzz/${target}_fuzz_test.cc"
+  echo "fuzz: it is in $crash.small; replay it in tests/fuzz/${target}_fuzz_test.cc"
 fi
 exit 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the Substrait plans of the 22 TPC-H queries anew: tests/tpch/plans/datafusion/qNN.plan and
+"""Makes the Substrait plans of the 22 TPC-H queries again: tests/tpch/plans/datafusion/qNN.plan and
 tests/tpch/plans/duckdb/qNN.plan. The tests read the committed files, so this runs only when a producer changes.
 
 Usage: make_plans.py [--out DIR] [--folder DIR]. Installs the producers from PyPI, at pinned versions, into a virtual
 environment below the folder (default: build/tpch-plans), and TPC-H's data at scale factor 0.01 beside it.
 
-DataFusion plans all 22 queries without data. It numbers functions anew in each run, so its files differ where the plans
+DataFusion plans all 22 queries without data. It numbers functions in another way in each run, so its files differ where the plans
 do not. DuckDB's last substrait extension plans 15 of them, and only over data: over empty tables it answers without a
 plan. In query 13 it writes "not like" as "not equal", so that plan is not the query.
 

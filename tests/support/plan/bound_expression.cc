@@ -30,19 +30,19 @@ bool Comparable(CellType left, CellType right) {
   return (IsNumber(left) && IsNumber(right)) || left.type == right.type;
 }
 
-// A literal with the type that it has next to a value of type `beside`.
-BoundResult BindLiteral(const Expression& expression, const CellType* beside) {
+// A literal with the type that it has next to a value of type `other`.
+BoundResult BindLiteral(const Expression& expression, const CellType* other) {
   Bound bound{.kind = Kind::kLiteral};
   const bool null = std::holds_alternative<std::monostate>(expression.value);
-  if (null && beside == nullptr) return Malformed("a null alone has no type", expression);
-  bound.literal = CellOf(expression.value, null ? *beside : CellType{});
+  if (null && other == nullptr) return Malformed("a null alone has no type", expression);
+  bound.literal = CellOf(expression.value, null ? *other : CellType{});
   const auto* const signed_number = std::get_if<int64_t>(&expression.value);
   const auto* const positive = std::get_if<uint64_t>(&expression.value);
-  const bool beside_u64 = beside != nullptr && beside->type == ColumnType::kUint64;
-  if (signed_number != nullptr && *signed_number >= 0 && beside_u64) {
+  const bool other_u64 = other != nullptr && other->type == ColumnType::kUint64;
+  if (signed_number != nullptr && *signed_number >= 0 && other_u64) {
     bound.literal.type = {ColumnType::kUint64};
   }
-  if (positive != nullptr && beside != nullptr && !beside_u64 &&
+  if (positive != nullptr && other != nullptr && !other_u64 &&
       *positive <= uint64_t{std::numeric_limits<int64_t>::max()}) {
     bound.literal.type = {ColumnType::kInt64};
   }
@@ -50,18 +50,19 @@ BoundResult BindLiteral(const Expression& expression, const CellType* beside) {
   return bound;
 }
 
-// The type that the literals among these expressions stand next to: the sum of the other numbers'
-// types, or of other values the first one's.
-std::optional<CellType> TypeBeside(const References& expressions, const std::vector<Bound>& bound) {
-  std::optional<CellType> beside;
+// The type that the literals among these expressions have next to them: the sum of the other
+// numbers' types, or of other values the first one's.
+std::optional<CellType> TypeOfOthers(const References& expressions,
+                                     const std::vector<Bound>& bound) {
+  std::optional<CellType> other;
   for (size_t i = 0; i < expressions.size(); ++i) {
     if (expressions[i].get().kind == Kind::kLiteral) continue;
     const CellType type = bound[i].type;
-    beside = beside.has_value() && IsNumber(*beside) && IsNumber(type) ? SumType(*beside, type)
-             : beside.has_value()                                      ? *beside
-                                                                       : type;
+    other = other.has_value() && IsNumber(*other) && IsNumber(type) ? SumType(*other, type)
+            : other.has_value()                                     ? *other
+                                                                    : type;
   }
-  return beside;
+  return other;
 }
 
 // Values of which the literals get their types from the others.
@@ -72,14 +73,14 @@ absl::StatusOr<std::vector<Bound>> BindTogether(const References& expressions,
     if (expressions[i].get().kind == Kind::kLiteral) continue;
     ERIS_ASSIGN_OR_RETURN(bound[i], BindValue(expressions[i], scope));
   }
-  std::optional<CellType> beside = TypeBeside(expressions, bound);
+  std::optional<CellType> other = TypeOfOthers(expressions, bound);
   for (const bool nulls : {false, true}) {
     for (size_t i = 0; i < expressions.size(); ++i) {
       const Expression& one = expressions[i];
       if (one.kind != Kind::kLiteral) continue;
       if (std::holds_alternative<std::monostate>(one.value) != nulls) continue;
-      ERIS_ASSIGN_OR_RETURN(bound[i], BindLiteral(one, beside.has_value() ? &*beside : nullptr));
-      if (!beside.has_value()) beside = bound[i].type;
+      ERIS_ASSIGN_OR_RETURN(bound[i], BindLiteral(one, other.has_value() ? &*other : nullptr));
+      if (!other.has_value()) other = bound[i].type;
     }
   }
   for (const Bound& one : bound) {

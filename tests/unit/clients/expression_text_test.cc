@@ -204,7 +204,7 @@ TEST(ExpressionTextTest, ErrorsNamePositionExpectationAndFind) {
             "at character 11: 'lower' is no function: an expression has columns, literals, "
             "operators, case, cast, date_part and substring");
   EXPECT_EQ(ErrorOf("Sum(b) > 1"),
-            "at character 1: 'sum' stands in aggregates alone, not inside an expression");
+            "at character 1: 'sum' is for aggregates alone, not for the inside of an expression");
 }
 
 TEST(ExpressionTextTest, ErrorsOfCasesCastsAndSubstringsNameWhatIsMissing) {

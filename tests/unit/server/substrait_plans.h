@@ -95,7 +95,7 @@ class PlanMaker {
     return out;
   }
 
-  // Without names the relation stands alone, else it is a root with them.
+  // Without names it is a relation by itself, else a root with them.
   std::string Bytes(const SRel& rel, const std::vector<std::string>& names = {}) const {
     ::substrait::Plan plan;
     plan.mutable_version()->set_producer(producer);

@@ -34,7 +34,7 @@ class QueryOracle {
   // known without the row.
   bool TakeUncertain() { return std::exchange(uncertain_, false); }
 
-  OracleValue ValueOf(const Expression& e, const Row& row, const OracleValue* beside = nullptr) {
+  OracleValue ValueOf(const Expression& e, const Row& row, const OracleValue* other = nullptr) {
     switch (e.kind) {
       case Kind::kColumn:
         for (size_t i = 0; i < schema_.columns.size(); ++i) {
@@ -42,7 +42,7 @@ class QueryOracle {
         }
         return {};
       case Kind::kLiteral:
-        return LiteralOf(e.value, beside);
+        return LiteralOf(e.value, other);
       case Kind::kDatePart:
         return PartOf(e, row);
       case Kind::kCase:
