@@ -46,16 +46,16 @@ inline double RealOf(const OracleValue& value) {
                              static_cast<Float128>(kPowersOfTen[value.scale]));
 }
 
-// `beside`: the other operand; nullptr: none.
-inline OracleValue LiteralOf(const Value& value, const OracleValue* beside) {
+// `other`: the other operand; nullptr: none.
+inline OracleValue LiteralOf(const Value& value, const OracleValue* other) {
   OracleValue out;
-  const bool unsigned_beside = beside != nullptr && beside->type == ColumnType::kUint64;
+  const bool unsigned_other = other != nullptr && other->type == ColumnType::kUint64;
   if (const auto* number = std::get_if<int64_t>(&value)) {
     out.number = *number;
-    if (unsigned_beside && *number >= 0) out.type = ColumnType::kUint64;
+    if (unsigned_other && *number >= 0) out.type = ColumnType::kUint64;
   } else if (const auto* positive = std::get_if<uint64_t>(&value)) {
     out.number = *positive;
-    if (*positive > uint64_t{INT64_MAX} || beside == nullptr || unsigned_beside) {
+    if (*positive > uint64_t{INT64_MAX} || other == nullptr || unsigned_other) {
       out.type = ColumnType::kUint64;
     }
   } else if (const auto* real = std::get_if<double>(&value)) {
@@ -76,7 +76,7 @@ inline OracleValue LiteralOf(const Value& value, const OracleValue* beside) {
     out.number = NumberOfHalves(wide->unscaled);
     out.scale = wide->scale;
   } else {
-    if (beside != nullptr) out = {.type = beside->type, .scale = beside->scale};
+    if (other != nullptr) out = {.type = other->type, .scale = other->scale};
     out.null = true;
   }
   return out;
