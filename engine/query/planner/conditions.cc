@@ -87,6 +87,7 @@ bool IsDouble(const Expression& expression, const std::vector<ColumnSchema>& col
     case Kind::kAdd:
     case Kind::kSubtract:
     case Kind::kMultiply:
+    case Kind::kRemainder:
       return IsDouble(expression.arguments[0], columns) ||
              IsDouble(expression.arguments[1], columns);
     default:
@@ -153,6 +154,8 @@ bool CanFail(const Expression& expression, const std::vector<ColumnSchema>& colu
     case Kind::kAdd:
     case Kind::kSubtract:
     case Kind::kMultiply:
+    case Kind::kQuotient:
+    case Kind::kRemainder:
       if (!IsDouble(expression, columns)) return true;
       break;
     case Kind::kCast:

@@ -31,8 +31,9 @@ void AddParts(const Expression& condition, const std::vector<ColumnSchema>& colu
 Expression Conjunction(Conditions parts);
 
 // Whether computing the expression can end the query with an error, for some values of `columns`:
-// integers and decimals leave their type, casts find values that do not fit. Comparisons, tests and
-// doubles never fail. A subquery does, but it is computed once, wherever it is named.
+// integers and decimals leave their type or are divided by 0, casts find values that do not fit.
+// Comparisons, tests and doubles never fail. A subquery does, but it is computed once, wherever it
+// is named.
 bool CanFail(const Expression& expression, const std::vector<ColumnSchema>& columns);
 
 // Whether all fields that it names are of the side; also if it names none.

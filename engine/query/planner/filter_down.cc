@@ -29,6 +29,16 @@ void AddNew(Conditions& parts, Expression part) {
   if (!Holds(parts, part)) parts.push_back(std::move(part));
 }
 
+// Conditions go to all inputs of a union. Copies with more parts than this are not made: a plan
+// within its limits could ask for gigabytes of them.
+constexpr size_t kCopiedPartsMax = size_t{1} << 16;
+
+size_t PartsOf(const Expression& expression) {
+  size_t parts = 1;
+  for (const Expression& argument : expression.arguments) parts += PartsOf(argument);
+  return parts;
+}
+
 class FilterDown {
  public:
   FilterDown(const QueryPlan& plan, const std::vector<Schema>& schemas)
@@ -254,9 +264,16 @@ class FilterDown {
   }
 
   uint32_t Down(const UnionNode& all, uint32_t, Conditions conditions) {
+    size_t parts = 0;
+    for (const Expression& one : conditions) parts += PartsOf(one);
+    copied_parts_ += parts * all.inputs.size();
+    const bool moves = copied_parts_ <= kCopiedPartsMax;
     UnionNode copy;
-    for (const uint32_t input : all.inputs) copy.inputs.push_back(Build(input, conditions));
-    return Add(std::move(copy));
+    for (const uint32_t input : all.inputs) {
+      copy.inputs.push_back(Build(input, moves ? conditions : Conditions()));
+    }
+    const uint32_t node = Add(std::move(copy));
+    return moves ? node : Filtered(node, std::move(conditions));
   }
 
   uint32_t Down(const LimitNode& limit, uint32_t, Conditions conditions) {
@@ -270,6 +287,7 @@ class FilterDown {
   const std::vector<uint32_t> uses_;
   const std::vector<bool> one_row_;
   std::vector<std::optional<uint32_t>> made_;  // by node, its number in `out_` (Shared)
+  size_t copied_parts_ = 0;                    // into the inputs of unions
   QueryPlan out_;
 };
 

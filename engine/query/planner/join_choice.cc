@@ -13,6 +13,9 @@ namespace {
 // What an `or` over several inputs keeps: what it says of each of them alone has been asked there.
 constexpr double kOrOfInputsShare = 0.5;
 
+// Places of semi and anti joins that are tried: planning must not take longer than a query.
+constexpr uint32_t kSearchesMax = 200;
+
 class Chooser {
  public:
   Chooser(const JoinGraph& graph, const std::vector<NodeSize>& sizes,
@@ -39,11 +42,13 @@ class Chooser {
       if (choice.places.back().kind == TestPlace::Kind::kAtEnd) free.push_back(i);
     }
     double cost = Search(choice);
+    uint32_t searches = 0;
     for (const size_t i : free) {
       const auto& test = std::get<JoinGraph::PartnerTest>(graph_.late[i]);
       for (uint32_t input = 0; input < graph_.inputs.size(); ++input) {
         std::optional<TestPlace> place = PlaceAt(test, input);
         if (!place) continue;
+        if (++searches > kSearchesMax) return choice;
         JoinChoice other = choice;
         other.places[i] = *std::move(place);
         const double other_cost = Search(other);

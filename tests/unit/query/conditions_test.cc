@@ -83,6 +83,10 @@ TEST(ConditionsTest, ArithmeticFailsUnlessItIsOfDoubles) {
   EXPECT_FALSE(Fails(Field(kI64) - Literal(Value(0.5)) > Literal(0)));
   EXPECT_FALSE(Fails(Field(kI64) / Field(kI32) > Literal(0)));
   EXPECT_TRUE(Fails((Field(kI64) - Literal(1)) / Field(kI32) > Literal(0)));
+  // By 0; of doubles it is a NaN.
+  EXPECT_TRUE(Fails(Field(kI64) % Field(kI32) > Literal(0)));
+  EXPECT_TRUE(Fails(Quotient(Field(kMoney), Field(kI32)) > Literal(0)));
+  EXPECT_FALSE(Fails(Field(kReal) % Field(kI32) > Literal(0)));
 }
 
 TEST(ConditionsTest, CastsFailUnlessTheTypeHoldsAllValues) {

@@ -215,6 +215,34 @@ TEST(FilterDownTest, TheSubqueryOfACopiedConditionIsComputedOnce) {
 )");
 }
 
+TEST(FilterDownTest, AllInputsOfAUnionAreFiltered) {
+  EXPECT_EQ(Down({kA, kB, UnionNode{{0, 1}}, FilterNode{2, Is(1, 5)}}), R"(
+0: read a []
+1: filter 0 (= #1 5)
+2: read b []
+3: filter 2 (= #1 5)
+4: union [1 3]
+)");
+}
+
+// Copies of conditions have a bound of their own: a plan that is within all limits could ask for
+// any amount of memory.
+TEST(FilterDownTest, LargeConditionsStayAboveAUnionOfMany) {
+  std::vector<Expression> numbers = {Field(1)};
+  for (int64_t i = 0; i < 1000; ++i) numbers.push_back(Literal(i));
+  std::vector<PlanNode> nodes;
+  UnionNode all;
+  for (uint32_t i = 0; i < 100; ++i) {
+    nodes.emplace_back(kA);
+    all.inputs.push_back(i);
+  }
+  nodes.emplace_back(all);
+  nodes.emplace_back(FilterNode{100, Of(Expression::Kind::kIn, numbers)});
+  const std::string plan = Down(std::move(nodes));
+  EXPECT_EQ(plan.find("filter"), plan.rfind("filter"));
+  EXPECT_NE(plan.find("101: filter 100 "), std::string::npos);
+}
+
 TEST(FilterDownTest, LongChainOfFilters) {
   std::vector<PlanNode> nodes = {kA};
   for (uint32_t i = 1; i < kPlanNodesMax; ++i) {
