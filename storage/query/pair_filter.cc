@@ -39,7 +39,7 @@ PairFilter::PairFilter(const StepWorld& world, std::vector<PairColumn> columns,
                        const std::vector<EnvelopeColumn>& types, std::unique_ptr<TableRun> run)
     : memory_(world.memory),
       columns_(std::move(columns)),
-      writer_(world.memory, types, kEnvelopeBytesMax),
+      writer_(world.memory, types, kEnvelopeBytesMax, kBlockRows),
       run_(std::move(run)) {}
 
 absl::Status PairFilter::Run(const PairRows& pairs, uint16_t* passed, uint32_t& count) {

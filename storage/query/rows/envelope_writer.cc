@@ -8,8 +8,11 @@
 namespace eris::storage {
 
 EnvelopeWriter::EnvelopeWriter(QueryMemory& memory, std::span<const EnvelopeColumn> columns,
-                               size_t bytes_target)
-    : memory_(memory), column_count_(columns.size()), bytes_target_(bytes_target) {
+                               size_t bytes_target, uint32_t rows_max)
+    : memory_(memory),
+      column_count_(columns.size()),
+      bytes_target_(bytes_target),
+      rows_max_(rows_max) {
   ERIS_DCHECK(columns.size() <= kTableColumnsMax);
   std::copy(columns.begin(), columns.end(), columns_.begin());
   expected_.fill(kExpectedStringBytes);
@@ -66,7 +69,7 @@ void EnvelopeWriter::Decide() {
   const size_t fixed = Envelope::BytesOf(columns(), 1, {kNoStrings.data(), column_count_});
   const uint64_t left = bytes_target_ > 2 * fixed ? bytes_target_ - fixed : bytes_target_ / 2;
   uint64_t rows =
-      std::clamp<uint64_t>(8 * left / std::max<uint64_t>(row_bits, 1), 1, kEnvelopeRowsMax);
+      std::clamp<uint64_t>(8 * left / std::max<uint64_t>(row_bits, 1), 1, rows_max_);
   if (rows >= 64) rows = rows / 64 * 64;  // whole words of bitmaps
   rows_ = static_cast<uint32_t>(rows);
   for (uint32_t c = 0; c < column_count_; ++c) {

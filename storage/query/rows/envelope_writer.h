@@ -23,8 +23,9 @@ class EnvelopeWriter {
  public:
   // `memory` outlives it. `bytes_target`: for the memory of an envelope, kEnvelopeBytesMin to
   // kEnvelopeBytesMax. Envelopes are larger if one row needs more. At most kTableColumnsMax
-  // columns.
-  EnvelopeWriter(QueryMemory& memory, std::span<const EnvelopeColumn> columns, size_t bytes_target);
+  // columns. `rows_max`: no envelope gets more.
+  EnvelopeWriter(QueryMemory& memory, std::span<const EnvelopeColumn> columns, size_t bytes_target,
+                 uint32_t rows_max = kEnvelopeRowsMax);
   // An open envelope is lost.
   ~EnvelopeWriter();
   EnvelopeWriter(const EnvelopeWriter&) = delete;
@@ -53,6 +54,7 @@ class EnvelopeWriter {
   std::array<EnvelopeColumn, kTableColumnsMax> columns_{};
   const size_t column_count_;
   const size_t bytes_target_;
+  const uint32_t rows_max_;
   std::array<uint32_t, kTableColumnsMax> expected_{};  // bytes of a string
   std::array<uint32_t, kTableColumnsMax> string_bytes_{};
   uint32_t string_bytes_min_ = 0;
