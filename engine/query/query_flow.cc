@@ -318,7 +318,11 @@ void QueryFlow::Release(uint32_t step) {
 }
 
 void QueryFlow::FreeLater(RowSet set) {
-  if (!parts_.columns[set].empty()) to_free_.push_back(set);
+  if (parts_.columns[set].empty()) return;
+  to_free_.push_back(set);
+  // The engine's part is in no stage.
+  while (parts_.parts.back()->FreeSome(set)) {
+  }
 }
 
 }  // namespace eris::engine
