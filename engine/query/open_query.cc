@@ -1,5 +1,7 @@
 #include "engine/query/open_query.h"
 
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -37,11 +39,16 @@ absl::StatusOr<PlannedQuery> PlanQuery(Core& core, const QueryPlan& plan) {
   const auto is_table = [&](absl::string_view name) {
     return objects.find(name)->second->is_table();
   };
+  // Asked once, so that all guesses begin with the same number.
+  std::map<std::string, uint64_t, std::less<>> known_rows;
   const auto rows_of = [&](absl::string_view name) {
+    const auto [known, is_new] = known_rows.try_emplace(std::string(name), 0);
+    if (!is_new) return known->second;
     const ObjectId object = objects.find(name)->second->route.object();
-    uint64_t rows = 0;
-    for (const aeu::LoadBoard* const board : core.load_boards) rows += board->RowsOf(object);
-    return rows;
+    for (const aeu::LoadBoard* const board : core.load_boards) {
+      known->second += board->RowsOf(object);
+    }
+    return known->second;
   };
   ERIS_ASSIGN_OR_RETURN(planned.steps, PlanSteps(plan, {schema_of, is_table, rows_of}));
   return planned;
