@@ -399,7 +399,6 @@ bool TableScanRunner::RunIntoSink(RunningScan& scan, uint32_t row) {
         End(scan, PartOutcome::kAnswered, scan.run->status());
         return false;
       case storage::TableRun::Outcome::kFull:
-        open->Count();
         if (absl::Status full = scan.sink->Full(); !full.ok()) {
           End(scan, PartOutcome::kAnswered, std::move(full));
           return false;

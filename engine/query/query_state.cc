@@ -199,7 +199,6 @@ void QueryState::Answered(routing::Reply* reply, uint32_t answered) noexcept {
 }
 
 void QueryState::Answer(uint32_t answered) noexcept {
-  if (answered == 0) return;
   // acq_rel: the last one has what the others have written, and hands it on to Work.
   if (left_.fetch_sub(answered, std::memory_order_acq_rel) == answered) Leave();
 }
