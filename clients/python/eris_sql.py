@@ -10,8 +10,9 @@ The server is 127.0.0.1:7411, or that of the variable ERIS_SERVER.
   eris_sql.py --plan-out q.plan report.sql && eris query q.plan
 
 Only plans and answers cross the network: DataFusion sees empty tables with the columns of the server's objects. Names
-with capital letters are written in double quotes. One statement, a query. Exit codes: 0 fine, 2 SQL or a plan that is
-refused, 3 no server, 4 anything else that the server refuses.
+with capital letters are written in double quotes. One statement, a query. Exit codes: 0 fine, 1 a package
+is missing, 2 SQL, a plan or a file that is refused, or a result outside its type, 3 no server, or no answer in time, 4
+anything else that the server refuses.
 """
 import argparse
 import os

@@ -72,7 +72,7 @@ struct JoinNode {
   // true. Without keys all of `right` are candidates: then it has one row at most, else the query
   // ends with InvalidArgument.
   std::vector<Key> keys{};
-  // Over the columns of `left`, followed by those of `right`, whatever the type.
+  // Over the columns of `left`, followed by those of `right`, for each type.
   std::optional<Expression> condition{};
 };
 

@@ -21,7 +21,8 @@ class StageRun {
   StageRun(const StageRun&) = delete;
   StageRun& operator=(const StageRun&) = delete;
 
-  // A piece of work, some 20 us at most. False: all is done. Errors: as StepRun::Advance. Does not
+  // A piece of work, some 20 us; longer where a join, a sort or a grouping ends, which frees its
+  // tables at once, and where a grouping grows. False: all is done. Errors: as StepRun::Advance. Does not
   // throw.
   absl::StatusOr<bool> Advance();
 

@@ -13,7 +13,7 @@ namespace eris::engine {
 // has one use more.
 std::vector<uint32_t> PlanUses(const QueryPlan& plan);
 
-// By node: whether it has one row at most, whatever the objects hold.
+// By node: whether it has one row at most, with any rows of the objects.
 std::vector<bool> OneRowNodes(const QueryPlan& plan);
 
 }  // namespace eris::engine
