@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "eris/schema.h"
+#include "server/substrait/functions.h"
 #include "server/substrait/literals.h"
 #include "server/substrait/plan_translator.h"
 
@@ -133,7 +134,8 @@ absl::StatusOr<std::pair<Measure, ValueType>> PlanTranslator::TakeMeasure(
                         TakeArguments(function.arguments(), input, at));
   const bool counts = *known == AggregateFunction::kCount;
   if (arguments.size() > 1 || (arguments.empty() && (!counts || measure.distinct))) {
-    return Malformed(at, "the function \"", name, "\" has ", arguments.size(), " arguments");
+    return Malformed(at, "the function \"", name, "\" has ", arguments.size(),
+                     " arguments, must have ", counts && !measure.distinct ? "at most 1" : "1");
   }
   std::optional<Part> argument;
   if (!arguments.empty()) argument = std::move(arguments[0]);
@@ -149,6 +151,7 @@ absl::StatusOr<std::pair<Measure, ValueType>> PlanTranslator::TakeMeasure(
   }
   ERIS_ASSIGN_OR_RETURN(const ValueType type,
                         TypeOfMeasure(*known, name, argument ? argument->type : ValueType{}, at));
+  ERIS_RETURN_IF_ERROR(CheckOptions(function.options(), type.kind, at));
   if (message.has_filter()) {
     const Place filter_at(place, "filter");
     ERIS_ASSIGN_OR_RETURN(Part filter, TakeExpression(message.filter(), input, filter_at));

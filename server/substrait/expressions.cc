@@ -169,11 +169,12 @@ absl::StatusOr<Part> PlanTranslator::TakeFunction(const PlanExpression::ScalarFu
   if (function.arguments().empty() && !function.args().empty()) {
     return Unsupported(place, "the field \"args\" is not supported: it is \"arguments\" now");
   }
-  ERIS_RETURN_IF_ERROR(CheckOptions(function.options(), place));
   ERIS_ASSIGN_OR_RETURN(
       std::vector<Part> arguments,
       TakeArguments(function.arguments(), input, Place(place, "scalar_function")));
-  return CallFunction(name, std::move(arguments), place);
+  ERIS_ASSIGN_OR_RETURN(Part result, CallFunction(name, std::move(arguments), place));
+  ERIS_RETURN_IF_ERROR(CheckOptions(function.options(), result.type.kind, place));
+  return result;
 }
 
 absl::StatusOr<Part> PlanTranslator::TakeCast(const PlanExpression::Cast& cast,

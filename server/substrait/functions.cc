@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
 namespace eris::server::plans {
@@ -249,16 +250,34 @@ const Function* FunctionOf(absl::string_view name) {
   return found == std::end(kFunctions) ? nullptr : found;
 }
 
-// What ERIS does where Substrait leaves a choice.
-constexpr std::pair<absl::string_view, absl::string_view> kOptions[] = {
+// What ERIS does where Substrait leaves a choice. By 0, doubles are divided as IEEE 754 says, and
+// other numbers are an error.
+enum class Results : uint8_t { kAll, kDoubles, kOthers };
+struct Option {
+  absl::string_view name;
+  absl::string_view preference;
+  Results results = Results::kAll;
+};
+constexpr Option kOptions[] = {
     {"overflow", "ERROR"},
     {"rounding", "TIE_TO_EVEN"},
     {"division_type", "TRUNCATE"},
-    {"on_domain_error", "NAN"},
-    {"on_division_by_zero", "IEEE"},
-    {"on_division_by_zero", "LIMIT"},
+    {"on_domain_error", "NAN", Results::kDoubles},
+    {"on_domain_error", "ERROR", Results::kOthers},
+    {"on_division_by_zero", "IEEE", Results::kDoubles},
+    {"on_division_by_zero", "LIMIT", Results::kDoubles},
+    {"on_division_by_zero", "ERROR", Results::kOthers},
     {"case_sensitivity", "CASE_SENSITIVE"},
+    {"ignore_nulls", "TRUE"},
 };
+
+bool IsDone(absl::string_view name, absl::string_view preference, ValueKind result) {
+  const Results results = result == ValueKind::kDouble ? Results::kDoubles : Results::kOthers;
+  return std::any_of(std::begin(kOptions), std::end(kOptions), [&](const Option& option) {
+    return option.name == name && option.preference == preference &&
+           (option.results == Results::kAll || option.results == results);
+  });
+}
 
 }  // namespace
 
@@ -267,23 +286,27 @@ bool IsFunction(absl::string_view name) { return FunctionOf(name) != nullptr; }
 absl::StatusOr<Part> CallFunction(absl::string_view name, std::vector<Part> arguments,
                                   const Place& place) {
   const Function& function = *FunctionOf(name);
-  if (arguments.size() < function.arguments_min || arguments.size() > function.arguments_max) {
-    return Malformed(place, "the function \"", name, "\" has ", arguments.size(), " arguments");
+  const size_t min = function.arguments_min;
+  const size_t max = function.arguments_max;
+  if (arguments.size() < min || arguments.size() > max) {
+    const std::string limit = max == kAnyNumber ? absl::StrCat("at least ", min)
+                              : min == max      ? absl::StrCat(min)
+                                                : absl::StrCat(min, " to ", max);
+    return Malformed(place, "the function \"", name, "\" has ", arguments.size(),
+                     " arguments, must have ", limit);
   }
   return function.call({name, function.kind, std::move(arguments), place});
 }
 
 absl::Status CheckOptions(
     const google::protobuf::RepeatedPtrField<::substrait::FunctionOption>& options,
-    const Place& place) {
+    ValueKind result, const Place& place) {
   for (const ::substrait::FunctionOption& option : options) {
-    bool known = option.preference().empty();
-    for (const std::string& preference : option.preference()) {
-      known = known || std::find(std::begin(kOptions), std::end(kOptions),
-                                 std::pair<absl::string_view, absl::string_view>(
-                                     option.name(), preference)) != std::end(kOptions);
-    }
-    if (known) continue;
+    const auto& preferences = option.preference();
+    const bool done = std::any_of(
+        preferences.begin(), preferences.end(),
+        [&](const std::string& preference) { return IsDone(option.name(), preference, result); });
+    if (done || preferences.empty()) continue;
     return Unsupported(place, "the option \"", option.name(), "\" with the preference \"",
                        option.preference(0), "\" is not supported");
   }

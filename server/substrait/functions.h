@@ -1,5 +1,5 @@
-// The scalar functions of a plan as expressions, by their names without signatures. Any thread, no
-// state.
+// The scalar functions of a plan as expressions, by their names without signatures, and the options
+// of all functions. Any thread, no state.
 #ifndef ERIS_SERVER_SUBSTRAIT_FUNCTIONS_H_
 #define ERIS_SERVER_SUBSTRAIT_FUNCTIONS_H_
 
@@ -23,10 +23,11 @@ bool IsFunction(absl::string_view name);
 absl::StatusOr<Part> CallFunction(absl::string_view name, std::vector<Part> arguments,
                                   const Place& place);
 
-// Errors: Unimplemented (an option for which no preference is what ERIS does).
+// `result`: of the function, scalar or aggregate. Errors: Unimplemented (an option for which no
+// preference is what ERIS does for such results).
 absl::Status CheckOptions(
     const google::protobuf::RepeatedPtrField<::substrait::FunctionOption>& options,
-    const Place& place);
+    ValueKind result, const Place& place);
 
 }  // namespace eris::server::plans
 

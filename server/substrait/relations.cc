@@ -240,8 +240,11 @@ absl::StatusOr<Relation> PlanTranslator::TakeFetch(const ::substrait::FetchRel& 
   } else if (fetch.count_mode_case() == FetchRel::kCount && fetch.count() != -1) {
     count = fetch.count();
   }
-  if (offset.value_or(0) < 0 || count.value_or(0) < 0) {
-    return Malformed(place, "a number of rows below 0");
+  if (offset.value_or(0) < 0) {
+    return Malformed(place, "the offset is ", *offset, " rows, must be at least 0");
+  }
+  if (count.value_or(0) < 0) {
+    return Malformed(place, "the count is ", *count, " rows, must be at least 0");
   }
   const LimitNode node{
       .input = relation.node,

@@ -202,7 +202,10 @@ TEST(SubstraitExpressionsTest, Arithmetic) {
                         "\"add\" of dates"));
   EXPECT_THAT(text("add", {Field(kFlag), Int(1)}),
               HasSubstr("the function \"add\" takes numbers, not a string"));
-  EXPECT_THAT(text("add", {Int(1)}), HasSubstr("the function \"add\" has 1 arguments"));
+  EXPECT_THAT(text("add", {Int(1)}),
+              HasSubstr("the function \"add\" has 1 arguments, must have 2"));
+  EXPECT_THAT(text("extract", {Int(1)}), HasSubstr("has 1 arguments, must have 2 to 3"));
+  EXPECT_THAT(text("coalesce", {}), HasSubstr("has 0 arguments, must have at least 1"));
 }
 
 TEST(SubstraitExpressionsTest, PatternsOfStrings) {
@@ -442,6 +445,36 @@ TEST(SubstraitExpressionsTest, FunctionsAndOptionsThatAreRefused) {
   EXPECT_THAT(ColumnText(make, option), HasSubstr("the option \"overflow\" with the preference"));
   overflow->add_preference("ERROR");
   EXPECT_EQ(ColumnText(make, option), "(+ #0 1)");
+}
+
+// By 0, doubles are divided as IEEE 754 says, and other numbers are an error.
+TEST(SubstraitExpressionsTest, OptionsOfDivisionsDependOnTheirResult) {
+  PlanMaker make;
+  const auto text = [&](const std::string& function, const SExpressions& arguments,
+                        const std::string& name, const std::string& preference) {
+    SExpression call = make.Call(function, arguments);
+    auto* option = call.mutable_scalar_function()->add_options();
+    option->set_name(name);
+    option->add_preference(preference);
+    return ColumnText(make, call);
+  };
+  const SExpressions integers = {Field(kNumber), Field(kKey)};
+  const SExpressions decimals = {Field(kQuantity), Field(kKey)};
+  const SExpressions doubles = {Field(kNumber), Real(2)};
+  const auto refused = HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0]: the opt");
+  for (const char* by_zero : {"IEEE", "LIMIT"}) {
+    EXPECT_EQ(text("divide", decimals, "on_division_by_zero", by_zero), "(/ #4 #0)");
+    EXPECT_EQ(text("divide", doubles, "on_division_by_zero", by_zero), "(/ #3 double:2)");
+    EXPECT_THAT(text("divide", integers, "on_division_by_zero", by_zero), refused);
+  }
+  EXPECT_EQ(text("divide", integers, "on_division_by_zero", "ERROR"), "(div #3 #0)");
+  EXPECT_THAT(text("divide", decimals, "on_division_by_zero", "ERROR"), refused);
+  EXPECT_THAT(text("divide", doubles, "on_division_by_zero", "ERROR"), refused);
+  EXPECT_THAT(text("divide", integers, "on_division_by_zero", "NULL"), refused);
+  EXPECT_EQ(text("divide", doubles, "on_domain_error", "NAN"), "(/ #3 double:2)");
+  EXPECT_EQ(text("modulus", doubles, "on_domain_error", "NAN"), "(% #3 double:2)");
+  EXPECT_THAT(text("modulus", decimals, "on_domain_error", "NAN"), refused);
+  EXPECT_EQ(text("modulus", decimals, "on_domain_error", "ERROR"), "(% #4 #0)");
 }
 
 TEST(SubstraitExpressionsTest, ReferencesThatAreRefused) {

@@ -276,7 +276,9 @@ TEST(SubstraitRelationsTest, AggregatesThatAreRefused) {
       "UNIMPLEMENTED: relations[0].rel.aggregate.measures[0].measure: the function \"median\" "
       "is unknown");
   EXPECT_THAT(answer(make.Measure("sum", {Field(1)})), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_THAT(answer(make.Measure("sum", {})), HasSubstr("has 0 arguments"));
+  EXPECT_THAT(answer(make.Measure("sum", {})), HasSubstr("has 0 arguments, must have 1"));
+  EXPECT_THAT(answer(make.Measure("count", {Field(0), Field(1)})),
+              HasSubstr("has 2 arguments, must have at most 1"));
   auto part = make.Measure("sum", {Field(0)});
   part.mutable_measure()->set_phase(::substrait::AGGREGATION_PHASE_INITIAL_TO_INTERMEDIATE);
   EXPECT_THAT(answer(part), HasSubstr("phase 1"));
@@ -296,6 +298,27 @@ TEST(SubstraitRelationsTest, AggregatesThatAreRefused) {
   keys.mutable_aggregate()->mutable_groupings(0)->add_expression_references(16);
   *keys.mutable_aggregate()->add_grouping_expressions() = make.Call("add", {Field(0), Field(1)});
   EXPECT_THAT(make.Answer(keys), HasSubstr("17 keys of groups, must be at most 16"));
+}
+
+TEST(SubstraitRelationsTest, OptionsOfAggregates) {
+  PlanMaker make;
+  const auto answer = [&](const std::string& function, const std::string& name,
+                          const std::vector<std::string>& preferences) {
+    auto measure = make.Measure(function, {Field(0)});
+    auto* option = measure.mutable_measure()->add_options();
+    option->set_name(name);
+    for (const std::string& preference : preferences) option->add_preference(preference);
+    return make.Answer(AggregateOf(ReadOf("part", {5}), {}, {measure}));
+  };
+  const std::string sum = "0: read part [5]\n1: aggregate 0 keys [] measures [sum(#0)]\n";
+  EXPECT_EQ(answer("sum", "overflow", {"ERROR"}), sum);
+  EXPECT_EQ(answer("sum", "overflow", {"SILENT", "ERROR"}), sum);
+  EXPECT_EQ(answer("sum", "overflow", {}), sum);
+  EXPECT_EQ(answer("sum", "overflow", {"SILENT"}),
+            "UNIMPLEMENTED: relations[0].rel.aggregate.measures[0].measure: the option "
+            "\"overflow\" with the preference \"SILENT\" is not supported");
+  EXPECT_THAT(answer("avg", "rounding", {"TRUNCATE"}), HasSubstr("the option \"rounding\""));
+  EXPECT_THAT(answer("any_value", "ignore_nulls", {"TRUE"}), HasSubstr("measures [max(#0)]"));
 }
 
 TEST(SubstraitRelationsTest, SortDirections) {
@@ -360,8 +383,10 @@ TEST(SubstraitRelationsTest, FetchInItsForms) {
               fetch.set_offset(4);
             }),
             read + "1: limit 0 4 18446744073709551615\n");
-  EXPECT_THAT(answer([](Fetch& fetch) { fetch.set_count(-2); }), HasSubstr("INVALID_ARGUMENT"));
-  EXPECT_THAT(answer([](Fetch& fetch) { fetch.set_offset(-1); }), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(answer([](Fetch& fetch) { fetch.set_count(-2); }),
+            "INVALID_ARGUMENT: relations[0].rel.fetch: the count is -2 rows, must be at least 0");
+  EXPECT_THAT(answer([](Fetch& fetch) { fetch.set_offset(-1); }),
+              HasSubstr("fetch: the offset is -1 rows, must be at least 0"));
   EXPECT_THAT(answer([](Fetch& fetch) { *fetch.mutable_count_expr() = Field(0); }),
               HasSubstr("field 0 is used, but there are 0 fields"));
   EXPECT_THAT(answer([](Fetch& fetch) { *fetch.mutable_count_expr() = Real(2); }),
