@@ -1,5 +1,7 @@
 """Shared by the benchmarks' figures: panels of bars and of lines in an SVG. Standard library only."""
+import json
 import math
+import sys
 from xml.sax.saxutils import escape
 
 PANEL_WIDTH, PANEL_HEIGHT, GAP, TOP = 380, 210, 40, 56
@@ -121,3 +123,17 @@ def figure(panels, title, subtitle):
             out += panel.draw(20 + i * (PANEL_WIDTH + GAP), top)
         top += row_height
     return "\n".join(out + ["</svg>", ""])
+
+
+def draw_file(usage, panels, title, subtitle):
+    """A program that draws a report, the JSON file of its first argument, into its second: `panels(report)` are the
+        panels, `subtitle(report)` is the line below the title."""
+    if len(sys.argv) != 3:
+        sys.exit(usage)
+    with open(sys.argv[1], encoding="utf-8") as file:
+        report = json.load(file)
+    drawn = panels(report)
+    if not drawn:
+        sys.exit("plot.py: nothing to draw")
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        file.write(figure(drawn, title, subtitle(report)))

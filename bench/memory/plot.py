@@ -5,12 +5,11 @@
 
 Four panels of bars, ours first and red; a line spans from the fastest round to the slowest. Standard library only.
 """
-import json
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from plot_panels import Panel, figure  # noqa: E402
+from plot_panels import Panel, draw_file  # noqa: E402
 
 
 def panels(report):
@@ -57,23 +56,10 @@ def panels(report):
     return found
 
 
-def draw(report):
-    found = panels(report)
-    if not found:
-        sys.exit("plot.py: nothing to draw")
-    return figure(found, "Memory of TreeNodes: the engine's own and five allocators",
-                  f"{report['cpu']}, {report['cpus']} cpus, {report['date']}, median of {report['rounds']} "
-                  "rounds; each with its huge-page settings on")
-
-
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as file:
-        report = json.load(file)
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(draw(report))
+def subtitle(report):
+    return (f"{report['cpu']}, {report['cpus']} cpus, {report['date']}, median of {report['rounds']} "
+            "rounds; each with its huge-page settings on")
 
 
 if __name__ == "__main__":
-    main()
+    draw_file(__doc__, panels, "Memory of TreeNodes: the engine's own and five allocators", subtitle)

@@ -5,12 +5,11 @@
 
 A bar is ERIS's time divided by DuckDB's. Standard library only.
 """
-import json
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from plot_panels import LINE, Panel, figure  # noqa: E402
+from plot_panels import LINE, Panel, draw_file  # noqa: E402
 
 ROW_MORE = 48  # a panel's height without its rows
 
@@ -31,20 +30,11 @@ def panels(report):
     return found
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as file:
-        report = json.load(file)
-    drawn = panels(report)
-    if not drawn:
-        sys.exit("plot.py: nothing to draw")
+def subtitle(report):
     machine = report["machine"]
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(figure(drawn, "ERIS and DuckDB per query of TPC-H",
-                          f"{machine['cpu']}, {machine['cpus']} cpus, {machine['date']}, scale factor {report['scale']}, "
-                          f"median of {report['rounds']} rounds; as many threads and cpus as AEUs"))
+    return (f"{machine['cpu']}, {machine['cpus']} cpus, {machine['date']}, scale factor {report['scale']}, "
+            f"median of {report['rounds']} rounds; as many threads and cpus as AEUs")
 
 
 if __name__ == "__main__":
-    main()
+    draw_file(__doc__, panels, "ERIS and DuckDB per query of TPC-H", subtitle)

@@ -5,12 +5,11 @@
 
 Ours first and red; a line spans from the slowest round to the fastest. Standard library only.
 """
-import json
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from plot_panels import Panel, figure  # noqa: E402
+from plot_panels import Panel, draw_file  # noqa: E402
 
 QUERIES = {"sum_a": "sum(u64)", "count_a": "u64 < 10 %: count", "sum_b_where_a": "u64 < 10 %: sum of a u64",
            "sum_b_where_c": "i32 < 10 %: sum of a u64"}
@@ -36,20 +35,11 @@ def panels(report):
     return found
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    with open(sys.argv[1], encoding="utf-8") as file:
-        report = json.load(file)
-    drawn = panels(report)
-    if not drawn:
-        sys.exit("plot.py: nothing to draw")
+def subtitle(report):
     machine = report["machine"]
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(figure(drawn, "Scans of tables beside the machine's read and other engines",
-                          f"{machine['cpu']}, {machine['cpus']} cpus, {machine['date']}, {report['rows'] >> 20} M rows, "
-                          f"median of {report['rounds']} rounds; as many threads as AEUs"))
+    return (f"{machine['cpu']}, {machine['cpus']} cpus, {machine['date']}, {report['rows'] >> 20} M rows, "
+            f"median of {report['rounds']} rounds; as many threads as AEUs")
 
 
 if __name__ == "__main__":
-    main()
+    draw_file(__doc__, panels, "Scans of tables beside the machine's read and other engines", subtitle)
