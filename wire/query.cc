@@ -38,10 +38,6 @@ static_assert(static_cast<int>(Kind::kSubquery) > v1::Expression::Kind_MAX);
 static_assert(static_cast<int>(AggregateFunction::kCount) == v1::AggregateColumn::FUNCTION_COUNT);
 static_assert(std::size(kAggregateFunctionNames) == v1::AggregateColumn::Function_MAX);
 
-constexpr ColumnType kCastTypes[] = {ColumnType::kInt32,   ColumnType::kInt64,
-                                     ColumnType::kUint64,  ColumnType::kFloat64,
-                                     ColumnType::kDecimal, ColumnType::kInt128};
-
 absl::Status CheckScale(absl::string_view what, uint32_t scale, uint32_t most) {
   if (scale <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -13,9 +13,6 @@
 namespace eris::client {
 namespace {
 
-constexpr ColumnType kCastTypes[] = {ColumnType::kInt32,   ColumnType::kInt64,
-                                     ColumnType::kUint64,  ColumnType::kFloat64,
-                                     ColumnType::kDecimal, ColumnType::kInt128};
 constexpr absl::string_view kCastForms =
     "int32, int64, uint64, float64, decimal(SCALE), decimal(DIGITS, SCALE) or int128(SCALE)";
 

@@ -151,6 +151,10 @@ inline absl::string_view OperatorText(Expression::Kind kind) {
 // it was made; the year before 1 is 0.
 enum class DatePart : uint8_t { kYear, kQuarter, kMonth, kDay };
 inline constexpr absl::string_view kDatePartNames[] = {"year", "quarter", "month", "day"};
+// What kCast makes.
+inline constexpr ColumnType kCastTypes[] = {ColumnType::kInt32,   ColumnType::kInt64,
+                                            ColumnType::kUint64,  ColumnType::kFloat64,
+                                            ColumnType::kDecimal, ColumnType::kInt128};
 
 // Limits of one expression: number of TreeNodes, and of levels.
 inline constexpr uint32_t kExpressionSizeMax = 4096;

@@ -6,9 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/numbers.h"
-#include "absl/time/civil_time.h"
 #include "base/status_macros.h"
+#include "eris/key_text.h"
 #include "eris/schema.h"
 #include "server/substrait/literals.h"
 
@@ -148,24 +147,6 @@ absl::StatusOr<Part> CastTruth(Part part, const Place& place) {
 
 }  // namespace
 
-std::optional<int32_t> DaysOfText(absl::string_view text) {
-  constexpr size_t kLength = 10;  // YYYY-MM-DD
-  int year = 0;
-  int month = 0;
-  int day = 0;
-  if (text.size() != kLength || text[4] != '-' || text[7] != '-') return std::nullopt;
-  for (const char c : text) {
-    if (c != '-' && (c < '0' || c > '9')) return std::nullopt;
-  }
-  if (!absl::SimpleAtoi(text.substr(0, 4), &year) || !absl::SimpleAtoi(text.substr(5, 2), &month) ||
-      !absl::SimpleAtoi(text.substr(8), &day)) {
-    return std::nullopt;
-  }
-  const absl::CivilDay date(year, month, day);
-  if (date.month() != month || date.day() != day) return std::nullopt;  // a day such as 02-30
-  return static_cast<int32_t>(date - absl::CivilDay(1970, 1, 1));
-}
-
 absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
                               const Place& place) {
   if (type.kind_case() == Type::KIND_NOT_SET) return Malformed(place, "the cast has no type");
@@ -190,7 +171,7 @@ absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
   const Value* value = part.literal();
   const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
   if (to == ValueKind::kDate && text != nullptr) {
-    if (const std::optional<int32_t> days = DaysOfText(*text)) return LiteralPart(Date{*days});
+    if (int32_t days = 0; ParseDate(*text, days)) return LiteralPart(Date{days});
     if (null_on_failure) return NullOfType(type);
     return Malformed(place, "\"", *text, "\" is not a date, YYYY-MM-DD");
   }

@@ -37,9 +37,6 @@ std::optional<ValueKind> KindOfType(const ::substrait::Type& type);
 absl::StatusOr<Part> CastPart(Part part, const ::substrait::Type& type, bool null_on_failure,
                               const Place& place);
 
-// Days since 1970-01-01 of "YYYY-MM-DD"; nullopt if it is no date.
-std::optional<int32_t> DaysOfText(absl::string_view text);
-
 }  // namespace eris::server::plans
 
 #endif  // ERIS_SERVER_SUBSTRAIT_LITERALS_H_

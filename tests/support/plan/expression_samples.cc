@@ -14,9 +14,6 @@ using expressions::Literal;
 using expressions::Of;
 using expressions::Pair;
 
-constexpr ColumnType kCastTypes[] = {ColumnType::kInt32,   ColumnType::kInt64,
-                                     ColumnType::kUint64,  ColumnType::kFloat64,
-                                     ColumnType::kDecimal, ColumnType::kInt128};
 constexpr const char* kPatterns[] = {"%",   "a%",  "%b",         "_",       "__",   "a_%",
                                      "%ä%", "a_€", "special%",   "%offer%", "",     "%c%e%",
                                      "_b",  "%_",  "special _%", "ab",      "%a%b%"};

@@ -389,6 +389,7 @@ TEST(SubstraitExpressionsTest, CastsOfLiteralsAreLiterals) {
   EXPECT_EQ(CastText(Real(2.5), Fp64), "double:2.5");
   EXPECT_EQ(CastText(Text("1970-01-02"), DateType), "date:1");
   EXPECT_EQ(CastText(Text("0001-03-01"), DateType), "date:-719103");
+  EXPECT_EQ(CastText(Text("12000-01-01"), DateType), "date:3663382");
   EXPECT_THAT(CastText(Text("1999-02-29"), DateType), HasSubstr("INVALID_ARGUMENT"));
   EXPECT_THAT(CastText(Text("1999-2-29"), DateType), HasSubstr("is not a date"));
   EXPECT_THAT(CastText(Text("+999-02-01"), DateType), HasSubstr("is not a date"));
