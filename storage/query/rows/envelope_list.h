@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <span>
 
@@ -54,6 +55,9 @@ class EnvelopeList {
     if (!envelopes_.ReserveTwice(std::max(count_ + 1, 8u), count_)) return Added::kNoMemory;
     envelopes_[count_++] = envelope;
     rows_ += envelope->rows();
+    for (uint32_t c = 0; c < column_count_; ++c) {
+      has_nulls_[c] = has_nulls_[c] || envelope->column(c).validity != nullptr;
+    }
     return Added::kYes;
   }
   // Gives up all envelopes: frees those that it owns.
@@ -78,11 +82,14 @@ class EnvelopeList {
   const Envelope& operator[](uint32_t e) const { return *envelopes_[e]; }
   Envelope* at(uint32_t e) const { return envelopes_[e]; }
   uint64_t rows() const { return rows_; }
+  // False: no row added so far has a null there.
+  bool has_nulls(uint32_t column) const { return has_nulls_[column]; }
 
  private:
   QueryMemory& memory_;
   QueryArray<Envelope*> envelopes_;
   std::array<EnvelopeColumn, kTableColumnsMax> columns_{};
+  std::bitset<kTableColumnsMax> has_nulls_;
   const size_t column_count_;
   const Owns owns_;
   uint32_t count_ = 0;

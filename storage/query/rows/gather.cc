@@ -28,6 +28,7 @@ class ListColumn {
     const uint64_t* const validity = of(number).validity;
     return validity != nullptr && !BitAt(validity, RowOf(number));
   }
+  bool has_nulls() const { return list_.has_nulls(column_); }
   template <class T>
   const T* At(RowNumber number) const {
     return static_cast<const T*>(of(number).values) + RowOf(number);
@@ -51,16 +52,14 @@ void FetchText(const ListColumn& column, const RowNumber* numbers, uint32_t i, u
   }
 }
 
-void PutBit(bool valid, ResultColumn& out, uint32_t row) {
-  const uint64_t bit = uint64_t{1} << row % 64;
-  uint64_t& word = out.validity[row / 64];
-  word = valid ? word | bit : word & ~bit;
-  out.any_null |= !valid;
-}
-
+// Where no row of the column is null, the rows themselves are not looked at.
 void GatherValid(const ListColumn& column, const RowNumber* numbers, uint32_t count,
                  ResultColumn& out, uint32_t rows) {
-  for (uint32_t i = 0; i < count; ++i) PutBit(!column.IsNull(numbers[i]), out, rows + i);
+  if (column.has_nulls()) {
+    PutValidity(count, out, rows, [&](uint32_t i) { return !column.IsNull(numbers[i]); });
+  } else {
+    PutValidity(count, out, rows, [&](uint32_t i) { return numbers[i] != kNoRow; });
+  }
 }
 
 template <class T>
@@ -163,10 +162,7 @@ void GatherPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks
     return;
   }
   WithWidth(from.type, [&]<class T>(T) { CopyPicks<T>(from, base, picks, count, out, rows); });
-  const uint64_t* const validity = from.validity == nullptr ? nullptr : from.validity + base / 64;
-  for (uint32_t i = 0; i < count; ++i) {
-    PutBit(validity == nullptr || BitAt(validity, picks[i]), out, rows + i);
-  }
+  PutPickedValid(from, base, picks, count, out, rows);
 }
 
 }  // namespace eris::storage

@@ -13,24 +13,6 @@ void PutValid(bool valid, ResultColumn& out, uint32_t row) {
   out.any_null |= !valid;
 }
 
-void PutAllValid(ResultColumn& out, uint32_t first, uint32_t count) {
-  for (uint32_t row = first; row < first + count;) {
-    const uint32_t in_word = std::min(64 - row % 64, first + count - row);
-    const uint64_t bits = in_word == 64 ? ~uint64_t{0} : (uint64_t{1} << in_word) - 1;
-    out.validity[row / 64] |= bits << row % 64;
-    row += in_word;
-  }
-}
-
-void PutPickedValid(const uint64_t* validity, const uint16_t* picks, uint32_t count,
-                    ResultColumn& out, uint32_t rows) {
-  if (validity == nullptr) {
-    PutAllValid(out, rows, count);
-    return;
-  }
-  for (uint32_t i = 0; i < count; ++i) PutValid(BitAt(validity, picks[i]), out, rows + i);
-}
-
 template <class T>
 void Gather(const void* from, uint32_t base, const uint16_t* picks, uint32_t count, void* to,
             uint32_t rows) {
@@ -44,6 +26,22 @@ void Gather(const void* from, uint32_t base, const uint16_t* picks, uint32_t cou
 }
 
 }  // namespace
+
+void PutAllValid(uint32_t count, ResultColumn& out, uint32_t first) {
+  for (uint32_t row = first; row < first + count;) {
+    const uint32_t in_word = std::min(64 - row % 64, first + count - row);
+    const uint64_t bits = in_word == 64 ? ~uint64_t{0} : (uint64_t{1} << in_word) - 1;
+    out.validity[row / 64] |= bits << row % 64;
+    row += in_word;
+  }
+}
+
+void PutPickedValid(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
+                    ResultColumn& out, uint32_t first) {
+  if (from.validity == nullptr) return PutAllValid(count, out, first);
+  const uint64_t* const validity = from.validity + base / 64;
+  PutValidity(count, out, first, [&](uint32_t i) { return BitAt(validity, picks[i]); });
+}
 
 uint32_t StringsThatFit(const SegmentColumn& from, uint32_t base, const uint16_t* picks,
                         uint32_t count, const ResultColumn& out, uint32_t rows) {
@@ -71,7 +69,7 @@ uint32_t StringsThatFit(const BlockVector& from, uint32_t count, const ResultCol
 void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
                   ResultColumn& out, uint32_t rows) {
   const uint64_t* const validity = from.validity == nullptr ? nullptr : from.validity + base / 64;
-  PutPickedValid(validity, picks, count, out, rows);
+  PutPickedValid(from, base, picks, count, out, rows);
   if (from.type == ColumnType::kString) {
     if (rows == 0) out.offsets[0] = 0;
     uint32_t end = out.offsets[rows];
@@ -96,9 +94,9 @@ void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* pick
 
 void AppendVector(const BlockVector& from, uint32_t count, ResultColumn& out, uint32_t rows) {
   if (from.validity == nullptr) {
-    PutAllValid(out, rows, count);
+    PutAllValid(count, out, rows);
   } else {
-    for (uint32_t i = 0; i < count; ++i) PutValid(BitAt(from.validity, i), out, rows + i);
+    PutValidity(count, out, rows, [&](uint32_t i) { return BitAt(from.validity, i); });
   }
   if (out.type == ColumnType::kString) {
     if (rows == 0) out.offsets[0] = 0;

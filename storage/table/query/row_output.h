@@ -2,6 +2,7 @@
 #ifndef ERIS_STORAGE_TABLE_ROW_OUTPUT_H_
 #define ERIS_STORAGE_TABLE_ROW_OUTPUT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +11,27 @@
 #include "storage/table/rows/segment_view.h"
 
 namespace eris::storage {
+
+// Says which of the rows [first, first + count) of `out` are no nulls: the i-th one if valid(i).
+template <class Valid>
+void PutValidity(uint32_t count, ResultColumn& out, uint32_t first, Valid valid) {
+  for (uint32_t i = 0; i < count;) {
+    const uint32_t shift = (first + i) % 64;
+    const uint32_t in_word = std::min(64 - shift, count - i);
+    const uint64_t mask = in_word == 64 ? ~uint64_t{0} : (uint64_t{1} << in_word) - 1;
+    uint64_t bits = 0;
+    for (uint32_t bit = 0; bit < in_word; ++bit) bits |= uint64_t{valid(i + bit)} << bit;
+    uint64_t& word = out.validity[(first + i) / 64];
+    word = (word & ~(mask << shift)) | bits << shift;
+    out.any_null |= bits != mask;
+    i += in_word;
+  }
+}
+// The same where none of the rows is null.
+void PutAllValid(uint32_t count, ResultColumn& out, uint32_t first);
+// The same where they are the rows picks[0 .. count) of the block at `base`, in any order.
+void PutPickedValid(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
+                    ResultColumn& out, uint32_t first);
 
 // How many of the rows picks[0 .. count) of the block at `base` fit with their strings after the
 // first `rows` rows of `out`.

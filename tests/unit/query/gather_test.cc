@@ -96,6 +96,35 @@ TEST(GatherTest, PicksMayRepeat) {
   }
 }
 
+// The bits of rows before and behind stay as they are, at any place in a word.
+TEST(GatherTest, ValidityBeginsAndEndsAnywhere) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  for (int round = 0; round < 500; ++round) {
+    uint64_t words[5];
+    for (uint64_t& word : words) word = random();
+    std::vector<bool> expected;
+    for (uint32_t bit = 0; bit < 320; ++bit) expected.push_back(BitAt(words, bit));
+    const auto first = static_cast<uint32_t>(random() % 200);
+    const auto count = static_cast<uint32_t>(random() % 120);
+    const bool all = round % 2 == 0;
+    const uint64_t of_ten = random() % 10;
+    ResultColumn out{.validity = words};
+    bool any_null = false;
+    for (uint32_t i = 0; i < count; ++i) {
+      expected[first + i] = all || random() % 10 < of_ten;
+      any_null |= !expected[first + i];
+    }
+    if (all) {
+      PutAllValid(count, out, first);
+    } else {
+      PutValidity(count, out, first, [&](uint32_t i) -> bool { return expected[first + i]; });
+    }
+    for (uint32_t bit = 0; bit < 320; ++bit) ASSERT_EQ(BitAt(words, bit), expected[bit]) << bit;
+    EXPECT_EQ(out.any_null, any_null);
+  }
+}
+
 // Columns of 128 bits go through the functions that scans write with.
 TEST(GatherTest, AppendColumnTakes128Bits) {
   QueryLab lab;
