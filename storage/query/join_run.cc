@@ -176,17 +176,10 @@ class JoinRun final : public StepRun {
 
   absl::Status AddPairs(const SegmentView& view, const uint16_t* picks, const RowNumber* numbers,
                         uint32_t count) {
-    for (uint32_t at = 0; at < count;) {
-      Envelope* const open = sink_.Open();
-      if (open == nullptr) return sink_.Refusal();
-      const PairRows rest{view, base_, build_, picks + at, numbers + at, count - at};
-      const uint32_t taken = AppendPairs(rest, columns_, open->out());
-      open->out().rows += taken;
-      open->Count();
-      at += taken;
-      if (at < count) ERIS_RETURN_IF_ERROR(sink_.Full());
-    }
-    return absl::OkStatus();
+    return sink_.AddAll(count, [&](uint32_t done, ResultRows& out) {
+      const PairRows rest{view, base_, build_, picks + done, numbers + done, count - done};
+      out.rows += AppendPairs(rest, columns_, out);
+    });
   }
 
   QueryMemory& memory_;

@@ -29,25 +29,19 @@ class OrderedRun : public StepRun {
   virtual uint32_t Next(RowNumber* numbers, uint32_t max) = 0;
 
   absl::StatusOr<bool> Gather() {
-    if (at_ == count_) {
-      if (left_ > 0) count_ = Next(numbers_.data(), kRowsAtOnce);
-      if (left_ == 0 || count_ == 0) {
-        ERIS_RETURN_IF_ERROR(sink_.Flush());
-        return false;
-      }
-      at_ = static_cast<uint32_t>(std::min<uint64_t>(skip_, count_));
-      skip_ -= at_;
-      count_ = at_ + static_cast<uint32_t>(std::min<uint64_t>(left_, count_ - at_));
-      left_ -= count_ - at_;
+    const uint32_t next = left_ > 0 ? Next(numbers_.data(), kRowsAtOnce) : 0;
+    if (next == 0) {
+      ERIS_RETURN_IF_ERROR(sink_.Flush());
+      return false;
     }
-    while (at_ < count_) {
-      Envelope* const out = sink_.Open();
-      if (out == nullptr) return sink_.Refusal();
-      const uint32_t taken = GatherRows(input_, numbers_.data() + at_, count_ - at_, out->out());
-      out->Count();
-      at_ += taken;
-      if (at_ < count_) ERIS_RETURN_IF_ERROR(sink_.Full());
-    }
+    const auto skipped = static_cast<uint32_t>(std::min<uint64_t>(skip_, next));
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(left_, next - skipped));
+    skip_ -= skipped;
+    left_ -= count;
+    const RowNumber* const numbers = numbers_.data() + skipped;
+    ERIS_RETURN_IF_ERROR(sink_.AddAll(count, [&](uint32_t done, ResultRows& out) {
+      GatherRows(input_, numbers + done, count - done, out);
+    }));
     return true;
   }
 
@@ -59,8 +53,6 @@ class OrderedRun : public StepRun {
   uint64_t left_;
   RowSink sink_;
   std::array<RowNumber, kRowsAtOnce> numbers_{};
-  uint32_t at_ = 0;
-  uint32_t count_ = 0;
 };
 
 class SortRun final : public OrderedRun {

@@ -38,16 +38,10 @@ class UnionRun final : public StepRun {
     const SegmentView& view = input[envelope_].view();
     const uint32_t count = std::min(kUnionRowsAtOnce, view.rows - row_);
     for (uint32_t i = 0; i < count; ++i) numbers_[i] = RowNumberOf(envelope_, row_ + i);
-    for (uint32_t at = 0; at < count;) {
-      Envelope* const open = sink_.Open();
-      if (open == nullptr) return sink_.Refusal();
-      const PairRows rest{view, 0, input, nullptr, numbers_.data() + at, count - at};
-      const uint32_t taken = AppendPairs(rest, columns_[input_], open->out());
-      open->out().rows += taken;
-      open->Count();
-      at += taken;
-      if (at < count) ERIS_RETURN_IF_ERROR(sink_.Full());
-    }
+    ERIS_RETURN_IF_ERROR(sink_.AddAll(count, [&](uint32_t done, ResultRows& out) {
+      const PairRows rest{view, 0, input, nullptr, numbers_.data() + done, count - done};
+      out.rows += AppendPairs(rest, columns_[input_], out);
+    }));
     row_ += count;
     if (row_ == view.rows) {
       ++envelope_;

@@ -3,9 +3,12 @@
 #ifndef ERIS_STORAGE_QUERY_ROW_SINK_H_
 #define ERIS_STORAGE_QUERY_ROW_SINK_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
+#include "base/status_macros.h"
 #include "eris/batch.h"
 #include "storage/query/rows/envelope_list.h"
 #include "storage/query/rows/envelope_writer.h"
@@ -24,6 +27,21 @@ class RowSink {
 
   // The envelope to which rows may be appended; nullptr: no memory, Refusal().
   [[nodiscard]] Envelope* Open() { return writer_.Open(); }
+  // Adds `count` rows: append(done, rows) appends to `rows` as many of those from the done-th on as
+  // fit. Errors: ResourceExhausted.
+  template <class Append>
+  absl::Status AddAll(uint32_t count, Append append) {
+    for (uint32_t done = 0; done < count;) {
+      Envelope* const open = Open();
+      if (open == nullptr) return Refusal();
+      const uint32_t before = open->out().rows;
+      append(done, open->out());
+      open->Count();
+      done += open->out().rows - before;
+      if (done < count) ERIS_RETURN_IF_ERROR(Full());
+    }
+    return absl::OkStatus();
+  }
   // The open envelope has no room for the next row. Errors: ResourceExhausted.
   absl::Status Full() {
     if (writer_.has_rows()) return Flush();
