@@ -1,11 +1,10 @@
 // The rows of several inputs, one input after the other.
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
-#include "storage/query/pair_columns.h"
+#include "storage/query/rows/gather.h"
 #include "storage/query/rows/row_sink.h"
 #include "storage/query/step_run.h"
 
@@ -19,10 +18,7 @@ class UnionRun final : public StepRun {
   UnionRun(const StepWorld& world, const UnionStep& step, std::vector<const EnvelopeList*> inputs,
            EnvelopeList& rows)
       : inputs_(std::move(inputs)), sink_(world.memory, rows, "union") {
-    for (const UnionStep::Input& input : step.inputs) {
-      auto& columns = columns_.emplace_back();
-      for (const uint32_t column : input.columns) columns.push_back({true, column});
-    }
+    for (const UnionStep::Input& input : step.inputs) picks_.push_back(input.columns);
   }
 
   absl::StatusOr<bool> Advance() override {
@@ -34,13 +30,12 @@ class UnionRun final : public StepRun {
       ERIS_RETURN_IF_ERROR(sink_.Flush());
       return false;
     }
-    const EnvelopeList& input = *inputs_[input_];
-    const SegmentView& view = input[envelope_].view();
+    const SegmentView& view = (*inputs_[input_])[envelope_].view();
+    columns_.clear();
+    for (const uint32_t column : picks_[input_]) columns_.push_back(view.columns[column]);
     const uint32_t count = std::min(kUnionRowsAtOnce, view.rows - row_);
-    for (uint32_t i = 0; i < count; ++i) numbers_[i] = RowNumberOf(envelope_, row_ + i);
     ERIS_RETURN_IF_ERROR(sink_.AddAll(count, [&](uint32_t done, ResultRows& out) {
-      const PairRows rest{view, 0, input, nullptr, numbers_.data() + done, count - done};
-      out.rows += AppendPairs(rest, columns_[input_], out);
+      AppendRange(columns_, row_ + done, count - done, out);
     }));
     row_ += count;
     if (row_ == view.rows) {
@@ -52,9 +47,9 @@ class UnionRun final : public StepRun {
 
  private:
   const std::vector<const EnvelopeList*> inputs_;
-  std::vector<std::vector<PairColumn>> columns_;  // by input
+  std::vector<std::vector<uint32_t>> picks_;  // the columns of each input
   RowSink sink_;
-  std::array<RowNumber, kUnionRowsAtOnce> numbers_{};
+  std::vector<SegmentColumn> columns_;  // those of the envelope
   // The row that comes next.
   size_t input_ = 0;
   uint32_t envelope_ = 0;

@@ -1,10 +1,12 @@
 #include "storage/query/rows/gather.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/row_output.h"
@@ -98,6 +100,39 @@ void CopyPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks, 
   for (uint32_t i = 0; i < count; ++i) to[i] = values[picks[i]];
 }
 
+// How many rows from `first` on fit with their strings.
+uint32_t RangeThatFits(const SegmentColumn& from, uint32_t first, uint32_t count,
+                       const ResultColumn& out, uint32_t rows) {
+  const uint32_t left = out.bytes_max - (rows == 0 ? 0 : out.offsets[rows]);
+  const uint32_t* const ends = from.offsets + first + 1;
+  const auto fits = [&](uint32_t end) { return end - from.offsets[first] <= left; };
+  return static_cast<uint32_t>(std::partition_point(ends, ends + count, fits) - ends);
+}
+
+void CopyRange(const SegmentColumn& from, uint32_t first, uint32_t count, ResultColumn& out,
+               uint32_t rows) {
+  if (from.validity == nullptr) {
+    PutAllValid(count, out, rows);
+  } else {
+    PutValidity(count, out, rows, [&](uint32_t i) { return BitAt(from.validity, first + i); });
+  }
+  const auto* const values = static_cast<const std::byte*>(from.values);
+  auto* const to = static_cast<std::byte*>(out.values);
+  if (from.type != ColumnType::kString) {
+    const size_t width = ColumnValueBytes(from.type);
+    std::memcpy(to + rows * width, values + first * width, count * width);
+    return;
+  }
+  if (rows == 0) out.offsets[0] = 0;
+  const uint32_t begin = from.offsets[first];
+  const uint32_t end = out.offsets[rows];
+  const uint32_t bytes = from.offsets[first + count] - begin;
+  if (bytes > 0) std::memcpy(to + end, values + begin, bytes);
+  for (uint32_t i = 1; i <= count; ++i) {
+    out.offsets[rows + i] = end + from.offsets[first + i] - begin;
+  }
+}
+
 // Calls function(T()) with an unsigned type as wide as the values.
 template <class Function>
 void WithWidth(ColumnType type, Function function) {
@@ -163,6 +198,22 @@ void GatherPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks
   }
   WithWidth(from.type, [&]<class T>(T) { CopyPicks<T>(from, base, picks, count, out, rows); });
   PutPickedValid(from, base, picks, count, out, rows);
+}
+
+uint32_t AppendRange(std::span<const SegmentColumn> from, uint32_t first, uint32_t count,
+                     ResultRows& out) {
+  ERIS_DCHECK(from.size() == out.columns.size());
+  count = std::min(count, out.capacity - out.rows);
+  for (size_t c = 0; c < from.size(); ++c) {
+    if (from[c].type != ColumnType::kString) continue;
+    ERIS_DCHECK(from[c].dictionary == nullptr);
+    count = RangeThatFits(from[c], first, count, out.columns[c], out.rows);
+  }
+  for (size_t c = 0; c < from.size() && count > 0; ++c) {
+    CopyRange(from[c], first, count, out.columns[c], out.rows);
+  }
+  out.rows += count;
+  return count;
 }
 
 }  // namespace eris::storage

@@ -1,11 +1,12 @@
-// Collects rows into result columns: rows of a list by number, as a join or a sort names them, and
-// rows of a block that a join has paired with several others. A column at a time, with prefetches,
-// because the rows are at random places. Pure functions on the caller's memory; no allocation, any
-// thread. Not from the paper.
+// Collects rows into result columns: rows of a list by number, as a join or a sort names them, rows
+// of a block that a join has paired with several others, and rows that follow each other. A column
+// at a time; rows at random places are prefetched. Pure functions on the caller's memory; no
+// allocation, any thread. Not from the paper.
 #ifndef ERIS_STORAGE_QUERY_GATHER_H_
 #define ERIS_STORAGE_QUERY_GATHER_H_
 
 #include <cstdint>
+#include <span>
 
 #include "storage/query/rows/envelope_list.h"
 #include "storage/table/query/result_rows.h"
@@ -31,6 +32,11 @@ uint32_t GatherRows(const EnvelopeList& from, const RowNumber* numbers, uint32_t
 // 64. StringsThatFit takes such picks, too.
 void GatherPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
                  ResultColumn& out, uint32_t rows);
+
+// Appends rows [first, first + count) of `from`, one column of it to each of `out`, or as many of
+// them as fit. Returns how many that are. Strings of `from` have no dictionary.
+uint32_t AppendRange(std::span<const SegmentColumn> from, uint32_t first, uint32_t count,
+                     ResultRows& out);
 
 }  // namespace eris::storage
 

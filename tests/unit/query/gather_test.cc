@@ -96,6 +96,43 @@ TEST(GatherTest, PicksMayRepeat) {
   }
 }
 
+TEST(GatherTest, RangesBeginAndEndAnywhere) {
+  SCOPED_TRACE(SeedText());
+  Random random(Seed());
+  const std::vector<EnvelopeColumn> columns = GatherColumns();
+  for (const int nulls : {0, 30}) {
+    QueryLab lab;
+    EnvelopeList list(lab.memory, columns);
+    const auto rows = RandomRows(columns, 3000, Values::kAny, nulls, random);
+    AddEnvelope(lab, list, rows, 0, rows.size());
+    uint32_t done = 0;
+    while (done < rows.size()) {
+      std::vector<uint32_t> string_bytes(columns.size(), 40 + random() % 3000);
+      Envelope* const envelope =
+          Envelope::Create(lab.memory, columns, 1 + random() % 900, string_bytes);
+      ASSERT_NE(envelope, nullptr);
+      const uint32_t first = done;
+      uint32_t some = 0;
+      uint32_t taken = 0;
+      while (taken == some && done < rows.size()) {
+        some = std::min<uint32_t>(1 + random() % 300, static_cast<uint32_t>(rows.size()) - done);
+        taken = AppendRange(list[0].view().columns, done, some, envelope->out());
+        done += taken;
+      }
+      ASSERT_GT(done, first);
+      envelope->Seal();
+      EXPECT_EQ(envelope->rows(), done - first);
+      for (uint32_t r = 0; r < envelope->rows(); ++r) {
+        for (uint32_t c = 0; c < columns.size(); ++c) {
+          ASSERT_TRUE(
+              SameCell(columns[c].type, CellAt(envelope->column(c), r), rows[first + r][c]));
+        }
+      }
+      Envelope::Free(envelope, lab.memory);
+    }
+  }
+}
+
 // The bits of rows before and behind stay as they are, at any place in a word.
 TEST(GatherTest, ValidityBeginsAndEndsAnywhere) {
   SCOPED_TRACE(SeedText());
