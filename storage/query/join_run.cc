@@ -131,7 +131,7 @@ class JoinRun final : public StepRun {
   bool PairsOfAll() const { return type_ == JoinType::kLeft && filter_ == nullptr; }
   void BeginPairs(const SegmentView& view) {
     if (!probe_) return;
-    probe_->Begin(view, base_, rows_, nullptr,
+    probe_->Begin(view, base_, rows_,
                   PairsOfAll() ? JoinProbe::Rows::kAllOfProbe : JoinProbe::Rows::kPartners);
   }
   bool NextPairs(RowPairs& pairs) {

@@ -1,7 +1,6 @@
 #include "storage/query/operators/join_probe.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -19,14 +18,15 @@ JoinProbe::JoinProbe(const JoinTable& table, QueryMemory& memory)
 
 bool JoinProbe::Prepare() { return scratch_.Reserve(1); }
 
-void JoinProbe::Begin(const SegmentView& view, uint32_t base, uint32_t rows, const uint64_t* mask,
-                      Rows which) {
+void JoinProbe::Begin(const SegmentView& view, uint32_t base, uint32_t rows, Rows which) {
   view_ = &view;
   base_ = base;
   at_ = 0;
   within_ = false;
-  count_ = FindPartners(base, rows, mask);
-  if (which == Rows::kAllOfProbe) count_ = AddOthers(rows, mask, count_);
+  count_ = FindPartners(base, rows, nullptr);
+  if (which == Rows::kPartners) return;
+  AddOthers(rows, count_);
+  count_ = rows;
 }
 
 uint32_t JoinProbe::FindPartners(uint32_t base, uint32_t rows, const uint64_t* mask) {
@@ -65,33 +65,15 @@ RowNumber JoinProbe::FirstEqual(uint32_t row, RowNumber candidate) const {
   return candidate;
 }
 
-uint32_t JoinProbe::AddOthers(uint32_t rows, const uint64_t* mask, uint32_t partners) {
+void JoinProbe::AddOthers(uint32_t rows, uint32_t partners) {
   Scratch& s = scratch_[0];
-  uint64_t all[kBlockWords] = {};
-  if (mask == nullptr) {
-    for (uint32_t w = 0; w * 64 < rows; ++w) {
-      all[w] = rows - w * 64 >= 64 ? ~uint64_t{0} : (uint64_t{1} << rows % 64) - 1;
-    }
-    mask = all;
-  }
-  const uint32_t words = (rows + 63) / 64;
-  uint32_t total = 0;
-  for (uint32_t w = 0; w < words; ++w) total += static_cast<uint32_t>(std::popcount(mask[w]));
   // From the last row on: what is moved goes to where nothing is, or only what has been moved.
-  uint32_t to = total;
-  for (uint32_t w = words; w-- > 0;) {
-    for (uint64_t bits = mask[w]; bits != 0;) {
-      const auto bit = static_cast<uint32_t>(std::bit_width(bits)) - 1;
-      bits &= ~(uint64_t{1} << bit);
-      const auto row = static_cast<uint16_t>(w * 64 + bit);
-      const bool has = partners > 0 && s.picks[partners - 1] == row;
-      partners -= has;
-      --to;
-      s.found[to] = has ? s.found[partners] : kNoRow;
-      s.picks[to] = row;
-    }
+  for (uint32_t row = rows; row-- > 0;) {
+    const bool has = partners > 0 && s.picks[partners - 1] == row;
+    partners -= has;
+    s.found[row] = has ? s.found[partners] : kNoRow;
+    s.picks[row] = static_cast<uint16_t>(row);
   }
-  return total;
 }
 
 bool JoinProbe::Next(RowPairs& out) {

@@ -32,17 +32,16 @@ class JoinProbe {
     kAllOfProbe,  // and those without one, once each with kNoRow: a left join
   };
   // Begins a block, and gives up one that is not done: the rows [base, base + rows) of `view`, at
-  // most kBlockRows from a multiple of 64 on, whose bits are set in `mask`: bit i is for row base +
-  // i, and bits from `rows` on are 0; nullptr: all of them. SegmentView::kept is not looked at.
-  // `view` stays valid until the block is done; the mask is read during the call only.
-  void Begin(const SegmentView& view, uint32_t base, uint32_t rows, const uint64_t* mask,
-             Rows which);
+  // most kBlockRows from a multiple of 64 on. SegmentView::kept is not looked at. `view` stays
+  // valid until the block is done.
+  void Begin(const SegmentView& view, uint32_t base, uint32_t rows, Rows which);
   // Appends pairs of the block. True: these were the last ones. False: `out` is full; call it again
   // with another one. REQUIRES: out.count < out.capacity.
   [[nodiscard]] bool Next(RowPairs& out);
 
   // For semi joins: clears the bits of rows without a partner; for anti joins (`with` false) of
-  // those with one. Arguments as of Begin. A block that is not done is given up.
+  // those with one. Bit i of `mask` is for row base + i; bits from `rows` on are 0. Other arguments
+  // as of Begin. A block that is not done is given up.
   void Keep(const SegmentView& view, uint32_t base, uint32_t rows, uint64_t* mask, bool with);
 
  private:
@@ -53,14 +52,15 @@ class JoinProbe {
     uint16_t picks[kBlockRows + 1];
   };
 
-  // Finds the rows that have a partner, and the first one of each. Returns how many they are.
+  // Finds the rows that have a partner, of those in `mask` (nullptr: of all), and the first partner
+  // of each. Returns how many they are.
   uint32_t FindPartners(uint32_t base, uint32_t rows, const uint64_t* mask);
   // Replaces candidates, whose hashes are equal, by the first one whose keys are equal, or kNoRow.
   void Verify(uint32_t base, const uint16_t* picks, RowNumber* found, uint32_t count) const;
   RowNumber FirstEqual(uint32_t row, RowNumber candidate) const;
   RowNumber PartnerAfter(uint16_t pick, RowNumber partner) const;
   // Adds the rows without a partner to the `partners` ones with one.
-  uint32_t AddOthers(uint32_t rows, const uint64_t* mask, uint32_t partners);
+  void AddOthers(uint32_t rows, uint32_t partners);
 
   const JoinTable& table_;
   QueryArray<Scratch> scratch_;

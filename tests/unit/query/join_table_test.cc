@@ -90,21 +90,20 @@ class JoinLab {
                        [](const auto& entry) { return entry.second.size() > 1; });
   }
 
-  // Probes with all blocks, masked at random, through outputs of at most `capacity_max` pairs.
+  // Probes with all blocks, through outputs of at most `capacity_max` pairs.
   void ExpectPairs(const JoinTable& table, JoinProbe::Rows which, uint32_t capacity_max) {
     JoinProbe probe(table, lab.memory);
     ASSERT_TRUE(probe.Prepare());
-    ForBlocks([&](const SegmentView& view, uint32_t base, uint32_t rows, const uint64_t* mask) {
+    ForBlocks([&](const SegmentView& view, uint32_t base, uint32_t rows) {
       std::vector<Pair> expected;
       for (uint32_t row = 0; row < rows; ++row) {
-        if (mask != nullptr && !BitAt(mask, row)) continue;
         for (const RowNumber partner : PartnersOf(base + row)) expected.emplace_back(row, partner);
         if (which == JoinProbe::Rows::kAllOfProbe && PartnersOf(base + row).empty()) {
           expected.emplace_back(row, kNoRow);
         }
       }
       std::vector<Pair> found;
-      probe.Begin(view, base, rows, mask, which);
+      probe.Begin(view, base, rows, which);
       for (bool done = false; !done;) {
         const auto capacity = static_cast<uint32_t>(1 + random_() % capacity_max);
         std::vector<uint16_t> picks(capacity);
@@ -122,21 +121,22 @@ class JoinLab {
     });
   }
 
+  // Masked at random.
   void ExpectKept(const JoinTable& table) {
     JoinProbe probe(table, lab.memory);
     ASSERT_TRUE(probe.Prepare());
     for (const bool with : {true, false}) {
-      ForBlocks([&](const SegmentView& view, uint32_t base, uint32_t rows, const uint64_t* mask) {
-        uint64_t kept[kBlockWords];
-        for (uint32_t w = 0; w < kBlockWords; ++w) {
-          const uint32_t left = rows > w * 64 ? rows - w * 64 : 0;
-          const uint64_t all = left >= 64 ? ~uint64_t{0} : (uint64_t{1} << left) - 1;
-          kept[w] = mask == nullptr ? all : mask[w];
+      ForBlocks([&](const SegmentView& view, uint32_t base, uint32_t rows) {
+        uint64_t kept[kBlockWords] = {};
+        std::vector<bool> counts;
+        const bool all = random_() % 2 == 0;
+        for (uint32_t row = 0; row < rows; ++row) {
+          counts.push_back(all || random_() % 3 != 0);
+          kept[row / 64] |= uint64_t{counts[row]} << row % 64;
         }
         probe.Keep(view, base, rows, kept, with);
         for (uint32_t row = 0; row < rows; ++row) {
-          const bool counts = mask == nullptr || BitAt(mask, row);
-          ASSERT_EQ(BitAt(kept, row), counts && PartnersOf(base + row).empty() != with) << row;
+          ASSERT_EQ(BitAt(kept, row), counts[row] && PartnersOf(base + row).empty() != with) << row;
         }
       });
     }
@@ -150,13 +150,7 @@ class JoinLab {
     if (probe_list.size() == 0) return;
     const SegmentView& view = probe_list[0].view();
     for (uint32_t base = 0; base < view.rows; base += kBlockRows) {
-      const uint32_t rows = std::min(view.rows - base, kBlockRows);
-      uint64_t mask[kBlockWords] = {};
-      const bool all = random_() % 2 == 0;
-      for (uint32_t row = 0; row < rows; ++row) {
-        if (random_() % 3 != 0) mask[row / 64] |= uint64_t{1} << row % 64;
-      }
-      what(view, base, rows, all ? nullptr : mask);
+      what(view, base, std::min(view.rows - base, kBlockRows));
     }
   }
 
