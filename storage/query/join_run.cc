@@ -135,6 +135,7 @@ class JoinRun final : public StepRun {
                   PairsOfAll() ? JoinProbe::Rows::kAllOfProbe : JoinProbe::Rows::kPartners);
   }
   bool NextPairs(RowPairs& pairs) {
+    if (probe_ && OnlyProbe()) return probe_->NextOfUnmatched(matched_.data(), pairs);
     if (probe_) return probe_->Next(pairs);
     // Without keys the only row of the other side, if there is one, is everybody's partner.
     if (build_.rows() == 0 && !PairsOfAll()) return true;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "storage/table/query/block_values.h"
 
 namespace eris::storage {
 namespace {
@@ -23,6 +24,7 @@ void JoinProbe::Begin(const SegmentView& view, uint32_t base, uint32_t rows, Row
   base_ = base;
   at_ = 0;
   within_ = false;
+  each_ = 1;
   count_ = FindPartners(base, rows, nullptr);
   if (which == Rows::kPartners) return;
   AddOthers(rows, count_);
@@ -103,8 +105,40 @@ bool JoinProbe::Next(RowPairs& out) {
   return true;
 }
 
+bool JoinProbe::NextOfUnmatched(const uint64_t* matched, RowPairs& out) {
+  Scratch& s = scratch_[0];
+  // The rows that are left, with the next partner of each.
+  const auto keep = [&s](uint32_t at, uint16_t pick, RowNumber partner) {
+    s.picks[at] = pick;
+    s.found[at] = partner;
+  };
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (!BitAt(matched, s.picks[i])) keep(left++, s.picks[i], s.found[i]);
+  }
+  count_ = left;
+  if (count_ == 0) return true;
+  const uint32_t each = std::min(each_, (out.capacity - out.count) / count_);
+  ERIS_DCHECK(each > 0);
+  each_ = std::min(2 * each_, kBlockRows);
+  left = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (!table_.unique() && i + kChainAhead < count_) table_.FetchNext(s.found[i + kChainAhead]);
+    const uint16_t pick = s.picks[i];
+    RowNumber partner = s.found[i];
+    for (uint32_t pairs = 0; pairs < each && partner != kNoRow; ++pairs) {
+      out.probe[out.count] = pick;
+      out.build[out.count++] = partner;
+      partner = PartnerAfter(pick, partner);
+    }
+    if (partner != kNoRow) keep(left++, pick, partner);
+  }
+  count_ = left;
+  return count_ == 0;
+}
+
 RowNumber JoinProbe::PartnerAfter(uint16_t pick, RowNumber partner) const {
-  if (partner == kNoRow) return kNoRow;
+  if (partner == kNoRow || table_.unique()) return kNoRow;
   partner = table_.Next(partner);
   if (table_.keys().form() != JoinKeys::Form::kHashed) return partner;
   return FirstEqual(base_ + pick, partner);

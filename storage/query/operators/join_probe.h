@@ -39,6 +39,13 @@ class JoinProbe {
   // with another one. REQUIRES: out.count < out.capacity.
   [[nodiscard]] bool Next(RowPairs& out);
 
+  // For semi and anti joins with a condition, instead of Next: appends pairs of the block's rows
+  // whose bits in `matched` are not set, one of each row, in the next call two of each, then four,
+  // but no more than there is room for. So a row has less than twice the pairs that it needed to
+  // match. Bit i of `matched` is for row base + i. True: these were the last ones. REQUIRES: room
+  // for a pair of each row; the block has begun with kPartners.
+  [[nodiscard]] bool NextOfUnmatched(const uint64_t* matched, RowPairs& out);
+
   // For semi joins: clears the bits of rows without a partner; for anti joins (`with` false) of
   // those with one. Bit i of `mask` is for row base + i; bits from `rows` on are 0. Other arguments
   // as of Begin. A block that is not done is given up.
@@ -70,6 +77,7 @@ class JoinProbe {
   uint32_t at_ = 0;             // the row that comes next
   RowNumber partner_ = kNoRow;  // its next partner, if some have been handed out
   bool within_ = false;         // whether that is so
+  uint32_t each_ = 1;           // pairs of each row, at most, in the next NextOfUnmatched
 };
 
 }  // namespace eris::storage

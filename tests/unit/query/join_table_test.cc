@@ -121,6 +121,41 @@ class JoinLab {
     });
   }
 
+  // A row's pairs come until one that matches: those are its first `tries` ones, or none matches.
+  void ExpectFirstMatches(const JoinTable& table) {
+    JoinProbe probe(table, lab.memory);
+    ASSERT_TRUE(probe.Prepare());
+    ForBlocks([&](const SegmentView& view, uint32_t base, uint32_t rows) {
+      std::vector<size_t> tries;
+      for (uint32_t row = 0; row < rows; ++row) tries.push_back(random_() % 20);
+      uint64_t matched[kBlockWords] = {};
+      std::vector<std::vector<RowNumber>> found(rows);
+      probe.Begin(view, base, rows, JoinProbe::Rows::kPartners);
+      for (bool done = false; !done;) {
+        uint16_t picks[kBlockRows];
+        RowNumber numbers[kBlockRows];
+        RowPairs out{.probe = picks, .build = numbers, .capacity = kBlockRows};
+        done = probe.NextOfUnmatched(matched, out);
+        for (uint32_t i = 0; i < out.count; ++i) {
+          ASSERT_FALSE(BitAt(matched, picks[i]));
+          found[picks[i]].push_back(numbers[i]);
+        }
+        for (uint32_t row = 0; row < rows; ++row) {
+          if (found[row].size() > tries[row]) matched[row / 64] |= uint64_t{1} << row % 64;
+        }
+      }
+      for (uint32_t row = 0; row < rows; ++row) {
+        const size_t all = PartnersOf(base + row).size();
+        ASSERT_EQ(BitAt(matched, row), all > tries[row]);
+        ASSERT_LE(found[row].size(), std::min(all, 2 * tries[row] + 1));
+        std::set<RowNumber> distinct(found[row].begin(), found[row].end());
+        ASSERT_EQ(distinct.size(), found[row].size());
+        for (const RowNumber partner : PartnersOf(base + row)) distinct.erase(partner);
+        ASSERT_TRUE(distinct.empty());
+      }
+    });
+  }
+
   // Masked at random.
   void ExpectKept(const JoinTable& table) {
     JoinProbe probe(table, lab.memory);
@@ -207,6 +242,7 @@ TEST(JoinTableTest, AllKindsOfKeysJoinAsAMapDoes) {
       }
       join.ExpectPairs(table, JoinProbe::Rows::kPartners, 700);
       join.ExpectPairs(table, JoinProbe::Rows::kAllOfProbe, 700);
+      join.ExpectFirstMatches(table);
       join.ExpectKept(table);
     }
   }
@@ -224,6 +260,7 @@ TEST(JoinTableTest, EmptySidesAndNullsAlone) {
         EXPECT_FALSE(join.Build(table));
         join.ExpectPairs(table, JoinProbe::Rows::kPartners, 10);
         join.ExpectPairs(table, JoinProbe::Rows::kAllOfProbe, 10);
+        join.ExpectFirstMatches(table);
         join.ExpectKept(table);
       }
     }

@@ -250,6 +250,50 @@ TEST_P(StageRunTest, ExchangedRowsJoinAsAllTogether) {
   }
 }
 
+// Each row has 10,000 partners, and its first one is a match: a pair of each row says so. A piece
+// of work makes 2048 pairs at most, so all of them would take 5 pieces a row.
+TEST(StageRunJoinTest, RowsOfSemiAndAntiJoinsStopAtTheirFirstMatch) {
+  constexpr RowSet kLeft = 0, kRight = 1, kJoined = 2;
+  constexpr int64_t kRows = 1500;
+  Random random(Seed());
+  for (const JoinType type : {JoinType::kSemi, JoinType::kAnti}) {
+    for (const bool matches : {true, false}) {
+      StageLab lab(1, 3, random);
+      for (RowSet set = 0; set < 3; ++set) {
+        lab.SetColumns(set, {ColumnType::kInt64, ColumnType::kInt64});
+      }
+      std::vector<CellRow> left, right;
+      // Without a match only few rows, since all of their pairs are made.
+      for (int64_t i = 0; i < (matches ? kRows : 3); ++i) {
+        left.push_back({Cell{.number = 7}, Cell{.number = i}});
+      }
+      for (int64_t i = 0; i < 10'000; ++i) {
+        right.push_back({Cell{.number = 7}, Cell{.number = i}});
+      }
+      lab.Put(kLeft, left, kSegmentRows);
+      lab.Put(kRight, right, kSegmentRows);
+      Schema schema;
+      for (const char* const name : {"a", "b"}) {
+        schema.columns.push_back({name, ColumnType::kInt64, 0, true});
+      }
+      JoinTask join{.left_schema = schema,
+                    .right_schema = schema,
+                    .left = kLeft,
+                    .right = kRight,
+                    .to = kJoined};
+      join.step.type = type;
+      join.step.keys = {{.left = 0, .right = 0}};
+      using namespace expressions;
+      join.step.condition = Field(3) >= Literal(matches ? 0 : 10'000);
+      join.step.columns = {0, 1};
+      ASSERT_TRUE(lab.Run(Stage{{join}}).ok());
+      const bool all = matches == (type == JoinType::kSemi);
+      EXPECT_EQ(lab.TextsOf(kJoined), lab.TextsOf(kJoined, all ? left : std::vector<CellRow>()));
+      EXPECT_LT(lab.pieces, 200u);
+    }
+  }
+}
+
 // The first allocation of one AEU is refused, then the second, and so on: the error is told, and
 // what there is can be freed (StageLab).
 TEST_P(StageRunTest, NothingIsLeftWhereverMemoryIsRefused) {
