@@ -13,15 +13,12 @@ namespace eris::engine {
 
 // One line per step, in the order in which they run, with the steps that its rows go to:
 //
-//   step 0: scan orders; where o_orderdate < 1995-03-15; gives f0 = o_clerk; ~700 rows -> step 1
-//   step 1: group step 0; by f0; gives f0, f1 = count(*); ~70 rows -> step 2
-//   step 2: sort step 1; by f1 desc; first 10 rows; gives clerk = f0, orders = f1; ~10 rows ->
-//   answer
+//   step 0: scan and group orders; by clerk; gives f0 = clerk, f1 = count(*); ~70 rows -> step 1
+//   step 1: sort step 0; by f1 desc; first 3 rows; gives clerk = f0, n = f1; ~3 rows -> answer
 //
-// (without the last line break). The rows are what the planner expects. Expressions name columns of
-// an object by their names, and those of another step f0, f1, ...; long ones are cut off.
-// `schema_of`: of the objects that the steps read.
-// Errors: those of `schema_of`.
+// The rows are what the planner expects. Expressions name columns of an object by their names, and
+// those of another step f0, f1, ...; long ones are cut off. `schema_of`: of the objects that the
+// steps read. Errors: those of `schema_of`.
 absl::StatusOr<std::string> ExplainSteps(const storage::QuerySteps& steps,
                                          storage::SchemaOf schema_of);
 

@@ -49,6 +49,34 @@ TEST(ExplainStepsTest, ScanShowsFilterAndColumnsByName) {
       "step 0: scan orders; where day < 1995-03-15; gives twice = price * 2, day -> answer\n");
 }
 
+// As of "select distinct".
+TEST(ExplainStepsTest, GroupsWithoutAggregatesAreGroups) {
+  Query days;
+  days.group_by = {"day"};
+  Query again;
+  again.group_by = {"f0"};
+  EXPECT_EQ(Explained({Giving({"day"}, ScanStep{.object = "orders", .query = days}),
+                       Giving({"day"}, MapStep{.input = 0, .query = again})}),
+            "step 0: scan and group orders; by day; gives f0 = day -> step 1\n"
+            "step 1: group step 0; by f0; gives day = f0 -> answer\n");
+}
+
+TEST(ExplainStepsTest, ALimitedSortOfGroups) {
+  Query clerks;
+  clerks.group_by = {"customer"};
+  clerks.aggregates = {{}};
+  const SortStep sort{.input = 0, .keys = {{.column = 1, .descending = true}}, .count = 3};
+  std::vector<QueryStep> steps = {Giving({"", ""}, ScanStep{.object = "orders", .query = clerks}),
+                                  Giving({"customer", "n"}, sort)};
+  steps[0].rows_about = 70;
+  steps[1].rows_about = 3;
+  EXPECT_EQ(Explained(std::move(steps)),
+            "step 0: scan and group orders; by customer; gives f0 = customer, f1 = count(*); "
+            "~70 rows -> step 1\n"
+            "step 1: sort step 0; by f1 desc; first 3 rows; gives customer = f0, n = f1; "
+            "~3 rows -> answer\n");
+}
+
 TEST(ExplainStepsTest, EachStepSaysWhereItsRowsGo) {
   Query orders;
   orders.columns = {{Field(2), ""}, {Field(3), ""}};
