@@ -25,7 +25,7 @@ using IsTable = absl::FunctionRef<bool(absl::string_view)>;
 struct PlanObjects {
   storage::SchemaOf schema_of;
   IsTable is_table;
-  RowsOf rows_of;
+  ObjectRows rows_of;
 };
 
 // The last step hands out the plan's columns in their order, with AnswerNames. Errors: as

@@ -27,7 +27,7 @@ struct TypedPlan {
 }  // namespace
 
 absl::StatusOr<QueryPlan> BetterPlan(const QueryPlan& plan, storage::SchemaOf schema_of,
-                                     RowsOf rows_of) {
+                                     ObjectRows rows_of) {
   TypedPlan best{.plan = plan};
   ERIS_ASSIGN_OR_RETURN(best.schemas, storage::PlanSchemas(plan, schema_of));
   best.plan.names = storage::AnswerNames(plan, best.schemas.back());

@@ -14,7 +14,7 @@ namespace eris::engine {
 // answer's columns. A rewrite that would make it larger than a plan or an expression may be is left
 // out. Errors: as PlanSchemas, of the plan as it is given.
 absl::StatusOr<QueryPlan> BetterPlan(const QueryPlan& plan, storage::SchemaOf schema_of,
-                                     RowsOf rows_of);
+                                     ObjectRows rows_of);
 
 }  // namespace eris::engine
 

@@ -70,7 +70,7 @@ NodeSize Together(const NodeSize& left, const NodeSize& right) {
 class Sizer {
  public:
   Sizer(const QueryPlan& plan, const std::vector<Schema>& schemas, storage::SchemaOf schema_of,
-        RowsOf rows_of)
+        ObjectRows rows_of)
       : plan_(plan), schemas_(schemas), schema_of_(schema_of), rows_of_(rows_of) {}
 
   absl::StatusOr<std::vector<NodeSize>> Run() {
@@ -195,7 +195,7 @@ class Sizer {
   const QueryPlan& plan_;
   const std::vector<Schema>& schemas_;
   const storage::SchemaOf schema_of_;
-  const RowsOf rows_of_;
+  const ObjectRows rows_of_;
   std::vector<NodeSize> sizes_;
 };
 
@@ -253,7 +253,7 @@ double PartnerShare(const std::vector<JoinNode::Key>& keys, const NodeSize& left
 
 absl::StatusOr<std::vector<NodeSize>> PlanSizes(const QueryPlan& plan,
                                                 const std::vector<Schema>& schemas,
-                                                storage::SchemaOf schema_of, RowsOf rows_of) {
+                                                storage::SchemaOf schema_of, ObjectRows rows_of) {
   return Sizer(plan, schemas, schema_of, rows_of).Run();
 }
 

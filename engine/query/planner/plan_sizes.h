@@ -20,7 +20,7 @@
 namespace eris::engine {
 
 // The rows that an object has now, about.
-using RowsOf = absl::FunctionRef<uint64_t(absl::string_view)>;
+using ObjectRows = absl::FunctionRef<uint64_t(absl::string_view)>;
 
 // The share of rows that a condition keeps of which nothing better is known.
 inline constexpr double kEqualShare = 0.1;
@@ -60,7 +60,7 @@ double PartnerShare(const std::vector<JoinNode::Key>& keys, const NodeSize& left
 // By node. Errors: those of `schema_of`.
 absl::StatusOr<std::vector<NodeSize>> PlanSizes(const QueryPlan& plan,
                                                 const std::vector<Schema>& schemas,
-                                                storage::SchemaOf schema_of, RowsOf rows_of);
+                                                storage::SchemaOf schema_of, ObjectRows rows_of);
 
 }  // namespace eris::engine
 
