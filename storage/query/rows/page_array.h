@@ -37,6 +37,8 @@ class PageArray {
     return count_ == wanted ? StepResult::kDone : StepResult::kMore;
   }
 
+  // All of them; nullptr: there is none.
+  T* const* pages() const { return pages_.data(); }
   // REQUIRES: i is below the `elements` of Extend.
   T& operator[](uint64_t i) const { return pages_[i >> kPageBits][i & (kPageElements - 1)]; }
 

@@ -52,15 +52,18 @@ class TableRun::Body {
         aggregator_(body_, values_, table_, picks_),
         results_(body_, table_) {}
 
+  void FilterBy(std::vector<ColumnFilter> filters) { key_filters_.Set(std::move(filters)); }
+
   bool BeginSegment(const SegmentView& segment) {
     // Kept by value: the view's own columns live as long as it does.
     segment_ = segment;
     values_.BeginSegment(segment_);
-    if (!filter_.BeginSegment(values_)) return false;
+    if (!filter_.BeginSegment(values_) || !key_filters_.BeginSegment(segment_)) return false;
     if (!plan_.aggregates()) return true;
     aggregator_.BeginSegment(segment_);
-    by_range_pass_ = range_pass_.Fits();
-    sums_all_ = body_.group_columns.empty() && segment_.kept == nullptr && filter_.active().empty();
+    by_range_pass_ = key_filters_.empty() && range_pass_.Fits();
+    sums_all_ = key_filters_.empty() && body_.group_columns.empty() && segment_.kept == nullptr &&
+                filter_.active().empty();
     return true;
   }
 
@@ -86,7 +89,8 @@ class TableRun::Body {
       status = values_.status();
       return Outcome::kError;
     }
-    const uint32_t count = kernels::CountRows(mask, rows);
+    uint32_t count = kernels::CountRows(mask, rows);
+    if (!key_filters_.empty()) count = key_filters_.Keep(segment_, base, rows, mask, count);
     if (count == 0) {
       at = end;
       return Outcome::kDone;
@@ -186,6 +190,7 @@ class TableRun::Body {
   const PlanBody& body_;
   SegmentView segment_{};
   BlockFilter filter_;
+  ColumnFilters key_filters_;
   BlockValues values_;
   GroupTable table_;
   RangePass range_pass_;
@@ -222,6 +227,8 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
     return base::NoMemory("no memory for the run of a query");
   }
 }
+
+void TableRun::FilterBy(std::vector<ColumnFilter> filters) { body_->FilterBy(std::move(filters)); }
 
 bool TableRun::BeginSegment(const SegmentView& segment) {
   try {

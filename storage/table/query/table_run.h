@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/table/plan/table_plan.h"
 #include "storage/table/query/group_limits.h"
+#include "storage/table/query/key_filter.h"
 #include "storage/table/query/result_rows.h"
 #include "storage/table/query/run_memory.h"
 #include "storage/table/rows/segment_view.h"
@@ -29,6 +31,10 @@ class TableRun {
                                                           RunMemory* memory = nullptr,
                                                           const GroupLimits& limits = {});
   ~TableRun();
+
+  // Only rows whose keys pass all of the filters, which outlive the run. Before the first segment.
+  // Throws std::bad_alloc.
+  void FilterBy(std::vector<ColumnFilter> filters);
 
   // Call it in every slice before running blocks of `segment`. False: no row of it can pass the
   // filter, so skip its blocks.
