@@ -123,6 +123,7 @@ class TableScanPart : public Part<TableChunk> {
   // reader.
   storage::QueryPart* query_part = nullptr;
   storage::RowSet rows_set = 0;
+  std::span<const storage::ScanFilter> key_filters{};
   storage::GroupLimits limits{};
 
   // The AEU's final result, after its last Deliver. Not read before the call of the command's

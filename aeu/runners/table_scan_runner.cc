@@ -77,6 +77,7 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
       End(*scan, PartOutcome::kNoMemory);
     } else if (run.ok()) {
       scan->run = *std::move(run);
+      FilterByKeys(*scan);
       scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
       // It continues after the last row.
       if (scan->part->from.chosen && scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
@@ -100,6 +101,15 @@ bool TableScanRunner::PrepareQuery(RunningScan& scan) {
                             return absl::OkStatus();
                           })
       .ok();
+}
+
+void TableScanRunner::FilterByKeys(RunningScan& scan) {
+  const routing::TableScanPart& part = *scan.part;
+  if (part.key_filters.empty()) return;
+  try {
+    scan.run->FilterBy(part.query_part->FiltersOf(part.key_filters));
+  } catch (const std::bad_alloc&) {  // the join drops more rows, then
+  }
 }
 
 TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {

@@ -117,6 +117,8 @@ class TableScanRunner final : public Runner {
   bool RunIntoSink(RunningScan& scan, uint32_t row);
   // False: no memory.
   bool PrepareQuery(RunningScan& scan);
+  // Only rows that may have partners in joins of the query.
+  static void FilterByKeys(RunningScan& scan);
   // Prepares a chunk that has just been taken, or emptied.
   void BeginChunk(RunningScan& scan);
   // Passes on a full chunk, by SkipChunk or HandOver.

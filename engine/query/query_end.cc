@@ -1,5 +1,6 @@
 #include "engine/query/query_end.h"
 
+#include <algorithm>
 #include <span>
 
 #include "engine/completion/session_nodes.h"
@@ -18,6 +19,9 @@ std::unique_ptr<QueryEnd> QueryEnd::Create(Core& core, SessionNode& node, uint32
     memory::MemoryManager& manager =
         core.query_memories.ManagerOn(*core.memory, core.aeu_numa_nodes[aeu]);
     parts.parts.push_back(std::make_unique<storage::QueryPart>(parts, aeu, manager, sets));
+    const auto first =
+        std::find(core.aeu_numa_nodes.begin(), core.aeu_numa_nodes.end(), core.aeu_numa_nodes[aeu]);
+    parts.filter_makers.push_back(static_cast<uint32_t>(first - core.aeu_numa_nodes.begin()));
     Part& part = end->stage_parts_.emplace_back();
     part.owner = AeuId{aeu};
     part.part = parts.parts.back().get();

@@ -6,11 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "engine/query/key_spans.h"
 #include "storage/query/expression_tools.h"
 #include "storage/query/subquery_values.h"
 
 namespace eris::engine {
 
+using storage::FilterTask;
 using storage::FreeTask;
 using storage::GroupsTask;
 using storage::JoinStep;
@@ -36,7 +38,11 @@ QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, Quer
       parts_(parts),
       aeus_(parts.aeus()),
       limits_(limits),
-      at_home_(steps_.size(), false) {}
+      order_(OrderSteps(steps_)),
+      at_home_(steps_.size(), false) {
+  for (uint32_t step = 0; step < steps_.size(); ++step) rows_.push_back(SetOf(step, kRows));
+  current_ = order_.steps[0];
+}
 
 uint64_t QueryFlow::RowsOf(RowSet set) const {
   uint64_t rows = 0;
@@ -48,7 +54,7 @@ uint64_t QueryFlow::RowsOf(RowSet set) const {
 }
 
 absl::StatusOr<Expression> QueryFlow::ValueOf(uint32_t step) const {
-  const RowSet set = SetOf(step, kRows);
+  const RowSet set = RowsOfStep(step);
   const uint64_t rows = RowsOf(set);
   if (rows > 1) {
     return absl::InvalidArgumentError(absl::StrCat("a subquery whose value is asked for has ", rows,
@@ -78,7 +84,7 @@ absl::Status QueryFlow::PutValues() {
 absl::StatusOr<QueryFlow::Work> QueryFlow::Next(ColumnsOf columns_of) {
   while (planned_.empty()) {
     if (last_) EndStep();
-    if (current_ == steps_.size()) return NoWork();
+    if (next_ == order_.steps.size()) return NoWork();
     if (phase_ == 0) {
       SetColumns(Own(kRows), SchemaOfStep(current_));
       ERIS_RETURN_IF_ERROR(PutValues());
@@ -111,12 +117,30 @@ absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of)
   ERIS_ASSIGN_OR_RETURN(auto plan,
                         TablePlan::Create(columns, phases_ ? phases_->partial : step.query));
   if (phases_) partial_ = plan->result();
-  planned_.emplace_back(ScanWork{step.object, std::move(plan), Own(kRows)});
+  std::vector<storage::ScanFilter> filters = PlanFilters(step, columns);
+  planned_.emplace_back(ScanWork{step.object, std::move(plan), Own(kRows), std::move(filters)});
   if (!groups) return true;
   const RowSet to = phases_ ? Own(1) : Own(kRows);
   if (phases_) SetColumns(to, partial_);
   Everywhere({GroupsTask{.to = to}});
   return !phases_;
+}
+
+std::vector<storage::ScanFilter> QueryFlow::PlanFilters(const ScanStep& step,
+                                                        const std::vector<ColumnSchema>& columns) {
+  std::vector<storage::ScanFilter> filters;
+  std::vector<StageTask> tasks;
+  for (uint32_t number = 0; number < order_.filters.size(); ++number) {
+    const KeyFilterPlan& filter = order_.filters[number];
+    if (filter.scan != current_) continue;
+    const std::optional<uint32_t> column = TableColumnOf(step, filter.scan_column, columns);
+    if (!column || RowsOf(RowsOfStep(filter.made)) > limits_.filter_keys) continue;
+    filters.push_back({*column, number});
+    filters_.push_back(number);
+    tasks.emplace_back(FilterTask{RowsOfStep(filter.made), filter.made_column, number});
+  }
+  if (!tasks.empty()) Everywhere(std::move(tasks));
+  return filters;
 }
 
 absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
@@ -125,7 +149,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
     return true;
   }
   const bool groups = !step.query.aggregates.empty() || !step.query.group_by.empty();
-  const RowSet from = SetOf(step.input, kRows);
+  const RowSet from = RowsOfStep(step.input);
   const std::vector<ColumnSchema> columns = storage::NamedByField(SchemaOfStep(step.input).columns);
   if (groups && !IsAtHome(step.input)) {
     phases_ = TwoPhases(step.query);
@@ -147,6 +171,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
 absl::Status QueryFlow::PlanMerge() {
   const TwoPhaseGroups phases = *std::move(phases_);
   phases_.reset();
+  if (GroupsApart(phases.keys)) return PlanUnmerged(phases);
   SetColumns(Own(2), partial_);
   const RowSet merged = phases.finish ? Own(3) : Own(kRows);
   ERIS_ASSIGN_OR_RETURN(
@@ -173,6 +198,26 @@ absl::Status QueryFlow::PlanMerge() {
   return absl::OkStatus();
 }
 
+bool QueryFlow::GroupsApart(uint32_t keys) const {
+  for (uint32_t key = 0; key < keys; ++key) {
+    if (!storage::HasKeyFilter(partial_.columns[key].type)) continue;
+    const KeySpans spans(parts_, Own(1), key);
+    if (spans.with_nulls() <= 1 && spans.Apart()) return true;
+  }
+  return false;
+}
+
+absl::Status QueryFlow::PlanUnmerged(const TwoPhaseGroups& phases) {
+  if (!phases.finish) {
+    rows_[current_] = Own(1);
+    return absl::OkStatus();
+  }
+  ERIS_ASSIGN_OR_RETURN(MapTask finish, MapOf(storage::NamedByField(partial_.columns),
+                                              *phases.finish, Own(1), Own(kRows)));
+  Everywhere({std::move(finish)});
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MapTask> QueryFlow::MapOf(const std::vector<ColumnSchema>& columns,
                                          const Query& query, RowSet from, RowSet to) {
   ERIS_ASSIGN_OR_RETURN(auto plan, TablePlan::Create(columns, query));
@@ -184,8 +229,8 @@ absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
   JoinTask join{.step = step,
                 .left_schema = SchemaOfStep(step.left),
                 .right_schema = SchemaOfStep(step.right),
-                .left = SetOf(step.left, kRows),
-                .right = SetOf(step.right, kRows),
+                .left = RowsOfStep(step.left),
+                .right = RowsOfStep(step.right),
                 .to = Own(kRows)};
   const uint64_t left = RowsOf(join.left);
   const uint64_t right = RowsOf(join.right);
@@ -196,7 +241,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
   if (IsAtHome(step.left) && IsAtHome(step.right) && left + right <= limits_.stay_at_home) {
     at_home_[current_] = true;
     AtHome({std::move(join)});
-  } else if (aeus_ == 1) {
+  } else if (aeus_ == 1 || KeysApart(step)) {
     Everywhere({std::move(join)});
   } else if (step.keys.empty() || built * (aeus_ - 1) <= (left + right) * limits_.built_per_row) {
     const uint32_t build = join.builds_left ? step.left : step.right;
@@ -208,11 +253,23 @@ absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
   return true;
 }
 
+bool QueryFlow::KeysApart(const JoinStep& step) const {
+  // Rows at home would all be worked on there.
+  if (IsAtHome(step.left) || IsAtHome(step.right)) return false;
+  for (const JoinNode::Key& key : step.keys) {
+    if (!storage::HasKeyFilter(SchemaOfStep(step.left).columns[key.left].type)) continue;
+    KeySpans spans(parts_, RowsOfStep(step.left), key.left);
+    spans.Add(KeySpans(parts_, RowsOfStep(step.right), key.right));
+    if (spans.Apart()) return true;
+  }
+  return false;
+}
+
 void QueryFlow::PlanShared(JoinTask join, uint32_t build, uint32_t probe) {
-  const RowSet probe_rows = SetOf(probe, kRows);
+  const RowSet probe_rows = RowsOfStep(probe);
   (join.builds_left ? join.left : join.right) = Own(1);
   SetColumns(Own(1), SchemaOfStep(build));
-  std::vector<StageTask> tasks{ShareTask{.from = SetOf(build, kRows), .to = Own(1)}};
+  std::vector<StageTask> tasks{ShareTask{.from = RowsOfStep(build), .to = Own(1)}};
   const bool at_home = IsAtHome(probe) && RowsOf(probe_rows) <= limits_.stay_at_home;
   if (IsAtHome(probe) && !at_home) {
     (join.builds_left ? join.right : join.left) = Own(2);
@@ -240,7 +297,7 @@ void QueryFlow::PlanExchanged(JoinTask join) {
 }
 
 absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, ColumnsOf) {
-  SortTask sort{.step = step, .from = SetOf(step.input, kRows), .to = Own(kRows)};
+  SortTask sort{.step = step, .from = RowsOfStep(step.input), .to = Own(kRows)};
   at_home_[current_] = true;
   if (IsAtHome(step.input)) {
     AtHome({std::move(sort)});
@@ -266,7 +323,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const UnionStep& step, ColumnsOf) {
   UnionTask all{.step = step, .from = {}, .to = Own(kRows)};
   bool at_home = true;
   for (const UnionStep::Input& input : step.inputs) {
-    all.from.push_back(SetOf(input.step, kRows));
+    all.from.push_back(RowsOfStep(input.step));
     at_home &= IsAtHome(input.step);
   }
   // Rows at home are there alone: the other AEUs find none.
@@ -280,8 +337,9 @@ void QueryFlow::SetColumns(RowSet set, const Schema& schema) {
 }
 
 void QueryFlow::Everywhere(std::vector<StageTask> tasks) {
-  if (!to_free_.empty()) {
-    tasks.insert(tasks.begin(), FreeTask{.sets = std::exchange(to_free_, {})});
+  if (!to_free_.empty() || !filters_to_free_.empty()) {
+    tasks.insert(tasks.begin(), FreeTask{.sets = std::exchange(to_free_, {}),
+                                         .filters = std::exchange(filters_to_free_, {})});
   }
   planned_.emplace_back(StageWork{.stage = {std::move(tasks)}, .everywhere = true});
 }
@@ -303,10 +361,12 @@ void QueryFlow::EndStep() {
   } else if (const auto* all = std::get_if<UnionStep>(&step.what)) {
     for (const UnionStep::Input& input : all->inputs) Release(input.step);
   }
+  filters_to_free_.insert(filters_to_free_.end(), filters_.begin(), filters_.end());
+  filters_.clear();
   for (uint32_t which = 1; which < kSetsPerStep && !refers_; ++which) {
-    FreeLater(Own(which));
+    if (Own(which) != RowsOfStep(current_)) FreeLater(Own(which));
   }
-  ++current_;
+  if (++next_ < order_.steps.size()) current_ = order_.steps[next_];
   refers_ = false;
   phase_ = 0;
   last_ = false;

@@ -5,9 +5,13 @@
 // Rows are spread, each where the AEU that has made them is, or at home, which is one AEU of the
 // query. An AEU filters and computes the rows that it has. For the others:
 //
+//   scan    only rows that can have a partner in a join, if the other side is there already
+//           (key_filter_plan.h)
 //   group   each AEU makes groups of its rows. Few of them are then merged at home, many by all
-//           AEUs: groups with equal keys are sent to the same one
-//   join    all AEUs refer to the smaller side, each makes a table of it, and probes its own rows;
+//           AEUs: groups with equal keys are sent to the same one. If no key is at two AEUs
+//           (key_spans.h), nothing is merged
+//   join    each AEU its own rows, if no key is at two AEUs; else all AEUs refer to the smaller
+//   side, each makes a table of it, and probes its own rows;
 //           or, if many AEUs would make large tables, rows of both sides with equal keys are sent
 //           to the same AEU
 //   sort    each AEU finds as many rows as the limit has; they are sorted at home
@@ -28,6 +32,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "engine/core/query_flow_limits.h"
+#include "engine/query/key_filter_plan.h"
 #include "engine/query/two_phase_groups.h"
 #include "eris/query.h"
 #include "storage/query/query_part.h"
@@ -45,6 +50,7 @@ struct ScanWork {
   std::string object;
   std::shared_ptr<const storage::TablePlan> plan;
   storage::RowSet set = 0;
+  std::vector<storage::ScanFilter> filters;
 };
 // The engine reads an index or a hash, and puts its rows into its own part of the set.
 struct ReadWork {
@@ -75,7 +81,7 @@ class QueryFlow {
   absl::StatusOr<Work> Next(ColumnsOf columns_of);
 
   // When there is no work any more: all parts of it together.
-  storage::RowSet answer() const { return SetOf(static_cast<uint32_t>(steps_.size() - 1), kRows); }
+  storage::RowSet answer() const { return rows_.back(); }
 
  private:
   // The sets of a step: its rows, and what it needs on the way.
@@ -86,6 +92,7 @@ class QueryFlow {
     return step * kSetsPerStep + which;
   }
   storage::RowSet Own(uint32_t which) const { return SetOf(current_, which); }
+  storage::RowSet RowsOfStep(uint32_t step) const { return rows_[step]; }
   const Schema& SchemaOfStep(uint32_t step) const { return steps_[step].schema; }
   bool IsAtHome(uint32_t step) const { return aeus_ == 1 || at_home_[step]; }
   uint64_t RowsOf(storage::RowSet set) const;
@@ -98,6 +105,14 @@ class QueryFlow {
   absl::StatusOr<bool> Plan(const storage::JoinStep& step, ColumnsOf columns_of);
   absl::StatusOr<bool> Plan(const storage::SortStep& step, ColumnsOf columns_of);
   absl::StatusOr<bool> Plan(const storage::UnionStep& step, ColumnsOf columns_of);
+  // Adds the filters of the scan to planned_, and tells which they are.
+  std::vector<storage::ScanFilter> PlanFilters(const storage::ScanStep& step,
+                                               const std::vector<ColumnSchema>& columns);
+  // Whether no key of the groups in Own(1) is at two AEUs; of a join, in both of its inputs.
+  bool GroupsApart(uint32_t keys) const;
+  bool KeysApart(const storage::JoinStep& step) const;
+  // The groups in Own(1) are all there are.
+  absl::Status PlanUnmerged(const TwoPhaseGroups& phases);
   // Merges the groups in Own(1).
   absl::Status PlanMerge();
   absl::StatusOr<storage::MapTask> MapOf(const std::vector<ColumnSchema>& columns,
@@ -117,13 +132,18 @@ class QueryFlow {
   storage::QueryParts& parts_;
   const uint32_t aeus_;
   const QueryFlowLimits limits_;
-  std::vector<bool> at_home_;  // by step, its rows
-  uint32_t current_ = 0;       // step
-  uint32_t phase_ = 0;         // of it
-  bool last_ = false;          // that one is its last
-  bool refers_ = false;        // its rows refer to others of its sets
+  const StepOrder order_;
+  std::vector<bool> at_home_;          // by step, its rows
+  std::vector<storage::RowSet> rows_;  // by step
+  uint32_t next_ = 0;                  // in order_
+  uint32_t current_ = 0;               // step
+  uint32_t phase_ = 0;                 // of it
+  bool last_ = false;                  // that one is its last
+  bool refers_ = false;                // its rows refer to others of its sets
   std::deque<Work> planned_;
   std::vector<storage::RowSet> to_free_;
+  std::vector<storage::FilterNumber> filters_;  // of the step
+  std::vector<storage::FilterNumber> filters_to_free_;
   // For a step that makes groups.
   std::optional<TwoPhaseGroups> phases_;
   Schema partial_;  // the columns of Own(1)

@@ -134,6 +134,7 @@ absl::Status QueryState::Begin(const ScanWork& work) {
     part.memory = core_.run_memory.get();
     part.query_part = parts_.parts[aeu.value].get();
     part.rows_set = work.set;
+    part.key_filters = work.filters;
     part.limits = storage::kNoGroupLimits;
     part.query = this;
     scan_list_.push_back(&part);

@@ -40,6 +40,29 @@ absl::Status QueryPart::EndRows() {
   return flushed;
 }
 
+KeyFilterMaker& QueryPart::NewFilter(const FilterTask& task) {
+  std::vector<const EnvelopeList*> lists;
+  for (const auto& part : all_.parts) {
+    if (part->list(task.from) != nullptr) lists.push_back(part->list(task.from));
+  }
+  if (filters_.size() <= task.filter) filters_.resize(task.filter + 1);
+  filters_[task.filter] = std::make_unique<KeyFilterMaker>(*memory_, std::move(lists), task.column);
+  return *filters_[task.filter];
+}
+
+void QueryPart::FreeFilter(FilterNumber filter) {
+  if (filter < filters_.size()) filters_[filter].reset();
+}
+
+std::vector<ColumnFilter> QueryPart::FiltersOf(std::span<const ScanFilter> filters) const {
+  std::vector<ColumnFilter> found;
+  for (const ScanFilter& wanted : filters) {
+    const KeyFilter* const filter = all_.parts[all_.filter_makers[self_]]->filter(wanted.filter);
+    if (filter != nullptr) found.push_back({wanted.column, filter});
+  }
+  return found;
+}
+
 bool QueryPart::FreeSome(RowSet set) {
   if (outgoing_[set] != nullptr) {
     for (uint32_t i = 0; i < kFreedAtOnce; ++i) {
@@ -57,6 +80,10 @@ bool QueryPart::FreeSome(RowSet set) {
 bool QueryPart::FreeSome() {
   sink_.reset();
   groups_.reset();
+  if (!filters_.empty()) {
+    filters_.pop_back();
+    return true;
+  }
   while (!lists_.empty()) {
     const auto last = static_cast<RowSet>(lists_.size() - 1);
     const bool had = lists_[last] != nullptr || outgoing_[last] != nullptr;

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "memory/memory_manager.h"
+#include "storage/query/operators/key_filter_maker.h"
 #include "storage/query/rows/envelope_list.h"
 #include "storage/query/rows/outgoing_envelopes.h"
 #include "storage/query/rows/query_memory.h"
@@ -24,6 +26,12 @@ namespace eris::storage {
 
 class QueryPart;
 
+// A filter of a column of a scan's table, by number.
+struct ScanFilter {
+  uint32_t column = 0;
+  FilterNumber filter = 0;
+};
+
 // All parts of a query.
 struct QueryParts {
   // The last part's, which is the engine's.
@@ -34,6 +42,10 @@ struct QueryParts {
   RunMemory* memory = nullptr;  // counts what all queries have; nullptr: not counted
   // Stages end as soon as AEUs see it. relaxed: advice, it publishes nothing.
   std::atomic<bool> stop{false};
+
+  // By part: the one that makes key filters for it, of the first AEU on its NumaNode. Written
+  // before the first stage.
+  std::vector<uint32_t> filter_makers{};
 
   uint32_t aeus() const { return static_cast<uint32_t>(parts.size() - 1); }
 };
@@ -73,6 +85,17 @@ class QueryPart {
   void KeepGroups(std::unique_ptr<TableRun> run) { groups_ = std::move(run); }
   std::unique_ptr<TableRun> TakeGroups() { return std::move(groups_); }
 
+  // A new filter of all parts' rows. Throws std::bad_alloc.
+  KeyFilterMaker& NewFilter(const FilterTask& task);
+  KeyFilterMaker& filter_under_way(FilterNumber filter) { return *filters_[filter]; }
+  void FreeFilter(FilterNumber filter);
+  // nullptr: there is none. Any thread, in a stage after the one that has made it.
+  const KeyFilter* filter(FilterNumber filter) const {
+    return filter < filters_.size() ? filters_[filter].get() : nullptr;
+  }
+  // For a scan of the AEU: the filters as its NumaNode has them. Throws std::bad_alloc.
+  std::vector<ColumnFilter> FiltersOf(std::span<const ScanFilter> filters) const;
+
   // Frees a piece of what it has of the set. False: there is nothing left.
   bool FreeSome(RowSet set);
   // A piece of everything.
@@ -88,6 +111,7 @@ class QueryPart {
   std::vector<std::unique_ptr<EnvelopeList>> lists_;          // by set
   std::vector<std::unique_ptr<OutgoingEnvelopes>> outgoing_;  // by set
   std::vector<std::unique_ptr<EnvelopeList>> empty_;          // by set: for inputs without a list
+  std::vector<std::unique_ptr<KeyFilterMaker>> filters_;      // by number, those of its NumaNode
   std::unique_ptr<RowSink> sink_;
   std::unique_ptr<TableRun> groups_;
 };

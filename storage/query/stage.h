@@ -22,10 +22,20 @@
 namespace eris::storage {
 
 using RowSet = uint32_t;
+// A key filter (storage/table/query/key_filter.h), by number: one AEU of each NumaNode has one.
+using FilterNumber = uint32_t;
 
-// Nobody reads the sets any more: frees the AEU's part of them.
+// Nobody reads the sets and filters any more: frees what the AEU has of them.
 struct FreeTask {
   std::vector<RowSet> sets{};
+  std::vector<FilterNumber> filters{};
+};
+// Makes a filter of the keys that all AEUs have in a column of `from`, for a scan in a later stage.
+// Where there is no memory for it, the scan goes without.
+struct FilterTask {
+  RowSet from = 0;
+  uint32_t column = 0;
+  FilterNumber filter = 0;
 };
 // `to` refers to the rows that all AEUs have of `from`.
 struct ShareTask {
@@ -82,8 +92,8 @@ struct UnionTask {
 // The query has ended: frees all that the AEU has of it.
 struct LeaveTask {};
 
-using StageTask = std::variant<FreeTask, ShareTask, SpreadTask, SendTask, ReceiveTask, MapTask,
-                               GroupsTask, JoinTask, SortTask, UnionTask, LeaveTask>;
+using StageTask = std::variant<FreeTask, FilterTask, ShareTask, SpreadTask, SendTask, ReceiveTask,
+                               MapTask, GroupsTask, JoinTask, SortTask, UnionTask, LeaveTask>;
 
 struct Stage {
   std::vector<StageTask> tasks{};

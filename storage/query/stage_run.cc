@@ -37,6 +37,22 @@ absl::StatusOr<bool> StageRun::Do(const FreeTask& task) {
     if (part_.FreeSome(task.sets[at_])) return true;
     ++at_;
   }
+  for (const FilterNumber filter : task.filters) part_.FreeFilter(filter);
+  return false;
+}
+
+absl::StatusOr<bool> StageRun::Do(const FilterTask& task) {
+  if (part_.all().filter_makers[part_.self()] != part_.self()) return false;
+  KeyFilterMaker& filter = at_++ == 0 ? part_.NewFilter(task) : part_.filter_under_way(task.filter);
+  switch (filter.Make()) {
+    case StepResult::kMore:
+      return true;
+    case StepResult::kNoMemory:
+      part_.FreeFilter(task.filter);
+      break;
+    case StepResult::kDone:
+      break;
+  }
   return false;
 }
 

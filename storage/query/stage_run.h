@@ -22,13 +22,14 @@ class StageRun {
   StageRun& operator=(const StageRun&) = delete;
 
   // A piece of work, some 20 us; longer where a join, a sort or a grouping ends, which frees its
-  // tables at once, and where a grouping grows. False: all is done. Errors: as StepRun::Advance. Does not
-  // throw.
+  // tables at once, and where a grouping grows. False: all is done. Errors: as StepRun::Advance.
+  // Does not throw.
   absl::StatusOr<bool> Advance();
 
  private:
   // True: the task has more to do.
   absl::StatusOr<bool> Do(const FreeTask& task);
+  absl::StatusOr<bool> Do(const FilterTask& task);
   absl::StatusOr<bool> Do(const ShareTask& task);
   absl::StatusOr<bool> Do(const SpreadTask& task);
   absl::StatusOr<bool> Do(const SendTask& task);

@@ -20,6 +20,9 @@ namespace eris::storage {
 Expression NullOf(const ColumnSchema& schema);
 Expression ValueOf(const Envelope& envelope, const ColumnSchema& schema);
 
+// Calls visit(step) for each value of a step that a step names, as often as it does.
+void ForSubqueries(const QueryStep& step, absl::FunctionRef<void(uint32_t)> visit);
+
 class SubqueryValues {
  public:
   // The value of a step, whose rows are complete.

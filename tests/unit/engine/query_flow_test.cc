@@ -33,8 +33,8 @@ using test::Seed;
 using Done = std::vector<std::string>;
 
 const char* NameOf(const storage::StageTask& task) {
-  static constexpr const char* kNames[] = {"free",   "share", "spread", "send",  "receive", "map",
-                                           "groups", "join",  "sort",   "union", "leave"};
+  static constexpr const char* kNames[] = {"free", "filter", "share", "spread", "send",  "receive",
+                                           "map",  "groups", "join",  "sort",   "union", "leave"};
   static_assert(std::size(kNames) == std::variant_size_v<storage::StageTask>);
   return kNames[task.index()];
 }
@@ -70,6 +70,15 @@ std::vector<CellRow> Numbers(int64_t count) {
   return rows;
 }
 
+// Each AEU has numbers of its own: (1000 * aeu + i).
+std::vector<CellRow> Thousands(uint32_t aeu, int64_t count) {
+  std::vector<CellRow> rows = Numbers(count);
+  for (CellRow& row : rows) {
+    for (Cell& cell : row) cell.number += 1000 * int64_t{aeu};
+  }
+  return rows;
+}
+
 class FlowLab {
  public:
   FlowLab(uint32_t aeus, std::vector<QueryStep> steps, QueryFlowLimits limits = {})
@@ -88,8 +97,10 @@ class FlowLab {
       if (!work.ok()) return {std::string(absl::StatusCodeToString(work.status().code()))};
       if (std::holds_alternative<NoWork>(*work)) return done;
       if (const auto* scan = std::get_if<ScanWork>(&*work)) {
-        done.push_back("scan " + scan->object);
-        lab.Put(scan->set, Numbers(objects.at(scan->object)), 10);
+        const size_t keys = scan->filters.size();
+        done.push_back("scan " + scan->object +
+                       (keys > 0 ? " by " + std::to_string(keys) + " key" : ""));
+        Load(*scan, objects);
       } else if (const auto* read = std::get_if<ReadWork>(&*work)) {
         done.push_back("read " + read->object);
         storage::QueryPart& engine = lab.engine();
@@ -108,6 +119,17 @@ class FlowLab {
       }
     }
   }
+  // With an object called cut all tables are cut alike.
+  void Load(const ScanWork& scan, const std::map<std::string, int64_t>& objects) {
+    if (objects.count("cut") == 0) {
+      return lab.Put(scan.set, Numbers(objects.at(scan.object)), 10, lab.aeus());
+    }
+    for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+      storage::AddRows(lab.part(aeu).memory(), lab.part(aeu).Output(scan.set),
+                       Thousands(aeu, objects.at(scan.object)), random_, 10);
+    }
+  }
+  uint64_t answer_rows() { return lab.TextsOf(flow_.answer()).size(); }
   // How often each row of the answer is there.
   void ExpectAnswer(int64_t first, int64_t last) {
     std::vector<CellRow> rows = Numbers(last);
@@ -225,6 +247,37 @@ TEST(QueryFlowTest, RowsOfAnIndexAreSpread) {
   flow.ExpectAnswer(0, 100);
 }
 
+TEST(QueryFlowTest, GroupsThatAreApartAreNotMerged) {
+  FlowLab flow(3, {Scan("t"), Groups(0)}, {.merged_at_home = 0});
+  EXPECT_EQ(flow.Run({{"cut", 40}, {"t", 40}}), (Done{"scan t", "all: map"}));
+  EXPECT_EQ(flow.answer_rows(), 120u);
+}
+
+TEST(QueryFlowTest, RowsThatAreApartAreJoinedWhereTheyAre) {
+  FlowLab flow(8, {Scan("t"), Scan("u"), Join(0, 1)}, {.built_per_row = 0});
+  EXPECT_EQ(flow.Run({{"cut", 40}, {"t", 40}, {"u", 30}}), (Done{"scan t", "scan u", "all: join"}));
+  EXPECT_EQ(flow.answer_rows(), 240u);
+}
+
+// The keys of the side that is there filter the scan of the other one, and are freed after it.
+TEST(QueryFlowTest, KeysFilterTheOtherSide) {
+  const auto scan = [](const char* object, uint64_t rows) {
+    QueryStep step = Scan(object);
+    std::get<ScanStep>(step.what).query.columns = {{Field(0), ""}, {Field(1), ""}};
+    step.rows_about = rows;
+    return step;
+  };
+  const std::vector<QueryStep> steps{scan("t", 100), scan("u", 10), Join(0, 1)};
+  FlowLab flow(3, steps);
+  EXPECT_EQ(flow.Run({{"t", 100}, {"u", 10}}),
+            (Done{"scan u", "all: filter", "scan t by 1 key", "all: free share join"}));
+  flow.ExpectAnswer(0, 10);
+  for (uint32_t aeu = 0; aeu < 3; ++aeu) EXPECT_EQ(flow.lab.part(aeu).filter(0), nullptr);
+  // More keys than a filter may have.
+  FlowLab large(3, steps, {.filter_keys = 9});
+  EXPECT_EQ(large.Run({{"t", 100}, {"u", 10}}), (Done{"scan u", "scan t", "all: share join"}));
+}
+
 // A set that was read is freed in the next stage of all; what is never read again is gone then.
 TEST(QueryFlowTest, InputsAreFreed) {
   FlowLab flow(3, {Scan("t"), Scan("u"), Join(0, 1), Sort(2, 5)}, {.built_per_row = 0});
@@ -248,7 +301,7 @@ TEST(QueryFlowTest, ASubqueryHasOneRow) {
     FlowLab flow(3, {Scan("t"), Scan("u"), map});
     const Done done = flow.Run({{"t", 9}, {"u", rows}});
     EXPECT_EQ(done,
-              rows == 2 ? Done{"INVALID_ARGUMENT"} : Done({"scan t", "scan u", "all: free map"}));
+              rows == 2 ? Done{"INVALID_ARGUMENT"} : Done({"scan u", "scan t", "all: free map"}));
     if (rows < 2) flow.ExpectAnswer(0, rows);  // null is no value
   }
 }

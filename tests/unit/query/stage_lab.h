@@ -45,6 +45,7 @@ class StageLab {
     all.columns.resize(sets);
     // The last one is the engine's.
     for (uint32_t aeu = 0; aeu <= aeus; ++aeu) {
+      all.filter_makers.push_back(aeu % 2);
       Node& node = aeu % 2 == 0 ? nodes.source : nodes.target;
       caches.push_back(node.manager.NewCache());
       all.parts.push_back(std::make_unique<QueryPart>(all, aeu, node.manager, sets));
@@ -75,10 +76,11 @@ class StageLab {
     for (const ColumnType type : types) all.columns[set].push_back({.type = type});
   }
 
-  // Spreads the rows over the AEUs, some of which may get none.
-  void Put(RowSet set, const std::vector<CellRow>& rows, uint32_t envelope_rows_max = 700) {
+  // Spreads the rows over the first AEUs, at least so many.
+  void Put(RowSet set, const std::vector<CellRow>& rows, uint32_t envelope_rows_max = 700,
+           uint32_t aeus_least = 1) {
     std::vector<std::vector<CellRow>> shares(aeus());
-    const uint64_t used = 1 + random_() % aeus();
+    const uint64_t used = aeus_least + random_() % (aeus() + 1 - aeus_least);
     for (const CellRow& row : rows) shares[random_() % used].push_back(row);
     for (uint32_t aeu = 0; aeu < aeus(); ++aeu) {
       EnvelopeList& list = part(aeu).Output(set);

@@ -346,5 +346,44 @@ TEST_P(StageRunTest, AStageCanBeLeftAtAnyPiece) {
   }
 }
 
+// One AEU of each NumaNode makes a filter of all parts' keys, and all of the node see it.
+TEST_P(StageRunTest, AFilterOfAllKeysIsOnEachNumaNode) {
+  StageLab lab(GetParam(), 1, random_);
+  lab.SetColumns(0, {ColumnType::kString, ColumnType::kInt64});
+  lab.Put(0, SomeRows(lab, 0, 5000, random_, Values::kDense));
+  ASSERT_TRUE(lab.Run({{FilterTask{.from = 0, .column = 1, .filter = 3}}}).ok());
+  for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
+    EXPECT_EQ(lab.part(aeu).filter(3) != nullptr, aeu < 2);
+    const std::vector<ColumnFilter> filters =
+        lab.part(aeu).FiltersOf(std::vector<ScanFilter>{{.column = 7, .filter = 3}});
+    ASSERT_EQ(filters.size(), 1u);
+    EXPECT_EQ(filters[0].column, 7u);
+    EXPECT_EQ(filters[0].filter, lab.part(aeu % 2).filter(3));
+    for (uint32_t other = 0; other < lab.aeus(); ++other) {
+      const EnvelopeList& rows = *lab.part(other).list(0);
+      for (uint32_t e = 0; e < rows.size(); ++e) {
+        std::vector<uint64_t> mask((rows[e].rows() + 63) / 64, ~uint64_t{0});
+        filters[0].filter->Keep(rows[e].column(1), 0, rows[e].rows(), mask.data());
+        for (uint32_t r = 0; r < rows[e].rows(); ++r) {
+          EXPECT_EQ(BitAt(mask.data(), r), !CellAt(rows[e].column(1), r).null);
+        }
+      }
+    }
+  }
+  ASSERT_TRUE(lab.Run({{FreeTask{.sets = {}, .filters = {3}}}}).ok());
+  EXPECT_EQ(lab.part(0).filter(3), nullptr);
+}
+
+// A scan goes without a filter for which there was no memory.
+TEST_P(StageRunTest, AFilterWithoutMemoryIsNone) {
+  StageLab lab(GetParam(), 1, random_);
+  lab.SetColumns(0, {ColumnType::kInt64});
+  lab.Put(0, SomeRows(lab, 0, 500, random_, Values::kDense));
+  lab.caches[0]->ArmFailures(1, StageLab::kOnce);
+  ASSERT_TRUE(lab.Run({{FilterTask{.from = 0, .column = 0, .filter = 0}}}).ok());
+  EXPECT_EQ(lab.part(0).filter(0), nullptr);
+  EXPECT_TRUE(lab.part(0).FiltersOf(std::vector<ScanFilter>{{0, 0}}).empty());
+}
+
 }  // namespace
 }  // namespace eris::storage
