@@ -1,6 +1,7 @@
 #include "storage/table/query/block_aggregator.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <type_traits>
 
 #include "base/status_macros.h"
@@ -59,24 +60,27 @@ void AddVector(const Accumulator& accumulator, const BlockVector& vector, uint32
   }
 }
 
-// One row after the other, each into its group's cell.
+// One row after the other, each into the cell at `offset` of its group's record.
 template <class Read, class Combine>
-void AddRows(const uint64_t* validity, const uint32_t* ids, uint32_t rows, GroupTable::Cell* cells,
-             uint32_t stride, Read read, Combine combine) {
+void AddRows(const uint64_t* validity, std::byte* const* records, uint32_t rows, size_t offset,
+             Read read, Combine combine) {
+  const auto cell = [&](uint32_t i) -> GroupTable::Cell& {
+    return *reinterpret_cast<GroupTable::Cell*>(records[i] + offset);
+  };
   if (validity == nullptr) {
-    for (uint32_t i = 0; i < rows; ++i) combine(cells[size_t{ids[i]} * stride], read(i));
+    for (uint32_t i = 0; i < rows; ++i) combine(cell(i), read(i));
   } else {
     for (uint32_t i = 0; i < rows; ++i) {
-      if (BitAt(validity, i)) combine(cells[size_t{ids[i]} * stride], read(i));
+      if (BitAt(validity, i)) combine(cell(i), read(i));
     }
   }
 }
 
-void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const uint32_t* ids,
-                uint32_t rows, GroupTable::Cell* cells, uint32_t stride) {
+void AddGrouped(const Accumulator& accumulator, const BlockVector& vector,
+                std::byte* const* records, uint32_t rows, size_t offset) {
   const auto add = [&](auto read) {
     const auto rows_of = [&](auto combine) {
-      AddRows(vector.validity, ids, rows, cells, stride, read, combine);
+      AddRows(vector.validity, records, rows, offset, read, combine);
     };
     switch (accumulator.kind) {
       case Accumulator::Kind::kCount:
@@ -104,7 +108,7 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector, const
   };
   if (accumulator.kind == Accumulator::Kind::kCount) {
     AddRows(
-        vector.validity, ids, rows, cells, stride, [](uint32_t) { return 0; },
+        vector.validity, records, rows, offset, [](uint32_t) { return 0; },
         [](GroupTable::Cell& cell, int) { ++cell.count; });
     return;
   }
@@ -165,7 +169,7 @@ absl::Status BlockAggregator::Add(const uint64_t* mask, uint32_t rows, uint32_t 
 }
 
 absl::Status BlockAggregator::AddUngrouped(const uint64_t* mask, uint32_t rows, uint32_t count) {
-  table_.rows(0) += count;
+  table_.AddRows(0, count);
   if (plan_.accumulators.empty()) return absl::OkStatus();
   CountStrings(mask, rows, 0);
   if (count == rows) return AddVectors(nullptr, rows, 0);
@@ -214,7 +218,7 @@ absl::Status BlockAggregator::AddByMask(const uint64_t* mask, uint32_t rows) {
     kernels::KeepInRange(reinterpret_cast<const int32_t*>(ids_), rows, id, id, false, of_group);
     const uint32_t count = kernels::CountRows(of_group, rows);
     if (count == 0) continue;
-    table_.rows(group) += count;
+    table_.AddRows(group, count);
     CountStrings(of_group, rows, group);
     ERIS_RETURN_IF_ERROR(AddVectors(count == rows ? nullptr : of_group, rows, group));
   }
@@ -222,39 +226,34 @@ absl::Status BlockAggregator::AddByMask(const uint64_t* mask, uint32_t rows) {
 }
 
 absl::Status BlockAggregator::AddByRow(const uint64_t* mask, uint32_t rows) {
-  const uint32_t stride = table_.accumulators();
-  // Counts of strings look at the block's own rows, the others at picked ones.
-  for (size_t i = 0; i < stride; ++i) {
-    const Accumulator& accumulator = plan_.accumulators[i];
-    if (!CountsStrings(accumulator)) continue;
-    const uint64_t* const validity = values_.Validity(accumulator.value);
-    GroupTable::Cell* const cells = table_.all_cells() + i;
-    ForRows(mask, rows, [&](uint32_t row) {
-      cells[size_t{ids_[row]} * stride].count += validity == nullptr || BitAt(validity, row);
-    });
-  }
   const uint32_t count = PickRows(mask, rows, picks_);
-  values_.Pick(picks_, count);
-  uint64_t* const rows_of = table_.all_rows();
   for (uint32_t i = 0; i < count; ++i) {
-    ids_[i] = ids_[picks_[i]];  // never behind what is still to be read
-    ++rows_of[ids_[i]];
+    records_[i] = table_.record(ids_[picks_[i]]);
+    table_.AddRows(records_[i], 1);
   }
-  for (size_t i = 0; i < stride; ++i) {
+  // Counts of strings look at the block's own rows, the others at picked ones.
+  for (size_t i = 0; i < plan_.accumulators.size(); ++i) {
+    if (!CountsStrings(plan_.accumulators[i])) continue;
+    const uint64_t* const validity = values_.Validity(plan_.accumulators[i].value);
+    for (uint32_t k = 0; k < count; ++k) {
+      CellOf(k, i).count += validity == nullptr || BitAt(validity, picks_[k]);
+    }
+  }
+  values_.Pick(picks_, count);
+  for (size_t i = 0; i < plan_.accumulators.size(); ++i) {
     const Accumulator& accumulator = plan_.accumulators[i];
     if (CountsStrings(accumulator)) continue;
     const BlockVector* const vector = values_.Evaluate(accumulator.value, nullptr);
     if (vector == nullptr) return values_.status();
-    GroupTable::Cell* const cells = table_.all_cells() + i;
     if (OneByOne(accumulator, *vector)) {
       bool fits = true;
-      for (uint32_t row = 0; row < count && fits; ++row) {
-        fits = AddOne(static_cast<uint32_t>(i), *vector, row, cells[size_t{ids_[row]} * stride]);
+      for (uint32_t k = 0; k < count && fits; ++k) {
+        fits = AddOne(static_cast<uint32_t>(i), *vector, k, CellOf(k, i));
       }
       if (!fits) return table_.status();
       continue;
     }
-    AddGrouped(accumulator, *vector, ids_, count, table_.all_cells() + i, stride);
+    AddGrouped(accumulator, *vector, records_, count, table_.cell_offset(i));
   }
   return absl::OkStatus();
 }

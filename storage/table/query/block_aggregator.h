@@ -6,6 +6,7 @@
 #ifndef ERIS_STORAGE_TABLE_BLOCK_AGGREGATOR_H_
 #define ERIS_STORAGE_TABLE_BLOCK_AGGREGATOR_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -46,6 +47,11 @@ class BlockAggregator {
   // A sum or extreme of numbers of 128 bits, or an extreme of strings: row i, if it is not null.
   bool AddOne(uint32_t accumulator, const BlockVector& vector, uint32_t i, GroupTable::Cell& cell);
 
+  // That of the group of picked row `row`.
+  GroupTable::Cell& CellOf(uint32_t row, size_t accumulator) const {
+    return *reinterpret_cast<GroupTable::Cell*>(records_[row] + table_.cell_offset(accumulator));
+  }
+
   const PlanBody& plan_;
   BlockValues& values_;
   BlockGroups groups_;
@@ -53,6 +59,7 @@ class BlockAggregator {
   uint16_t* const picks_;
   bool checked_ = false;  // in the segment begun accumulated values may leave their type
   alignas(64) uint32_t ids_[kBlockRows];  // groups of a block's rows
+  std::byte* records_[kBlockRows];        // of the groups of picked rows
 };
 
 }  // namespace eris::storage

@@ -13,16 +13,6 @@ namespace {
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 
-uint64_t WordAt(const SegmentColumn& column, uint32_t row) {
-  return VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) -> uint64_t {
-    if constexpr (std::is_arithmetic_v<T>) {
-      return GroupWord(static_cast<const T*>(column.values)[row]);
-    } else {
-      return 0;
-    }
-  });
-}
-
 }  // namespace
 
 BlockGroups::BlockGroups(const PlanBody& plan) : plan_(plan), coders_(plan.group_columns.size()) {}
@@ -108,49 +98,88 @@ void BlockGroups::AddCodes(const SegmentColumn& column, const Coder& coder, uint
   }
 }
 
-bool BlockGroups::KeyOf(const SegmentView& segment, uint32_t row, GroupTable& table,
-                        GroupKey& key) {
-  key.nulls = 0;
-  for (size_t i = 0; i < coders_.size(); ++i) {
-    const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
-    uint64_t* const word = &key.words[table.word_of(i)];
-    word[0] = 0;
-    if (column.type == ColumnType::kInt128) word[1] = 0;
-    if (column.validity != nullptr && !BitAt(column.validity, row)) {
-      key.nulls = static_cast<uint16_t>(key.nulls | 1u << i);
-    } else if (column.type == ColumnType::kInt128) {
-      std::memcpy(word, static_cast<const Int128Halves*>(column.values) + row,
-                  sizeof(Int128Halves));
-    } else if (column.type != ColumnType::kString) {
-      word[0] = WordAt(column, row);
-    } else {
-      uint32_t number = GroupTable::kNoGroup;
-      const uint16_t code =
-          coders_[i].dictionary ? static_cast<const uint16_t*>(column.values)[row] : uint16_t{0};
-      if (coders_[i].dictionary) number = coders_[i].numbers[code];
-      if (number == GroupTable::kNoGroup) number = table.Intern(StringAt(column, row));
-      if (number == GroupTable::kNoGroup) return false;
-      if (coders_[i].dictionary) coders_[i].numbers[code] = number;
-      word[0] = number;
+bool BlockGroups::AddStrings(Coder& coder, const SegmentColumn& column, uint32_t base,
+                             const uint16_t* picks, uint32_t count, GroupTable& table,
+                             uint64_t* words) {
+  const uint32_t stride = table.key_words();
+  // The rows that are not null and whose strings have no known numbers.
+  uint32_t unknown = 0;
+  uint32_t places[kGroupsAtOnce];
+  std::string_view texts[kGroupsAtOnce];
+  uint32_t numbers[kGroupsAtOnce];
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint32_t row = base + picks[k];
+    if (column.validity != nullptr && !BitAt(column.validity, row)) continue;
+    if (coder.dictionary) {
+      words[k * stride] = coder.numbers[static_cast<const uint16_t*>(column.values)[row]];
+      if (words[k * stride] != GroupTable::kNoGroup) continue;
     }
+    texts[unknown] = StringAt(column, row);
+    places[unknown++] = k;
+  }
+  if (!table.InternAll(texts, unknown, numbers)) return false;
+  for (uint32_t i = 0; i < unknown; ++i) {
+    words[places[i] * stride] = numbers[i];
+    if (!coder.dictionary) continue;
+    const uint32_t row = base + picks[places[i]];
+    coder.numbers[static_cast<const uint16_t*>(column.values)[row]] = numbers[i];
   }
   return true;
 }
 
+bool BlockGroups::AddToKeys(size_t i, const SegmentColumn& column, uint32_t base,
+                            const uint16_t* picks, uint32_t count, GroupTable& table,
+                            GroupKeys& keys) {
+  const uint32_t stride = table.key_words();
+  uint64_t* const words = keys.words.data() + table.word_of(i);
+  if (column.type == ColumnType::kString) {
+    if (!AddStrings(coders_[i], column, base, picks, count, table, words)) return false;
+  } else if (column.type == ColumnType::kInt128) {
+    const auto* const values = static_cast<const Int128Halves*>(column.values) + base;
+    for (uint32_t k = 0; k < count; ++k) {
+      std::memcpy(words + k * stride, values + picks[k], sizeof(Int128Halves));
+    }
+  } else {
+    VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
+      if constexpr (std::is_arithmetic_v<T>) {
+        const T* const values = static_cast<const T*>(column.values) + base;
+        for (uint32_t k = 0; k < count; ++k) words[k * stride] = GroupWord(values[picks[k]]);
+      }
+    });
+  }
+  if (column.validity == nullptr) return true;
+  for (uint32_t k = 0; k < count; ++k) {
+    if (BitAt(column.validity, base + picks[k])) continue;
+    keys.nulls[k] = static_cast<uint16_t>(keys.nulls[k] | 1u << i);
+    words[k * stride] = 0;
+    if (column.type == ColumnType::kInt128) words[k * stride + 1] = 0;
+  }
+  return true;
+}
+
+bool BlockGroups::FindSome(const SegmentView& segment, uint32_t base, const uint16_t* picks,
+                           uint32_t count, GroupTable& table, uint32_t* groups) {
+  GroupKeys keys;
+  std::fill_n(keys.nulls.begin(), count, 0);
+  for (size_t i = 0; i < coders_.size(); ++i) {
+    const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
+    if (!AddToKeys(i, column, base, picks, count, table, keys)) return false;
+  }
+  return table.FindOrAddAll(keys, count, groups);
+}
+
 bool BlockGroups::Find(const SegmentView& segment, uint32_t base, uint32_t rows,
                        const uint64_t* mask, GroupTable& table, uint32_t* ids) {
-  bool fits = true;
-  const auto find = [&](uint32_t row) {
-    if (!fits) return GroupTable::kNoGroup;
-    GroupKey key;
-    uint32_t group = GroupTable::kNoGroup;
-    if (KeyOf(segment, base + row, table, key)) group = table.FindOrAdd(key);
-    fits = group != GroupTable::kNoGroup;
-    return group;
-  };
   if (!direct_) {
-    ForRows(mask, rows, [&](uint32_t row) { ids[row] = find(row); });
-    return fits;
+    uint16_t picks[kBlockRows];
+    const uint32_t picked = PickRows(mask, rows, picks);
+    for (uint32_t first = 0; first < picked; first += kGroupsAtOnce) {
+      const uint32_t count = std::min(kGroupsAtOnce, picked - first);
+      uint32_t groups[kGroupsAtOnce];
+      if (!FindSome(segment, base, picks + first, count, table, groups)) return false;
+      for (uint32_t i = 0; i < count; ++i) ids[picks[first + i]] = groups[i];
+    }
+    return true;
   }
   alignas(64) uint32_t codes[kBlockRows];
   for (size_t i = 0; i < coders_.size(); ++i) {
@@ -163,9 +192,15 @@ bool BlockGroups::Find(const SegmentView& segment, uint32_t base, uint32_t rows,
   uint64_t unknown[kBlockWords];
   std::copy_n(mask, (rows + 63) / 64, unknown);
   kernels::KeepInRange(reinterpret_cast<const int32_t*>(ids), rows, -1, -1, false, unknown);
+  bool fits = true;
   ForRows(unknown, rows, [&](uint32_t row) {
     uint32_t& group = groups_[codes[row]];
-    if (group == GroupTable::kNoGroup) group = find(row);
+    if (fits && group == GroupTable::kNoGroup) {
+      const auto pick = static_cast<uint16_t>(row);
+      uint32_t found = 0;
+      fits = FindSome(segment, base, &pick, 1, table, &found);
+      if (fits) group = found;
+    }
     ids[row] = group;
   });
   return fits;

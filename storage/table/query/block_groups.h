@@ -1,8 +1,9 @@
 // Finds the group of each row of a block. Belongs to one TableRun; no latch. Paper: ERIS 3.1.
 //
 // If a segment's group columns have few codes together (dictionaries, integers in a narrow range),
-// a row's concatenated codes index one small table of groups. Otherwise its key is looked up in the
-// hash table of the groups. Groups found for a segment's codes are kept for later slices of it.
+// a row's concatenated codes index one small table of groups. Otherwise keys are made, column by
+// column, for kGroupsAtOnce rows at a time, and looked up in the hash table of the groups. Groups
+// found for a segment's codes are kept for later slices of it.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 #define ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 
@@ -45,7 +46,16 @@ class BlockGroups {
   bool SmallDomain(const SegmentColumn& column, Coder& coder) const;
   void AddCodes(const SegmentColumn& column, const Coder& coder, uint32_t base, uint32_t rows,
                 bool first, uint32_t* codes) const;
-  bool KeyOf(const SegmentView& segment, uint32_t row, GroupTable& table, GroupKey& key);
+  // Finds the groups of rows picks[0 .. count) of the block, at most kGroupsAtOnce. False:
+  // table.status().
+  bool FindSome(const SegmentView& segment, uint32_t base, const uint16_t* picks, uint32_t count,
+                GroupTable& table, uint32_t* groups);
+  // Writes the words of one column of their keys. False: as above.
+  bool AddToKeys(size_t i, const SegmentColumn& column, uint32_t base, const uint16_t* picks,
+                 uint32_t count, GroupTable& table, GroupKeys& keys);
+  // The same for a column of strings; those of nulls are left out.
+  static bool AddStrings(Coder& coder, const SegmentColumn& column, uint32_t base,
+                         const uint16_t* picks, uint32_t count, GroupTable& table, uint64_t* words);
 
   const PlanBody& plan_;
   std::vector<Coder> coders_;  // by group column

@@ -6,35 +6,33 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/cache_line.h"
+#include "base/check.h"
+#include "base/prefetch.h"
 #include "storage/table/kernels/kernels.h"
+#include "storage/table/query/group_hash.h"
 
 namespace eris::storage {
 namespace {
 
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  const Uint128 product = Uint128{(hash ^ word) * 0x9e37'79b9'7f4a'7c15} * 0xd6e8'feb8'6659'fd93;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+// Groups in memory of the run's own.
+constexpr uint32_t kFirstGroups = 32;
+// Fewer are in the nearest caches, and need no fetching ahead.
+constexpr uint32_t kNearGroups = 256;
+// Some 30 us.
+constexpr uint32_t kPagesFreedAtOnce = 16;
+
+uint32_t WordsOf(const std::vector<ColumnType>& types) {
+  uint32_t words = 0;
+  for (const ColumnType type : types) words += type == ColumnType::kInt128 ? 2 : 1;
+  return words;
 }
 
-uint64_t HashOfText(std::string_view text) {
-  uint64_t hash = text.size();
-  size_t i = 0;
-  for (; i + 8 <= text.size(); i += 8) {
-    uint64_t word = 0;
-    __builtin_memcpy(&word, text.data() + i, sizeof word);
-    hash = Mix(hash, word);
-  }
-  uint64_t rest = 0;
-  for (; i < text.size(); ++i) rest = rest << 8 | static_cast<uint8_t>(text[i]);
-  return Mix(hash, rest);
+// Cells are aligned; without cells there is no gap.
+size_t CellsOffset(uint32_t key_words, size_t cells) {
+  const size_t bytes = (key_words + size_t{1}) * sizeof(uint64_t);
+  return cells == 0 ? bytes : base::RoundUp(bytes, alignof(GroupTable::Cell));
 }
-
-constexpr size_t kFirstSlots = 64;
-// Room that a run has without counting it.
-constexpr size_t kFirstGroups = kFirstSlots / 2;
-constexpr size_t kFirstTextBytes = 4096;
-// Bytes of a string besides its text: its end, and two slots.
-constexpr size_t kBytesBesideText = sizeof(uint64_t) + 2 * sizeof(uint32_t);
 
 GroupTable::Cell EmptyCell(Accumulator::Kind kind, ValueClass value_class) {
   GroupTable::Cell cell{.sum = 0};
@@ -52,165 +50,208 @@ GroupTable::Cell EmptyCell(Accumulator::Kind kind, ValueClass value_class) {
 
 }  // namespace
 
-GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, RunMemory* memory,
+GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, PageSource& source,
                        const GroupLimits& limits)
     : plan_(plan),
       limits_(limits),
       types_(std::move(types)),
-      accumulators_(static_cast<uint32_t>(plan.accumulators.size())),
-      share_(memory) {
+      source_(source),
+      key_words_(WordsOf(types_)),
+      cells_offset_(CellsOffset(key_words_, plan.accumulators.size())),
+      texts_(source),
+      slots_(source),
+      records_(source, cells_offset_ + plan.accumulators.size() * sizeof(Cell), kFirstGroups) {
   for (const Accumulator& accumulator : plan.accumulators) {
     empty_.push_back(EmptyCell(accumulator.kind, plan.values[accumulator.value].value_class));
   }
+  uint32_t word = 0;
   for (const ColumnType type : types_) {
-    word_of_.push_back(stride_);
-    stride_ += type == ColumnType::kInt128 ? 2 : 1;
+    word_of_.push_back(word);
+    word += type == ColumnType::kInt128 ? 2 : 1;
   }
-  Clear();
-}
-
-void GroupTable::Clear() {
-  // Frees their memory too.
-  std::vector<uint64_t>().swap(words_);
-  std::vector<uint16_t>().swap(nulls_);
-  std::vector<std::string>().swap(extremes_);
-  std::vector<uint64_t>().swap(rows_);
-  std::vector<Cell>().swap(cells_);
-  std::vector<char>().swap(text_);
-  std::vector<uint64_t>(1, 0).swap(text_ends_);
-  std::vector<uint32_t>(kFirstSlots, kNoGroup).swap(slots_);
-  std::vector<uint32_t>(kFirstSlots, kNoGroup).swap(text_slots_);
-  share_.GiveAll();
-  groups_room_ = kFirstGroups;
-  text_room_ = kFirstTextBytes;
   // Without group columns there is one group, even without rows.
-  if (types_.empty()) FindOrAdd({});
+  if (types_.empty()) Add(0, nullptr, 0);
 }
 
-uint64_t GroupTable::HashOf(const uint64_t* words, uint16_t nulls) const {
+template <uint32_t kWords>
+uint32_t GroupTable::HashOf(const uint64_t* words, uint16_t nulls) const {
   uint64_t hash = nulls;
-  for (size_t i = 0; i < stride_; ++i) hash = Mix(hash + 0x632b'e59b'd9b4'e019, words[i]);
-  return hash;
+  for (uint32_t i = 0; i < WordCount<kWords>(); ++i) {
+    hash = MixForGroups(hash + 0x632b'e59b'd9b4'e019, words[i]);
+  }
+  return static_cast<uint32_t>(hash);
 }
 
-void GroupTable::Rehash(size_t slots) {
-  slots_.assign(slots, kNoGroup);
-  for (uint32_t group = 0; group < size(); ++group) {
-    size_t at = HashOf(words(group), nulls_[group]) & (slots - 1);
-    while (slots_[at] != kNoGroup) at = (at + 1) & (slots - 1);
-    slots_[at] = group;
+template <uint32_t kWords>
+bool GroupTable::Equal(uint32_t group, const uint64_t* words, uint16_t nulls) const {
+  const uint64_t* const kept = this->words(group);
+  uint64_t differs = kept[WordCount<kWords>()] >> kRowBits ^ nulls;
+  for (uint32_t i = 0; i < WordCount<kWords>(); ++i) differs |= kept[i] ^ words[i];
+  return differs == 0;
+}
+
+void GroupTable::PrefetchRecord(uint32_t group) const {
+  const std::byte* const record = this->record(group);
+  const size_t bytes = cells_offset_ + empty_.size() * sizeof(Cell);
+  base::Prefetch(record);
+  // Longer ones are fetched by the core's own prefetcher.
+  base::Prefetch(record + std::min(bytes, 2 * base::kCacheLineBytes) - 1);
+}
+
+bool GroupTable::FindOrAddAll(const GroupKeys& keys, uint32_t count, uint32_t* groups) {
+  ERIS_DCHECK(count <= kGroupsAtOnce);
+  switch (key_words_) {
+    case 1:
+      return FindOrAddSome<1>(keys, count, groups);
+    case 2:
+      return FindOrAddSome<2>(keys, count, groups);
+    default:
+      return FindOrAddSome<0>(keys, count, groups);
   }
 }
 
-bool GroupTable::Take(uint64_t bytes) {
-  if (share_.Take(bytes)) return true;
-  status_ = absl::ResourceExhaustedError(
-      absl::StrCat("the groups of a query take ", bytes, " bytes more, of which the ",
-                   share_.bytes_max(), " bytes for all queries have not so many left"));
+template <uint32_t kWords>
+bool GroupTable::FindOrAddSome(const GroupKeys& keys, uint32_t count, uint32_t* groups) {
+  const auto words_of = [&](uint32_t i) {
+    return keys.words.data() + size_t{i} * WordCount<kWords>();
+  };
+  uint32_t hashes[kGroupsAtOnce];
+  if (size_ <= kNearGroups) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t hash = HashOf<kWords>(words_of(i), keys.nulls[i]);
+      groups[i] = FindOrAdd<kWords>(hash, words_of(i), keys.nulls[i]);
+      if (groups[i] == kNoGroup) return false;
+    }
+    return true;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    hashes[i] = HashOf<kWords>(words_of(i), keys.nulls[i]);
+    slots_.Prefetch(hashes[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    groups[i] = slots_.Find(hashes[i], [](uint32_t) { return true; });
+    if (groups[i] != kNoGroup) PrefetchRecord(groups[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (groups[i] != kNoGroup && Equal<kWords>(groups[i], words_of(i), keys.nulls[i])) continue;
+    // Another one with the same hash; or none, unless a row before it has added it.
+    groups[i] = FindOrAdd<kWords>(hashes[i], words_of(i), keys.nulls[i]);
+    if (groups[i] == kNoGroup) return false;
+  }
+  return true;
+}
+
+template <uint32_t kWords>
+uint32_t GroupTable::FindOrAdd(uint32_t hash, const uint64_t* words, uint16_t nulls) {
+  const uint32_t found =
+      slots_.Find(hash, [&](uint32_t group) { return Equal<kWords>(group, words, nulls); });
+  return found != kNoGroup ? found : Add(hash, words, nulls);
+}
+
+uint32_t GroupTable::Add(uint32_t hash, const uint64_t* words, uint16_t nulls) {
+  if (!MayAdd()) return kNoGroup;
+  std::byte* const record = this->record(size_);
+  std::copy_n(words, key_words_, WordsIn(record));
+  WordsIn(record)[key_words_] = uint64_t{nulls} << kRowBits;
+  std::copy(empty_.begin(), empty_.end(), cells(size_));
+  slots_.Add(hash, size_);
+  return size_++;
+}
+
+bool GroupTable::MayAdd() {
+  if (size_ == limits_.groups) {
+    status_ = absl::OutOfRangeError(absl::StrCat("a query has more than ", limits_.groups,
+                                                 " groups: group by fewer values, or filter rows"));
+    return false;
+  }
+  if ((size_t{size_} + 1) * empty_.size() * sizeof(Cell) > limits_.cell_bytes) {
+    status_ = absl::OutOfRangeError(
+        absl::StrCat("what a query adds up for its groups takes more than ", limits_.cell_bytes,
+                     " bytes with ", size_, " groups: ask for fewer aggregates or groups"));
+    return false;
+  }
+  if (size_ == records_.room() && !records_.Grow()) return Refused();
+  return slots_.Reserve() || Refused();
+}
+
+bool GroupTable::Refused() {
+  status_ = source_.Refusal();
   return false;
 }
 
-bool GroupTable::GrowGroups() {
-  const uint64_t each = stride_ * sizeof(uint64_t) + sizeof(uint16_t) + sizeof(uint64_t) +
-                        2 * sizeof(uint32_t) + empty_.size() * sizeof(Cell);
-  if (!Take(groups_room_ * each)) return false;
-  groups_room_ *= 2;
-  words_.reserve(groups_room_ * stride_);
-  nulls_.reserve(groups_room_);
-  rows_.reserve(groups_room_);
-  cells_.reserve(groups_room_ * empty_.size());
+bool GroupTable::InternAll(const std::string_view* texts, uint32_t count, uint32_t* numbers) {
+  ERIS_DCHECK(count <= kGroupsAtOnce);
+  uint32_t hashes[kGroupsAtOnce];
+  for (uint32_t i = 0; i < count; ++i) {
+    hashes[i] = GroupTexts::HashOf(texts[i]);
+    texts_.Prefetch(hashes[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) numbers[i] = texts_.PrefetchLikely(hashes[i]);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (numbers[i] != kNoGroup) texts_.PrefetchBytes(numbers[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    numbers[i] = Intern(texts[i], hashes[i]);
+    if (numbers[i] == kNoGroup) return false;
+  }
   return true;
 }
 
-bool GroupTable::GrowText(size_t bytes) {
-  const size_t more = std::max(text_room_, bytes);
-  if (!Take(more)) return false;
-  text_room_ += more;
-  return true;
-}
-
-uint32_t GroupTable::FindOrAdd(const GroupKey& key) {
-  size_t at = HashOf(key.words.data(), key.nulls) & (slots_.size() - 1);
-  for (; slots_[at] != kNoGroup; at = (at + 1) & (slots_.size() - 1)) {
-    const uint32_t found = slots_[at];
-    if (nulls_[found] == key.nulls &&
-        std::equal(words(found), words(found) + stride_, key.words.data())) {
-      return found;
-    }
-  }
-  if (size() == limits_.groups) {
-    status_ = absl::OutOfRangeError(absl::StrCat("a query has more than ", limits_.groups,
-                                                 " groups: group by fewer values, or filter rows"));
-    return kNoGroup;
-  }
-  if ((size_t{size()} + 1) * empty_.size() * sizeof(Cell) > limits_.cell_bytes) {
-    status_ = absl::OutOfRangeError(
-        absl::StrCat("what a query adds up for its groups takes more than ", limits_.cell_bytes,
-                     " bytes with ", size(), " groups: ask for fewer aggregates or groups"));
-    return kNoGroup;
-  }
-  if (size() == groups_room_ && !GrowGroups()) return kNoGroup;
-  const uint32_t group = size();
-  words_.insert(words_.end(), key.words.data(), key.words.data() + stride_);
-  nulls_.push_back(key.nulls);
-  rows_.push_back(0);
-  cells_.insert(cells_.end(), empty_.begin(), empty_.end());
-  slots_[at] = group;
-  if (size_t{size()} * 2 > slots_.size()) Rehash(slots_.size() * 2);
-  return group;
-}
-
-uint32_t GroupTable::Intern(std::string_view text) {
-  size_t at = HashOfText(text) & (text_slots_.size() - 1);
-  while (text_slots_[at] != kNoGroup) {
-    if (Text(text_slots_[at]) == text) return text_slots_[at];
-    at = (at + 1) & (text_slots_.size() - 1);
-  }
-  if (text_.size() + text.size() > limits_.text_bytes) {
+uint32_t GroupTable::Intern(std::string_view text, uint32_t hash) {
+  const uint32_t found = texts_.Find(text, hash);
+  if (found != kNoGroup) return found;
+  if (texts_.bytes() + text.size() > limits_.text_bytes) {
     status_ = absl::OutOfRangeError(
         absl::StrCat("the strings that a query groups by take more than ", limits_.text_bytes,
                      " bytes: group by shorter strings, or filter rows"));
     return kNoGroup;
   }
-  const size_t needed = text_.size() + text.size() + text_ends_.size() * kBytesBesideText;
-  if (needed > text_room_ && !GrowText(needed - text_room_)) return kNoGroup;
-  const auto number = static_cast<uint32_t>(text_ends_.size() - 1);
-  text_.insert(text_.end(), text.begin(), text.end());
-  text_ends_.push_back(text_.size());
-  text_slots_[at] = number;
-  if (text_ends_.size() * 2 > text_slots_.size()) {
-    const size_t slots = text_slots_.size() * 2;
-    text_slots_.assign(slots, kNoGroup);
-    for (uint32_t i = 0; i <= number; ++i) {
-      size_t to = HashOfText(Text(i)) & (slots - 1);
-      while (text_slots_[to] != kNoGroup) to = (to + 1) & (slots - 1);
-      text_slots_[to] = i;
-    }
-  }
-  return number;
+  const uint32_t added = texts_.Add(text, hash);
+  if (added == kNoGroup) Refused();
+  return added;
 }
 
-bool GroupTable::Merge(const GroupTable& other) {
-  for (uint32_t from = 0; from < other.size(); ++from) {
-    GroupKey key;
-    key.nulls = other.nulls_[from];
-    std::copy_n(other.words(from), stride_, key.words.data());
-    for (size_t i = 0; i < types_.size(); ++i) {
-      if (types_[i] != ColumnType::kString || other.null(from, i)) continue;
-      uint64_t& word = key.words[word_of_[i]];
-      const uint32_t number = Intern(other.Text(word));
+bool GroupTable::TakeKeys(const GroupTable& other, uint32_t from, uint32_t count, GroupKeys& keys) {
+  for (uint32_t i = 0; i < count; ++i) {
+    keys.nulls[i] = other.nulls(from + i);
+    std::copy_n(other.words(from + i), key_words_, &keys.words[size_t{i} * key_words_]);
+  }
+  for (size_t column = 0; column < types_.size(); ++column) {
+    if (types_[column] != ColumnType::kString) continue;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (other.null(from + i, column)) continue;
+      uint64_t& word = keys.words[size_t{i} * key_words_ + word_of_[column]];
+      const std::string_view text = other.Text(word);
+      const uint32_t number = Intern(text, GroupTexts::HashOf(text));
       if (number == kNoGroup) return false;
       word = number;
     }
-    const uint32_t to = FindOrAdd(key);
-    if (to == kNoGroup) return false;
-    rows_[to] += other.rows_[from];
-    for (uint32_t i = 0; i < accumulators_; ++i) {
-      const Cell& cell = other.cells_[size_t{from} * accumulators_ + i];
-      if (!AddCell(i, other, cell, cells(to)[i])) return false;
+  }
+  return true;
+}
+
+bool GroupTable::Merge(const GroupTable& other) {
+  GroupKeys keys;
+  uint32_t groups[kGroupsAtOnce];
+  for (uint32_t first = 0; first < other.size_; first += kGroupsAtOnce) {
+    const uint32_t count = std::min(kGroupsAtOnce, other.size_ - first);
+    if (!TakeKeys(other, first, count, keys) || !FindOrAddAll(keys, count, groups)) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+      AddRows(groups[i], other.rows(first + i));
+      const Cell* const from = other.cells(first + i);
+      Cell* const to = cells(groups[i]);
+      for (uint32_t a = 0; a < empty_.size(); ++a) {
+        if (!AddCell(a, from[a], to[a])) return false;
+      }
     }
   }
   return true;
+}
+
+bool GroupTable::FreeSome() {
+  size_ = 0;
+  uint32_t pages = kPagesFreedAtOnce;
+  return records_.FreeSome(pages) || slots_.FreeSome(pages) || texts_.FreeSome(pages);
 }
 
 int GroupTable::CompareColumn(uint32_t a, uint32_t b, size_t column) const {
@@ -250,18 +291,20 @@ void GroupTable::Sort(std::vector<uint32_t>& order) const {
 
 bool GroupTable::KeepExtreme(uint32_t accumulator, std::string_view text, Cell& cell) {
   const bool min = plan_.accumulators[accumulator].kind == Accumulator::Kind::kMin;
-  if (cell.count != 0 && (min ? text >= ExtremeOf(cell) : text <= ExtremeOf(cell))) return true;
-  const bool first = cell.count == 0;
-  const size_t room = first ? 0 : extremes_[cell.count - 1].capacity();
-  if (first || text.size() > room) {
-    if (!Take(text.size() - (first ? 0 : room) + (first ? 2 * sizeof(std::string) : 0)))
-      return false;
+  Extreme& kept = cell.extreme;
+  const bool first = kept.data == nullptr;
+  if (!first && (min ? text >= ExtremeOf(cell) : text <= ExtremeOf(cell))) return true;
+  if (first || text.size() > kept.room) {
+    // At least twice as much, so places that are given up take less than the last one.
+    constexpr size_t kLeast = 16;
+    const size_t room = base::RoundUp(std::max(text.size(), size_t{2} * kept.room), kLeast);
+    char* const place = texts_.Place(std::max(room, kLeast));
+    if (place == nullptr) return Refused();
+    kept.data = place;
+    kept.room = static_cast<uint32_t>(std::max(room, kLeast));
   }
-  if (first) {
-    extremes_.emplace_back();
-    cell.count = extremes_.size();
-  }
-  extremes_[cell.count - 1].assign(text);
+  std::copy(text.begin(), text.end(), kept.data);
+  kept.size = static_cast<uint32_t>(text.size());
   return true;
 }
 
@@ -273,8 +316,7 @@ bool GroupTable::AddWide(uint32_t accumulator, Int128 value, Cell& cell) {
   return false;
 }
 
-bool GroupTable::AddCell(uint32_t accumulator, const GroupTable& other, const Cell& from,
-                         Cell& to) {
+bool GroupTable::AddCell(uint32_t accumulator, const Cell& from, Cell& to) {
   const Accumulator& what = plan_.accumulators[accumulator];
   const ValueClass value_class = plan_.values[what.value].value_class;
   const bool wide = value_class == ValueClass::kInt128;
@@ -286,7 +328,7 @@ bool GroupTable::AddCell(uint32_t accumulator, const GroupTable& other, const Ce
     case Accumulator::Kind::kMin:
     case Accumulator::Kind::kMax:
       if (value_class == ValueClass::kString) {
-        return from.count == 0 || KeepExtreme(accumulator, other.ExtremeOf(from), to);
+        return from.extreme.data == nullptr || KeepExtreme(accumulator, ExtremeOf(from), to);
       }
       if (what.kind == Accumulator::Kind::kMin) {
         if (wide) to.sum = std::min(to.sum, from.sum);

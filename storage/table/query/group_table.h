@@ -1,14 +1,19 @@
-// Groups and their sums: keys of up to kGroupColumnsMax columns, strings among them kept once, and
-// one cell per accumulator. Grows by doubling, at most to its limits, and as far
-// as the memory of all runs allows. Beyond a limit of its own it refuses with OutOfRange, since the
-// same query meets it again; where memory is short just now with ResourceExhausted. One
-// TableRun owns it; no latch. Paper: ERIS 3.1.
+// Groups and their sums. A group is one record, so its key and what is added up for it are fetched
+// together:
+//
+//   words of the key | rows (48 bits), nulls of the key (16 bits) | a cell per accumulator
+//
+// Strings of keys are kept once, and have numbers. Grows at most to its limits, and as far as the
+// source of its pages allows, at most a page at a time. Beyond a limit of its own it refuses with
+// OutOfRange, since the same query meets it again; where memory is short just now with
+// ResourceExhausted. Either way it stays as it was. One TableRun owns it; no latch. Paper:
+// ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 #define ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -16,16 +21,21 @@
 #include "absl/status/status.h"
 #include "storage/table/plan/plan_body.h"
 #include "storage/table/query/group_limits.h"
-#include "storage/table/query/run_memory.h"
+#include "storage/table/query/group_pages.h"
+#include "storage/table/query/group_slots.h"
+#include "storage/table/query/group_texts.h"
 
 namespace eris::storage {
 
-// The key of a row. Only the words of the table's columns are used.
-struct GroupKey {
-  // By column: an integer, of 128 bits in two words, a double's bits (one zero, one NaN), or a
-  // string's number. Of a null 0.
-  std::array<uint64_t, 2 * kGroupColumnsMax> words;
-  uint16_t nulls = 0;  // bit i: column i is null
+// Rows whose groups are found together: while one row waits for memory, the others are fetched.
+inline constexpr uint32_t kGroupsAtOnce = 64;
+
+// The keys of some rows. Only as many words as the table's columns have are used.
+struct GroupKeys {
+  // Row by row, and in a row by column: an integer, of 128 bits in two words, a double's bits (one
+  // zero, one NaN), or a string's number. If null 0.
+  std::array<uint64_t, size_t{kGroupsAtOnce} * 2 * kGroupColumnsMax> words;
+  std::array<uint16_t, kGroupsAtOnce> nulls;  // by row; bit i: column i is null
 };
 static_assert(kGroupColumnsMax <= 16);
 
@@ -46,83 +56,121 @@ class GroupTable {
  public:
   static constexpr uint32_t kNoGroup = ~uint32_t{0};
 
+  // A minimum or maximum of strings. nullptr: none so far.
+  struct Extreme {
+    char* data;
+    uint32_t size;
+    uint32_t room;
+  };
   // By accumulator: a sum of integers or an extreme of 128 bits, a sum of doubles, an order key, a
-  // count, or of strings the number of the extreme, from 1 on; 0: none so far.
+  // count, or an extreme of strings.
   union Cell {
     Int128 sum;
     double real;
     int64_t key;
     uint64_t count;
+    Extreme extreme;
   };
+  static_assert(sizeof(Cell) == sizeof(Int128));
 
-  // `types`: of the group columns. `memory`: shared by all runs; nullptr: no limit.
-  GroupTable(const PlanBody& plan, std::vector<ColumnType> types, RunMemory* memory,
+  // `types`: of the group columns. `source` outlives it. Throws std::bad_alloc, as all that adds
+  // something does; then, too, the table stays as it was.
+  GroupTable(const PlanBody& plan, std::vector<ColumnType> types, PageSource& source,
              const GroupLimits& limits = {});
 
-  uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
-  // Where the words of a key's column begin.
+  uint32_t size() const { return size_; }
+  // Words of a key, and where those of a column begin.
+  uint32_t key_words() const { return key_words_; }
   uint32_t word_of(size_t column) const { return word_of_[column]; }
-  const uint64_t* words(uint32_t group) const { return words_.data() + size_t{group} * stride_; }
-  bool null(uint32_t group, size_t column) const { return (nulls_[group] >> column & 1) != 0; }
-  // The group with that key, added if absent. kNoGroup: there are too many, status().
-  uint32_t FindOrAdd(const GroupKey& key);
-  // A string's number, for use in keys. kNoGroup: too many bytes, status().
-  uint32_t Intern(std::string_view text);
-  std::string_view Text(uint64_t number) const {
-    return {text_.data() + text_ends_[number], text_ends_[number + 1] - text_ends_[number]};
+  // The groups with the first `count` of the keys, at most kGroupsAtOnce, added if absent. False:
+  // there are too many, status(); those before have been added.
+  [[nodiscard]] bool FindOrAddAll(const GroupKeys& keys, uint32_t count, uint32_t* groups);
+  // The numbers of `count` strings, at most kGroupsAtOnce, for use in keys. False: too many bytes,
+  // status(); those before have been added.
+  [[nodiscard]] bool InternAll(const std::string_view* texts, uint32_t count, uint32_t* numbers);
+  std::string_view Text(uint64_t number) const { return texts_.Text(number); }
+
+  // A group's record. It stays where it is until a group is added.
+  std::byte* record(uint32_t group) const { return records_.At(group); }
+  static uint64_t* WordsIn(std::byte* record) { return reinterpret_cast<uint64_t*>(record); }
+  void AddRows(std::byte* record, uint64_t rows) const { WordsIn(record)[key_words_] += rows; }
+  // Where the cell of an accumulator is in a record.
+  size_t cell_offset(size_t accumulator) const {
+    return cells_offset_ + accumulator * sizeof(Cell);
   }
 
-  uint64_t& rows(uint32_t group) { return rows_[group]; }
-  Cell* cells(uint32_t group) { return cells_.data() + size_t{group} * accumulators_; }
-  uint32_t accumulators() const { return accumulators_; }
-  uint64_t* all_rows() { return rows_.data(); }
-  Cell* all_cells() { return cells_.data(); }
+  const uint64_t* words(uint32_t group) const { return WordsIn(record(group)); }
+  uint16_t nulls(uint32_t group) const {
+    return static_cast<uint16_t>(words(group)[key_words_] >> kRowBits);
+  }
+  bool null(uint32_t group, size_t column) const { return (nulls(group) >> column & 1) != 0; }
+  uint64_t rows(uint32_t group) const {
+    return words(group)[key_words_] & ((uint64_t{1} << kRowBits) - 1);
+  }
+  void AddRows(uint32_t group, uint64_t rows) { AddRows(record(group), rows); }
+  Cell* cells(uint32_t group) const {
+    return reinterpret_cast<Cell*>(record(group) + cells_offset_);
+  }
 
   // Combines a value with a cell for a minimum or maximum of strings. False: no memory, status().
   bool KeepExtreme(uint32_t accumulator, std::string_view text, Cell& cell);
-  std::string_view ExtremeOf(const Cell& cell) const { return extremes_[cell.count - 1]; }
+  static std::string_view ExtremeOf(const Cell& cell) {
+    return {cell.extreme.data, cell.extreme.size};
+  }
   // Adds to a sum of numbers of 128 bits. False: it is outside them, status().
   bool AddWide(uint32_t accumulator, Int128 value, Cell& cell);
 
   // Merges `other`, of the same plan. False: too many groups, or a sum outside 128 bits, status().
   bool Merge(const GroupTable& other);
-  void Clear();
   // Groups in the order of their keys.
   void Sort(std::vector<uint32_t>& order) const;
+  // Frees a piece of its memory. True: there is more. After it only FreeSome may be called.
+  bool FreeSome();
 
   const absl::Status& status() const { return status_; }
 
  private:
-  uint64_t HashOf(const uint64_t* words, uint16_t nulls) const;
+  static constexpr uint32_t kRowBits = 48;
+
+  // Words of a key, known to the compiler unless kWords is 0.
+  template <uint32_t kWords>
+  uint32_t WordCount() const {
+    return kWords != 0 ? kWords : key_words_;
+  }
+  template <uint32_t kWords>
+  uint32_t HashOf(const uint64_t* words, uint16_t nulls) const;
+  template <uint32_t kWords>
+  bool Equal(uint32_t group, const uint64_t* words, uint16_t nulls) const;
+  void PrefetchRecord(uint32_t group) const;
+  template <uint32_t kWords>
+  bool FindOrAddSome(const GroupKeys& keys, uint32_t count, uint32_t* groups);
+  // kNoGroup, of both: as FindOrAddAll.
+  template <uint32_t kWords>
+  uint32_t FindOrAdd(uint32_t hash, const uint64_t* words, uint16_t nulls);
+  uint32_t Add(uint32_t hash, const uint64_t* words, uint16_t nulls);
+  bool MayAdd();
+  uint32_t Intern(std::string_view text, uint32_t hash);
+  // False, with the status of the source.
+  bool Refused();
+  // Copies the keys of groups [from, from + count) of `other`; strings get their numbers here.
+  bool TakeKeys(const GroupTable& other, uint32_t from, uint32_t count, GroupKeys& keys);
   // Adds up two partial results of one accumulator.
-  bool AddCell(uint32_t accumulator, const GroupTable& other, const Cell& from, Cell& to);
+  bool AddCell(uint32_t accumulator, const Cell& from, Cell& to);
   // -1, 0 or 1 by a column of the keys of two groups.
   int CompareColumn(uint32_t a, uint32_t b, size_t column) const;
-  void Rehash(size_t slots);
-  // Makes room for twice as many groups, or for `bytes` more of strings. False: too much, status().
-  bool GrowGroups();
-  bool GrowText(size_t bytes);
-  bool Take(uint64_t bytes);
 
   const PlanBody& plan_;
   const GroupLimits limits_;
   const std::vector<ColumnType> types_;
-  const uint32_t accumulators_;
+  PageSource& source_;
   std::vector<uint32_t> word_of_;  // by column of the keys
-  uint32_t stride_ = 0;            // words of a key
-  std::vector<Cell> empty_;        // the initial cells of a new group
-  std::vector<uint64_t> words_;
-  std::vector<uint16_t> nulls_;
-  std::vector<uint64_t> rows_;
-  std::vector<Cell> cells_;
-  std::vector<uint32_t> slots_;  // group or kNoGroup, by hash; the size is a power of two
-  std::vector<char> text_;
-  std::vector<uint64_t> text_ends_;   // string i is [text_ends_[i], text_ends_[i + 1])
-  std::vector<uint32_t> text_slots_;  // like slots_
-  std::vector<std::string> extremes_;
-  RunShare share_;
-  size_t groups_room_ = 0;  // counted in share_, except for the first few
-  size_t text_room_ = 0;    // bytes: of strings and of their lookup structures
+  const uint32_t key_words_;
+  const size_t cells_offset_;
+  std::vector<Cell> empty_;  // the initial cells of a new group
+  GroupTexts texts_;
+  GroupSlots slots_;
+  RecordPages records_;  // by group
+  uint32_t size_ = 0;
   absl::Status status_;
 };
 

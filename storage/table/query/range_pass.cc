@@ -62,16 +62,15 @@ template <class T>
 void RangePass::RunTyped(uint32_t base, uint32_t rows, T lo, T hi) {
   const uint32_t tested = plan_.predicates[filter_.active()[0]].value;
   const T* const values = ColumnAt<T>(values_.column(tested), base);
-  uint64_t& count = table_.rows(0);
   if (plan_.accumulators.empty()) {
-    count += kernels::CountInRange(values, rows, lo, hi);
+    table_.AddRows(0, kernels::CountInRange(values, rows, lo, hi));
     return;
   }
   const SegmentColumn& summed = values_.column(plan_.accumulators[0].value);
   VisitColumnType(summed.type, [&]<class S>(ColumnTraits<S>) {
     if constexpr (Summable<T, S>) {
-      count += kernels::SumInRange(values, lo, hi, ColumnAt<S>(summed, base), rows,
-                                   table_.cells(0)[0].sum);
+      table_.AddRows(0, kernels::SumInRange(values, lo, hi, ColumnAt<S>(summed, base), rows,
+                                            table_.cells(0)[0].sum));
     }
   });
 }

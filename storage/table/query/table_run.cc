@@ -15,6 +15,7 @@
 #include "storage/table/query/block_filter.h"
 #include "storage/table/query/block_groups.h"
 #include "storage/table/query/block_values.h"
+#include "storage/table/query/group_pages.h"
 #include "storage/table/query/group_results.h"
 #include "storage/table/query/group_table.h"
 #include "storage/table/query/range_pass.h"
@@ -42,12 +43,13 @@ uint64_t CodesBytesMax(const PlanBody& plan) {
 
 class TableRun::Body {
  public:
-  Body(const TablePlan& plan, RunMemory* memory, const GroupLimits& limits)
+  Body(const TablePlan& plan, RunMemory* memory, const GroupLimits& limits, PageSource* pages)
       : plan_(plan),
         body_(plan.body()),
         filter_(body_),
         values_(body_, filter_),
-        table_(body_, body_.group_types, memory, limits),
+        heap_(memory),
+        table_(body_, body_.group_types, pages != nullptr ? *pages : heap_, limits),
         range_pass_(body_, values_, filter_, table_),
         aggregator_(body_, values_, table_, picks_),
         results_(body_, table_) {}
@@ -108,7 +110,7 @@ class TableRun::Body {
 
   absl::Status Merge(Body& other) {
     const bool fits = table_.Merge(other.table_);
-    other.table_.Clear();
+    while (other.FreeSome()) continue;
     return fits ? absl::OkStatus() : table_.status();
   }
 
@@ -116,6 +118,7 @@ class TableRun::Body {
 
   uint64_t Finish(bool ordered) { return results_.Finish(ordered); }
   void Take(uint64_t& first, ResultRows& out) const { results_.Take(first, out); }
+  bool FreeSome() { return table_.FreeSome(); }
 
  private:
   // This run's share of the lines of the next block.
@@ -192,6 +195,7 @@ class TableRun::Body {
   BlockFilter filter_;
   ColumnFilters key_filters_;
   BlockValues values_;
+  CountedPages heap_;
   GroupTable table_;
   RangePass range_pass_;
   BlockAggregator aggregator_;
@@ -211,7 +215,8 @@ TableRun::~TableRun() = default;
 
 absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const TablePlan> plan,
                                                            RunMemory* memory,
-                                                           const GroupLimits& limits) {
+                                                           const GroupLimits& limits,
+                                                           PageSource* pages) {
   try {
     std::unique_ptr<TableRun> run(new TableRun(std::move(plan), memory));
     const PlanBody& body = run->plan_->body();
@@ -221,7 +226,7 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
           absl::StrCat("a run of a query takes ", bytes, " bytes, of which the ",
                        run->share_.bytes_max(), " bytes for all queries have not so many left"));
     }
-    run->body_ = std::make_unique<Body>(*run->plan_, memory, limits);
+    run->body_ = std::make_unique<Body>(*run->plan_, memory, limits, pages);
     return run;
   } catch (const std::bad_alloc&) {
     return base::NoMemory("no memory for the run of a query");
@@ -276,5 +281,7 @@ absl::StatusOr<uint64_t> TableRun::FinishGroups(Order order) {
 }
 
 void TableRun::TakeGroups(uint64_t& first, ResultRows& out) { body_->Take(first, out); }
+
+bool TableRun::FreeSome() { return body_->FreeSome(); }
 
 }  // namespace eris::storage

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "storage/table/plan/table_plan.h"
 #include "storage/table/query/group_limits.h"
+#include "storage/table/query/group_pages.h"
 #include "storage/table/query/key_filter.h"
 #include "storage/table/query/result_rows.h"
 #include "storage/table/query/run_memory.h"
@@ -21,15 +22,15 @@
 
 namespace eris::storage {
 
-class GroupTable;  // partial aggregates by group
-
 class TableRun {
  public:
-  // The run's memory is counted in `memory`, which outlives it; nullptr: not counted. Errors:
+  // The run's memory is counted in `memory`; nullptr: not counted. Groups come from `pages`;
+  // nullptr: from the general heap, counted in `memory`, too. Both outlive the run. Errors:
   // ResourceExhausted (no memory, or the limit of `memory`).
   static absl::StatusOr<std::unique_ptr<TableRun>> Create(std::shared_ptr<const TablePlan> plan,
                                                           RunMemory* memory = nullptr,
-                                                          const GroupLimits& limits = {});
+                                                          const GroupLimits& limits = {},
+                                                          PageSource* pages = nullptr);
   ~TableRun();
 
   // Only rows whose keys pass all of the filters, which outlive the run. Before the first segment.
@@ -67,6 +68,9 @@ class TableRun {
   absl::StatusOr<uint64_t> FinishGroups(Order order = Order::kKeys);
   // Appends to `out` until it is full or all rows have been returned; advances `first`.
   void TakeGroups(uint64_t& first, ResultRows& out);
+  // Frees a piece of the memory of its groups, 16 pages at most. True: there is more. After it only
+  // FreeSome may be called. Without it the destructor frees all at once.
+  bool FreeSome();
 
  private:
   class Body;
