@@ -71,9 +71,13 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   if (slot == nullptr) {
     End(*scan, PartOutcome::kNoObject);
   } else {
+    const bool prepared = scan->own.mask.Allocate() && PrepareQuery(*scan);
+    storage::QueryPart* const query = part->query_part;
     // Made here, so that this AEU touches its scratch memory first.
-    auto run = storage::TableRun::Create(scan->part->plan, scan->part->memory, scan->part->limits);
-    if (!scan->own.mask.Allocate() || !PrepareQuery(*scan)) {
+    auto run =
+        storage::TableRun::Create(part->plan, part->memory, part->limits,
+                                  prepared && query != nullptr ? &query->group_pages() : nullptr);
+    if (!prepared) {
       End(*scan, PartOutcome::kNoMemory);
     } else if (run.ok()) {
       scan->run = *std::move(run);

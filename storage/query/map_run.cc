@@ -64,6 +64,7 @@ class MapRun final : public StepRun {
       return true;
     }
     if (next_group_ == group_count_) {
+      if (run_->FreeSome()) return true;
       ERIS_RETURN_IF_ERROR(sink_.Flush());
       return false;
     }
@@ -99,8 +100,8 @@ absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world,
                                                    std::shared_ptr<const TablePlan> plan,
                                                    const EnvelopeList& input, EnvelopeList& rows) {
   const bool groups = plan->aggregates();
-  ERIS_ASSIGN_OR_RETURN(auto run,
-                        TableRun::Create(std::move(plan), world.run_memory, kNoGroupLimits));
+  ERIS_ASSIGN_OR_RETURN(auto run, TableRun::Create(std::move(plan), world.run_memory,
+                                                   kNoGroupLimits, &world.group_pages));
   return std::make_unique<MapRun>(world, std::move(run), groups, &input, rows);
 }
 

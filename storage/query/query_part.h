@@ -17,8 +17,10 @@
 #include "storage/query/rows/envelope_list.h"
 #include "storage/query/rows/outgoing_envelopes.h"
 #include "storage/query/rows/query_memory.h"
+#include "storage/query/rows/query_pages.h"
 #include "storage/query/rows/row_sink.h"
 #include "storage/query/stage.h"
+#include "storage/table/query/group_pages.h"
 #include "storage/table/query/run_memory.h"
 #include "storage/table/query/table_run.h"
 
@@ -62,11 +64,15 @@ class QueryPart {
 
   // The AEU's cache of the manager. Before anything else; more than once changes nothing.
   void Enter(memory::LocalCache& cache) {
-    if (!memory_) memory_.emplace(cache, all_.memory);
+    if (memory_) return;
+    memory_.emplace(cache, all_.memory);
+    group_pages_.emplace(*memory_);
   }
   bool entered() const { return memory_.has_value(); }
   // All below REQUIRE that it has been entered.
   QueryMemory& memory() { return *memory_; }
+  // For the groups of the part's runs, which it outlives.
+  PageSource& group_pages() { return *group_pages_; }
 
   // A new, empty list for the set. Throws std::bad_alloc.
   EnvelopeList& Output(RowSet set, EnvelopeList::Owns owns = EnvelopeList::Owns::kYes);
@@ -108,6 +114,7 @@ class QueryPart {
   const uint32_t self_;
   memory::MemoryManager& manager_;
   std::optional<QueryMemory> memory_;
+  std::optional<QueryPages> group_pages_;
   std::vector<std::unique_ptr<EnvelopeList>> lists_;          // by set
   std::vector<std::unique_ptr<OutgoingEnvelopes>> outgoing_;  // by set
   std::vector<std::unique_ptr<EnvelopeList>> empty_;          // by set: for inputs without a list

@@ -21,9 +21,9 @@ class StageRun {
   StageRun(const StageRun&) = delete;
   StageRun& operator=(const StageRun&) = delete;
 
-  // A piece of work, some 20 us; longer where a join, a sort or a grouping ends, which frees its
-  // tables at once, and where a grouping grows. False: all is done. Errors: as StepRun::Advance.
-  // Does not throw.
+  // A piece of work, some 20 us; longer where a join or a sort ends, which frees its tables at
+  // once, and for rows of many groups. False: all is done. Errors: as StepRun::Advance. Does not
+  // throw.
   absl::StatusOr<bool> Advance();
 
  private:
@@ -44,7 +44,7 @@ class StageRun {
   // `share` of `of`.
   absl::StatusOr<bool> Refer(RowSet from, RowSet to, uint32_t share, uint32_t of);
   absl::Status Add(EnvelopeList& list, Envelope* envelope) const;
-  StepWorld world() const { return {part_.memory(), part_.all().memory}; }
+  StepWorld world() const { return {part_.memory(), part_.all().memory, part_.group_pages()}; }
 
   QueryPart& part_;
   const Stage& stage_;

@@ -13,6 +13,7 @@
 #include "storage/query/rows/query_memory.h"
 #include "storage/query/stage.h"
 #include "storage/table/plan/table_plan.h"
+#include "storage/table/query/group_pages.h"
 #include "storage/table/query/run_memory.h"
 #include "storage/table/query/table_run.h"
 
@@ -31,6 +32,7 @@ class StepRun {
 struct StepWorld {
   QueryMemory& memory;
   RunMemory* run_memory;  // nullptr: not counted
+  PageSource& group_pages;
 };
 
 // Inputs are complete, and steps name no subqueries any more. Errors: InvalidArgument,
