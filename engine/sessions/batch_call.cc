@@ -64,7 +64,7 @@ void SendPieces(SessionPort& session, Request& request, uint64_t next_holder) {
 
 // The result of an append's states. `refused` counts rows.
 absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, uint32_t& refused) {
-  const uint64_t rows = RowsOf(request);
+  const uint64_t rows = RowCountOf(request);
   const std::vector<uint64_t>& firsts = request.table()->pieces();
   uint64_t stored = 0;
   KeyState worst = KeyState::kAbsent;
@@ -135,7 +135,7 @@ absl::Status NoMemoryFor(uint64_t rows) noexcept {
   }
 }
 
-uint32_t RowsOf(const Request& request) {
+uint32_t RowCountOf(const Request& request) {
   return request.table() == nullptr ? request.count()
                                     : static_cast<uint32_t>(request.table()->rows().rows);
 }
@@ -155,7 +155,7 @@ BatchResult ResultOf(Request& request, const RequestLimits& limits) {
   } catch (const std::bad_alloc&) {
     const bool writes = routing::Writes(request.type());
     // For a lookup no row counts.
-    const uint32_t refused = writes ? result.refused : RowsOf(request);
+    const uint32_t refused = writes ? result.refused : RowCountOf(request);
     result = BatchResult();
     result.status = base::NoMemory(
         writes ? "the system has no memory for the answers; what was to be written has been, but "
@@ -163,7 +163,7 @@ BatchResult ResultOf(Request& request, const RequestLimits& limits) {
                : "the system has no memory for the answers");
     result.refused = refused;
   }
-  result.count = RowsOf(request);
+  result.count = RowCountOf(request);
   return result;
 }
 
@@ -193,7 +193,7 @@ void BatchCall::Complete() {
 }
 
 BatchResult BatchCall::CancelledResult(absl::Status status) const {
-  return Refused(std::move(status), RowsOf(*request_));
+  return Refused(std::move(status), RowCountOf(*request_));
 }
 
 }  // namespace eris::engine

@@ -18,7 +18,7 @@ namespace eris::engine {
 BatchResult Refused(absl::Status status, uint64_t rows);
 absl::Status NoMemoryFor(uint64_t rows) noexcept;
 // Rows in the request's batch.
-uint32_t RowsOf(const Request& request);
+uint32_t RowCountOf(const Request& request);
 
 // Sends a filled request: in `order`; or for an append, its pieces round robin to the AEUs that
 // hold a part of the table, from number `next_holder` on. From here on its last answer is owed. May
