@@ -38,27 +38,30 @@ size_t QueryRunner::Choose() {
   return other_;
 }
 
-bool QueryRunner::AdvanceOne(Running& one) {
+absl::StatusOr<bool> QueryRunner::AdvanceOne(const Running& one) {
   if (!one.part->to_the_end && one.part->part->all().stop.load(std::memory_order_relaxed)) {
-    Finish(one, base::LeanStatus(absl::StatusCode::kCancelled, "the query was cancelled"));
-    return true;
+    return base::LeanStatus(absl::StatusCode::kCancelled, "the query was cancelled");
   }
   absl::StatusOr<bool> more = one.run->Advance();
-  if (more.ok() && *more) return false;
   // The other AEUs need not go on.
   if (!more.ok()) one.part->part->all().stop.store(true, std::memory_order_relaxed);
-  Finish(one, more.status());
-  return true;
+  return more;
 }
 
 bool QueryRunner::Advance(uint64_t deadline_ns) {
   if (running_.empty()) return false;
+  uint64_t now_ns = NowNs();
   do {
     const size_t at = Choose();
-    if (!AdvanceOne(running_[at])) continue;
+    const Running& one = running_[at];
+    const absl::StatusOr<bool> more = AdvanceOne(one);
+    const uint64_t began_ns = std::exchange(now_ns, NowNs());
+    one.part->part->CountTime(now_ns - began_ns);
+    if (more.ok() && *more) continue;
+    Finish(one, more.status());
     running_.erase(running_.begin() + static_cast<ptrdiff_t>(at));
     if (running_.empty()) break;
-  } while (NowNs() < deadline_ns);
+  } while (now_ns < deadline_ns);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "aeu/runners/runner.h"
 #include "aeu/state/acknowledgements.h"
 #include "aeu/state/query_cache.h"
@@ -42,8 +43,8 @@ class QueryRunner final : public Runner {
 
   // The one whose piece comes next.
   size_t Choose();
-  // A piece of it. True: it has ended.
-  bool AdvanceOne(Running& one);
+  // A piece of it. False: it has ended. Errors: those of StageRun::Advance; Cancelled.
+  static absl::StatusOr<bool> AdvanceOne(const Running& one);
   void Finish(const Running& one, absl::Status status);
 
   const AeuId self_;

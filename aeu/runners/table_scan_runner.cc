@@ -172,16 +172,26 @@ bool TableScanRunner::Advance(uint64_t deadline_ns) {
   }
   moved |= Reap();
   // Each scan at most once per turn; a scan that did not get its slice is first in the next one.
+  uint64_t now_ns = scans_.empty() ? 0 : NowNs();
   for (size_t left = scans_.size(); left > 0; --left) {
     if (next_ >= scans_.size()) next_ = 0;
     RunningScan& scan = *scans_[next_++];
     if (scan.end != PartOutcome::kRunning || !CanRun(scan)) continue;
     RunPass(scan, deadline_ns);
     moved = true;
-    if (NowNs() >= deadline_ns) break;
+    const uint64_t began_ns = std::exchange(now_ns, NowNs());
+    CountSlice(now_ns - began_ns);
+    if (now_ns >= deadline_ns) break;
   }
   moved |= Reap();
   return moved;
+}
+
+void TableScanRunner::CountSlice(uint64_t ns) {
+  for (const auto& scan : scans_) {
+    if (!std::exchange(scan->rode, false)) continue;
+    if (scan->part->query_part != nullptr) scan->part->query_part->CountTime(ns);
+  }
 }
 
 bool TableScanRunner::Reap() {
@@ -198,14 +208,18 @@ bool TableScanRunner::Reap() {
 
 void TableScanRunner::CollectGroup(const RunningScan& first) {
   group_.clear();
+  const auto take = [&](RunningScan& scan) {
+    scan.rode = true;
+    group_.push_back(&scan);
+  };
   // The scan whose turn it is always comes along.
   for (auto& scan : scans_) {
-    if (scan.get() == &first && InGroup(*scan, first.cursor.at)) group_.push_back(scan.get());
+    if (scan.get() == &first && InGroup(*scan, first.cursor.at)) take(*scan);
   }
   for (auto& scan : scans_) {
     if (group_.size() == kRidersMax) return;
     if (scan.get() != &first && scan->slot == first.slot && InGroup(*scan, first.cursor.at)) {
-      group_.push_back(scan.get());
+      take(*scan);
     }
   }
 }

@@ -67,6 +67,7 @@ class TableScanRunner final : public Runner {
     uint64_t snapshot = 0;
     routing::CompletionFunction complete = nullptr;
     bool aggregate = false;
+    bool rode = false;  // it was in a group of the slice
     std::unique_ptr<storage::TableRun> run;
     routing::TableCursor cursor;
     routing::TableChunk* chunk = nullptr;  // the one being filled
@@ -91,6 +92,8 @@ class TableScanRunner final : public Runner {
   // them can continue.
   void RunPass(RunningScan& first, uint64_t deadline_ns);
   void RunSegments(RunningScan& first, uint64_t deadline_ns);
+  // A slice has ended: counts it for each scan of a query that was in it.
+  void CountSlice(uint64_t ns);
   // The scans at the position of `first` that can run.
   void CollectGroup(const RunningScan& first);
   // Runs one segment for group_, or moves to the next segment. False: the deadline has passed.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "memory/memory_manager.h"
@@ -32,6 +33,15 @@ class QueryPart;
 struct ScanFilter {
   uint32_t column = 0;
   FilterNumber filter = 0;
+};
+
+// What an AEU has done for a query since the engine last asked (QueryPart::TakeFigures).
+struct PartFigures {
+  bool worked = false;
+  uint64_t ns = 0;
+  // Rows of others that it has received, or refers to, and the bytes of their values.
+  uint64_t rows_crossed = 0;
+  uint64_t bytes_crossed = 0;
 };
 
 // All parts of a query.
@@ -102,6 +112,18 @@ class QueryPart {
   // For a scan of the AEU: the filters as its NumaNode has them. Throws std::bad_alloc.
   std::vector<ColumnFilter> FiltersOf(std::span<const ScanFilter> filters) const;
 
+  // The AEU has worked for so long.
+  void CountTime(uint64_t ns) {
+    figures_.worked = true;
+    figures_.ns += ns;
+  }
+  // It has rows that another part has filled.
+  void CountCrossed(const Envelope& envelope) {
+    figures_.rows_crossed += envelope.rows();
+    figures_.bytes_crossed += envelope.row_bytes();
+  }
+  PartFigures TakeFigures() { return std::exchange(figures_, {}); }
+
   // Frees a piece of what it has of the set. False: there is nothing left.
   bool FreeSome(RowSet set);
   // A piece of everything.
@@ -121,6 +143,7 @@ class QueryPart {
   std::vector<std::unique_ptr<KeyFilterMaker>> filters_;      // by number, those of its NumaNode
   std::unique_ptr<RowSink> sink_;
   std::unique_ptr<TableRun> groups_;
+  PartFigures figures_;
 };
 
 // The columns of envelopes for rows of a schema.

@@ -70,7 +70,9 @@ absl::StatusOr<bool> StageRun::Refer(RowSet from, RowSet to, uint32_t share, uin
     const EnvelopeList* const rows = parts[at_]->list(from);
     for (; rows != nullptr && envelope_ < rows->size(); ++envelope_, ++count_) {
       if (looked++ == kEnvelopesAtOnce) return true;
-      if (count_ % of == share) ERIS_RETURN_IF_ERROR(Add(list, rows->at(envelope_)));
+      if (count_ % of != share) continue;
+      ERIS_RETURN_IF_ERROR(Add(list, rows->at(envelope_)));
+      if (at_ != part_.self()) part_.CountCrossed((*rows)[envelope_]);
     }
     if (looked++ >= kEnvelopesAtOnce) return true;
   }
@@ -109,6 +111,7 @@ absl::StatusOr<bool> StageRun::Do(const ReceiveTask& task) {
       Envelope* const next = first->next();
       ERIS_RETURN_IF_ERROR(Add(list, first));
       sent->Taken(part_.self(), next);
+      if (at_ != part_.self()) part_.CountCrossed(*first);
     }
     if (looked++ >= kEnvelopesAtOnce) return true;
   }

@@ -135,6 +135,19 @@ void Envelope::Seal() {
   sealed_ = true;
 }
 
+size_t Envelope::row_bytes() const {
+  size_t bytes = 0;
+  for (const SegmentColumn& column : view_.columns) {
+    if (column.type == ColumnType::kString) {
+      bytes += (rows() + 1) * sizeof(uint32_t) + column.offsets[rows()];
+    } else {
+      bytes += size_t{rows()} * ColumnValueBytes(column.type);
+    }
+    if (column.validity != nullptr) bytes += (rows() + 7) / 8;
+  }
+  return bytes;
+}
+
 void Envelope::SealColumn(uint32_t c) {
   const ResultColumn& from = out_.columns[c];
   SegmentColumn& column = columns_[c];

@@ -58,7 +58,10 @@ class alignas(base::kCacheLineBytes) Envelope {
   const SegmentView& view() const { return view_; }
   uint32_t rows() const { return out_.rows; }
   const SegmentColumn& column(uint32_t c) const { return columns_[c]; }
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return bytes_; }  // of the block
+  // What a reader of all rows reads: values, strings, and bits of columns with nulls. REQUIRES:
+  // sealed(). O(columns).
+  size_t row_bytes() const;
 
   // The next one of a chain (outgoing_envelopes.h), for its owner.
   Envelope* next() const { return next_; }

@@ -84,6 +84,7 @@ class EnvelopeList {
   uint64_t rows() const { return rows_; }
   // False: no row added so far has a null there.
   bool has_nulls(uint32_t column) const { return has_nulls_[column]; }
+  Owns owns() const { return owns_; }
 
  private:
   QueryMemory& memory_;
