@@ -51,17 +51,17 @@ class Explainer {
   Explainer(const storage::QuerySteps& steps, storage::SchemaOf schema_of)
       : steps_(steps.steps), schema_of_(schema_of), targets_(steps.steps.size()) {}
 
-  absl::StatusOr<std::string> Run() {
+  absl::StatusOr<std::vector<std::string>> Run() {
     FindTargets();
-    std::string out;
+    std::vector<std::string> out;
     for (uint32_t step = 0; step < steps_.size(); ++step) {
       ERIS_ASSIGN_OR_RETURN(
           const std::string line,
           std::visit([&](const auto& what) { return LineOf(what, step); }, steps_[step].what));
       const std::optional<uint64_t> rows = steps_[step].rows_about;
       const std::string about = rows ? absl::StrCat("; ~", *rows, " rows") : "";
-      absl::StrAppend(&out, "step ", step, ": ", line, about, " -> ",
-                      absl::StrJoin(targets_[step], ", "), "\n");
+      out.push_back(absl::StrCat("step ", step, ": ", line, about, " -> ",
+                                 absl::StrJoin(targets_[step], ", ")));
     }
     return out;
   }
@@ -207,9 +207,15 @@ class Explainer {
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> StepLines(const storage::QuerySteps& steps,
+                                                   storage::SchemaOf schema_of) {
+  return Explainer(steps, schema_of).Run();
+}
+
 absl::StatusOr<std::string> ExplainSteps(const storage::QuerySteps& steps,
                                          storage::SchemaOf schema_of) {
-  return Explainer(steps, schema_of).Run();
+  ERIS_ASSIGN_OR_RETURN(const std::vector<std::string> lines, StepLines(steps, schema_of));
+  return absl::StrCat(absl::StrJoin(lines, "\n"), "\n");
 }
 
 }  // namespace eris::engine

@@ -4,6 +4,7 @@
 #define ERIS_ENGINE_QUERY_EXPLAIN_STEPS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "storage/query/plan_schemas.h"
@@ -21,6 +22,10 @@ namespace eris::engine {
 // steps read. Errors: those of `schema_of`.
 absl::StatusOr<std::string> ExplainSteps(const storage::QuerySteps& steps,
                                          storage::SchemaOf schema_of);
+
+// The same without line breaks: the line of each step.
+absl::StatusOr<std::vector<std::string>> StepLines(const storage::QuerySteps& steps,
+                                                   storage::SchemaOf schema_of);
 
 }  // namespace eris::engine
 

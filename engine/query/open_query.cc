@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "aeu/state/load_board.h"
 #include "base/status_macros.h"
@@ -54,25 +55,46 @@ absl::StatusOr<PlannedQuery> PlanQuery(Core& core, const QueryPlan& plan) {
   return planned;
 }
 
+// The text of its steps, by `text_of`.
+template <class TextOf>
+auto TextOfSteps(const PlannedQuery& planned, TextOf text_of) {
+  return text_of(planned.steps, [&](absl::string_view name) -> absl::StatusOr<Schema> {
+    return planned.objects.find(name)->second->schema;
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Scan>> Open(Core& core, SessionNode& node, PlannedQuery planned,
+                                           const QueryOptions& options,
+                                           std::vector<std::string> lines) {
+  if (core.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core, options.snapshot));
+  ERIS_ASSIGN_OR_RETURN(
+      QueryState * state,
+      QueryState::Create(core, node, std::move(planned.steps), std::move(planned.objects),
+                         std::move(snapshot), std::move(lines)));
+  return std::make_unique<ScanImpl>(Reader<ReaderState>(state));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(Core& core, SessionNode& node,
                                                 const QueryPlan& plan,
                                                 const QueryOptions& options) {
   ERIS_ASSIGN_OR_RETURN(PlannedQuery planned, PlanQuery(core, plan));
-  if (core.in_flight.closed()) return absl::UnavailableError("the engine is closing");
-  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core, options.snapshot));
-  ERIS_ASSIGN_OR_RETURN(QueryState * state,
-                        QueryState::Create(core, node, std::move(planned.steps),
-                                           std::move(planned.objects), std::move(snapshot)));
-  return std::make_unique<ScanImpl>(Reader<ReaderState>(state));
+  return Open(core, node, std::move(planned), options, {});
+}
+
+absl::StatusOr<std::unique_ptr<Scan>> OpenAnalysis(Core& core, SessionNode& node,
+                                                   const QueryPlan& plan,
+                                                   const QueryOptions& options) {
+  ERIS_ASSIGN_OR_RETURN(PlannedQuery planned, PlanQuery(core, plan));
+  ERIS_ASSIGN_OR_RETURN(std::vector<std::string> lines, TextOfSteps(planned, StepLines));
+  return Open(core, node, std::move(planned), options, std::move(lines));
 }
 
 absl::StatusOr<std::string> ExplainQuery(Core& core, const QueryPlan& plan) {
   ERIS_ASSIGN_OR_RETURN(const PlannedQuery planned, PlanQuery(core, plan));
-  return ExplainSteps(planned.steps, [&](absl::string_view name) -> absl::StatusOr<Schema> {
-    return planned.objects.find(name)->second->schema;
-  });
+  return TextOfSteps(planned, ExplainSteps);
 }
 
 }  // namespace eris::engine

@@ -1,4 +1,4 @@
-// Opens queries over several objects, and explains them.
+// Opens queries over several objects, explains and analyses them.
 #ifndef ERIS_ENGINE_QUERY_OPEN_QUERY_H_
 #define ERIS_ENGINE_QUERY_OPEN_QUERY_H_
 
@@ -15,6 +15,11 @@ namespace eris::engine {
 // See Session::OpenQuery.
 absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(Core& core, SessionNode& node,
                                                 const QueryPlan& plan, const QueryOptions& options);
+
+// See Session::OpenAnalysis.
+absl::StatusOr<std::unique_ptr<Scan>> OpenAnalysis(Core& core, SessionNode& node,
+                                                   const QueryPlan& plan,
+                                                   const QueryOptions& options);
 
 // See Session::ExplainQuery.
 absl::StatusOr<std::string> ExplainQuery(Core& core, const QueryPlan& plan);

@@ -80,19 +80,26 @@ class QueryFlow {
   using ColumnsOf = absl::FunctionRef<std::vector<ColumnSchema>(const std::string&)>;
   absl::StatusOr<Work> Next(ColumnsOf columns_of);
 
-  // When there is no work any more: all parts of it together.
+  // The step of the work that Next has returned last.
+  uint32_t step() const { return current_; }
+
+  // The rows of a step that has been made: all parts of the set together.
+  storage::RowSet RowsOfStep(uint32_t step) const { return rows_[step]; }
+  // When there is no work any more.
   storage::RowSet answer() const { return rows_.back(); }
 
- private:
+
   // The sets of a step: its rows, and what it needs on the way.
   static constexpr uint32_t kSetsPerStep = 4;
-  static constexpr uint32_t kRows = 0;
-
   static storage::RowSet SetOf(uint32_t step, uint32_t which) {
     return step * kSetsPerStep + which;
   }
+  static uint32_t StepOf(storage::RowSet set) { return set / kSetsPerStep; }
+
+ private:
+  static constexpr uint32_t kRows = 0;
+
   storage::RowSet Own(uint32_t which) const { return SetOf(current_, which); }
-  storage::RowSet RowsOfStep(uint32_t step) const { return rows_[step]; }
   const Schema& SchemaOfStep(uint32_t step) const { return steps_[step].schema; }
   bool IsAtHome(uint32_t step) const { return aeus_ == 1 || at_home_[step]; }
   uint64_t RowsOf(storage::RowSet set) const;

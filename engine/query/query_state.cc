@@ -3,9 +3,11 @@
 #include <span>
 #include <utility>
 
+#include "aeu/state/clock.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/core/snapshot.h"
+#include "engine/query/analysis_text.h"
 #include "engine/reads/ended_part.h"
 #include "engine/reads/open.h"
 #include "engine/reads/read_chunk.h"
@@ -19,28 +21,38 @@ namespace eris::engine {
 using routing::CommandType;
 using routing::PartOutcome;
 
+namespace {
+
+// An analysis answers one row: its text.
+Schema AnalysisSchema() { return {.columns = {{.name = "analysis", .type = ColumnType::kString}}}; }
+
+}  // namespace
+
 absl::StatusOr<QueryState*> QueryState::Create(Core& core, SessionNode& node,
                                                storage::QuerySteps steps, QueryObjects objects,
-                                               std::shared_ptr<Snapshot> snapshot) {
+                                               std::shared_ptr<Snapshot> snapshot,
+                                               std::vector<std::string> lines) {
   auto end = QueryEnd::Create(core, node, QueryFlow::SetsOf(steps));
   if (end == nullptr) return base::NoMemory("no memory for a query");
   return new QueryState(core, node, std::move(steps), std::move(objects), std::move(snapshot),
-                        std::move(end));
+                        std::move(end), std::move(lines));
 }
 
 QueryState::QueryState(Core& core, SessionNode& node, storage::QuerySteps steps,
                        QueryObjects objects, std::shared_ptr<Snapshot> snapshot,
-                       std::unique_ptr<QueryEnd> end)
+                       std::unique_ptr<QueryEnd> end, std::vector<std::string> lines)
     : ReaderState(core, node, "query"),
-      schema_(steps.steps.back().schema),
+      schema_(lines.empty() ? steps.steps.back().schema : AnalysisSchema()),
       objects_(std::move(objects)),
       snapshot_(std::move(snapshot)),
       // relaxed: only a number.
       home_{static_cast<uint32_t>(core.queries_begun.fetch_add(1, std::memory_order_relaxed) %
                                   core.aeu_numa_nodes.size())},
+      lines_(std::move(lines)),
       end_(std::move(end)),
       parts_(end_->parts()),
       flow_(std::move(steps), parts_, core.query_limits) {
+  if (!lines_.empty()) figures_.emplace(parts_, lines_.size());
   for (uint32_t aeu = 0; aeu < parts_.aeus(); ++aeu) {
     StagePart& part = stage_parts_.emplace_back();
     part.owner = AeuId{aeu};
@@ -88,11 +100,13 @@ bool QueryState::Work() {
 absl::StatusOr<bool> QueryState::WorkOn() {
   if (sink_ != nullptr) return TakeRead();
   ERIS_RETURN_IF_ERROR(EndOfWork());
+  if (figures_) figures_->End(aeu::NowNs());
   const auto columns_of = [&](const std::string& name) -> std::vector<ColumnSchema> {
     const ObjectEntry& object = *objects_.find(name)->second;
     return object.is_table() ? object.schema.columns : std::vector<ColumnSchema>();
   };
   ERIS_ASSIGN_OR_RETURN(work_, flow_.Next(columns_of));
+  if (figures_) figures_->Begin(flow_, work_, aeu::NowNs());
   ERIS_RETURN_IF_ERROR(std::visit([&](const auto& work) { return Begin(work); }, work_));
   return true;
 }
@@ -259,6 +273,20 @@ absl::StatusOr<bool> QueryState::TakeRead() {
 
 absl::Status QueryState::Begin(const NoWork&) {
   base::MutexLock lock(&mu_);
+  figures_ ? AnswerAnalysis(*figures_) : AnswerRows();
+  answered_ = true;
+  return absl::OkStatus();
+}
+
+void QueryState::AnswerAnalysis(const QueryFigures& figures) {
+  ReaderBuffer& chunk = chunks_.emplace_back();
+  chunk.strings = AnalysisText(lines_, figures.steps(), home_);
+  text_offsets_[1] = static_cast<uint32_t>(chunk.strings.size());
+  chunk.shown.push_back({.values = chunk.strings.data(), .offsets = text_offsets_.data()});
+  chunk_rows_.push_back(1);
+}
+
+void QueryState::AnswerRows() {
   for (const auto& part : parts_.parts) {
     const storage::EnvelopeList* const rows = part->list(flow_.answer());
     for (uint32_t e = 0; rows != nullptr && e < rows->size(); ++e) {
@@ -273,8 +301,6 @@ absl::Status QueryState::Begin(const NoWork&) {
       }
     }
   }
-  answered_ = true;
-  return absl::OkStatus();
 }
 
 void QueryState::CancelParts() {

@@ -5,6 +5,7 @@
 #ifndef ERIS_ENGINE_QUERY_QUERY_STATE_H_
 #define ERIS_ENGINE_QUERY_QUERY_STATE_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -21,6 +22,7 @@
 #include "engine/core/reader_state.h"
 #include "engine/objects/object_entry.h"
 #include "engine/query/query_end.h"
+#include "engine/query/query_figures.h"
 #include "engine/query/query_flow.h"
 #include "eris/query.h"
 #include "routing/stage_part.h"
@@ -33,11 +35,13 @@ using QueryObjects = std::map<std::string, ObjectRef, std::less<>>;
 
 class QueryState final : public ReaderState {
  public:
-  // `objects`: those that the steps read. The result has the caller's reference. Errors:
-  // ResourceExhausted (no memory). Throws std::bad_alloc.
+  // `objects`: those that the steps read. `lines`: empty, or those of the steps
+  // (explain_steps.h), for an analysis: then the answer is their text with figures. The result has
+  // the caller's reference. Errors: ResourceExhausted (no memory). Throws std::bad_alloc.
   static absl::StatusOr<QueryState*> Create(Core& core, SessionNode& node,
                                             storage::QuerySteps steps, QueryObjects objects,
-                                            std::shared_ptr<Snapshot> snapshot);
+                                            std::shared_ptr<Snapshot> snapshot,
+                                            std::vector<std::string> lines);
 
   const Schema& schema() const override { return schema_; }
   std::shared_ptr<Snapshot> snapshot() override { return snapshot_; }
@@ -52,7 +56,8 @@ class QueryState final : public ReaderState {
   };
 
   QueryState(Core& core, SessionNode& node, storage::QuerySteps steps, QueryObjects objects,
-             std::shared_ptr<Snapshot> snapshot, std::unique_ptr<QueryEnd> end);
+             std::shared_ptr<Snapshot> snapshot, std::unique_ptr<QueryEnd> end,
+             std::vector<std::string> lines);
   ~QueryState() override;
 
   std::optional<NextResult> TryNext() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -64,6 +69,8 @@ class QueryState final : public ReaderState {
   // How the work that AEUs have ended was.
   absl::Status EndOfWork();
   absl::Status Begin(const NoWork&);
+  void AnswerRows() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AnswerAnalysis(const QueryFigures& figures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Begin(const ScanWork& work);
   absl::Status Begin(const ReadWork& work);
   absl::Status Begin(const StageWork& work);
@@ -85,12 +92,14 @@ class QueryState final : public ReaderState {
   const QueryObjects objects_;
   const std::shared_ptr<Snapshot> snapshot_;
   const AeuId home_;
+  const std::vector<std::string> lines_;  // of an analysis
 
   // The reader's thread alone; AEUs read what is under way.
   std::unique_ptr<QueryEnd> end_;
   storage::QueryParts& parts_;
   QueryFlow flow_;
-  QueryFlow::Work work_;  // the last one, which is done or under way
+  std::optional<QueryFigures> figures_;  // of an analysis
+  QueryFlow::Work work_;                 // the last one, which is done or under way
   std::deque<StagePart> stage_parts_;
   std::vector<routing::StagePart*> stage_list_;
   std::deque<ScanPart> scan_parts_;
@@ -103,8 +112,9 @@ class QueryState final : public ReaderState {
 
   std::unique_ptr<Scan> scan_ ABSL_GUARDED_BY(mu_);         // of an index
   std::optional<NextResult> arrived_ ABSL_GUARDED_BY(mu_);  // what it has answered
-  // The answer, an envelope each, once there is one.
+  // The answer, an envelope each, or the text of an analysis, once there is one.
   std::vector<ReaderBuffer> chunks_ ABSL_GUARDED_BY(mu_);
+  std::array<uint32_t, 2> text_offsets_ ABSL_GUARDED_BY(mu_){};
   std::vector<uint64_t> chunk_rows_ ABSL_GUARDED_BY(mu_);
   bool answered_ ABSL_GUARDED_BY(mu_) = false;
   size_t next_ ABSL_GUARDED_BY(mu_) = 0;

@@ -178,6 +178,13 @@ absl::StatusOr<std::string> SessionImpl::ExplainQuery(const QueryPlan& plan) try
   return base::NoMemory();
 }
 
+absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenAnalysis(const QueryPlan& plan,
+                                                                const QueryOptions& options) try {
+  return engine::OpenAnalysis(core_, node_, plan, options);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
 absl::StatusOr<RangeAggregate> SessionImpl::Aggregate(const Object& object,
                                                       const AggregateOptions& options,
                                                       absl::Time deadline) try {

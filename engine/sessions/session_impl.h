@@ -31,6 +31,8 @@ class SessionImpl final : public Session {
   absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(const QueryPlan& plan,
                                                   const QueryOptions& options) override;
   absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) override;
+  absl::StatusOr<std::unique_ptr<Scan>> OpenAnalysis(const QueryPlan& plan,
+                                                     const QueryOptions& options) override;
   absl::StatusOr<RangeAggregate> Aggregate(const Object& object, const AggregateOptions& options,
                                            absl::Time deadline) override;
   StartedCall AggregateAsync(const Object& object, const AggregateOptions& options,

@@ -142,6 +142,16 @@ class Session {
   // How OpenQuery would run a plan now, as text: a line per step. For people: its form may change.
   // Reads no row. Errors: those that OpenQuery has for a plan.
   virtual absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) = 0;
+  // Runs a plan and tells what it took. The query's rows are thrown away; the only row of this scan
+  // is a text, in the column `analysis`: the lines of ExplainQuery, each followed by the rows that
+  // its step really has, where it ran, how long each AEU worked, what AEUs handed to each other,
+  // and bytes. For people: its form may change. Errors, blocking and Cancel: as OpenQuery.
+  virtual absl::StatusOr<std::unique_ptr<Scan>> OpenAnalysis(const QueryPlan& plan,
+                                                             const QueryOptions& options = {}) = 0;
+  // The text. Blocks until the query has ended or `deadline` has passed; not from a callback.
+  // Errors: those of OpenAnalysis and of its Next; a query past its deadline is cancelled.
+  absl::StatusOr<std::string> AnalyzeQuery(const QueryPlan& plan, const QueryOptions& options = {},
+                                           absl::Time deadline = absl::InfiniteFuture());
   // Counts the rows of a key range of an index and adds up their values in place: no row is sent.
   // Sees one snapshot: each row that was committed at one moment of the call, once. All AEUs that
   // own a part of the range work in parallel, in slices. Blocks until all have answered or
@@ -208,6 +218,16 @@ class Session {
                           absl::Span<const uint64_t> values, Callback done);
   StartedCall EraseAsync(const Object& object, const KeyColumns& keys, Callback done);
 };
+
+inline absl::StatusOr<std::string> Session::AnalyzeQuery(const QueryPlan& plan,
+                                                         const QueryOptions& options,
+                                                         absl::Time deadline) {
+  const absl::StatusOr<std::unique_ptr<Scan>> query = OpenAnalysis(plan, options);
+  if (!query.ok()) return query.status();
+  const Scan::NextResult text = (*query)->Next(deadline);
+  if (!text.ok()) return text.status();
+  return std::string((*text)->String(0, 0));
+}
 
 }  // namespace eris
 

@@ -173,6 +173,31 @@ class FakeScan final : public Scan {
   std::shared_ptr<Pending> pending_;
 };
 
+// Runs a scan up to its first chunk, whose number of rows is the text.
+class FakeAnalysis final : public Scan {
+ public:
+  explicit FakeAnalysis(std::unique_ptr<Scan> scan) : scan_(std::move(scan)) {}
+  const Schema& schema() const override { return schema_; }
+  std::shared_ptr<Snapshot> snapshot() const override { return scan_->snapshot(); }
+  NextResult Next(absl::Time deadline) override { return scan_->Next(deadline); }
+  void NextAsync(Callback done) override {
+    scan_->NextAsync([this, done = std::move(done)](NextResult chunk) mutable {
+      std::move(done)(chunk.ok() ? TextOf(chunk->get()) : chunk.status());
+    });
+  }
+  void Cancel() override { scan_->Cancel(); }
+
+ private:
+  NextResult TextOf(const Chunk* chunk) const {
+    const std::vector<FakeRow> rows = {
+        {absl::StrCat("gave ", chunk == nullptr ? 0 : chunk->rows(), " rows\n")}};
+    return std::make_shared<const FakeChunk>(schema_, rows, "", [] {});
+  }
+
+  const std::unique_ptr<Scan> scan_;
+  const Schema schema_{.columns = {{.name = "analysis", .type = ColumnType::kString}}};
+};
+
 class FakeSession final : public Session {
  public:
   FakeSession(FakeEngine* engine, NumaNodeId numa_node) : engine_(engine), numa_node_(numa_node) {}
@@ -285,6 +310,12 @@ class FakeSession final : public Session {
     absl::StatusOr<Object> object = ObjectOf(plan);
     if (!object.ok()) return object.status();
     return absl::StrCat("reads ", object->name(), ", ", plan.nodes.size(), " nodes\n");
+  }
+  absl::StatusOr<std::unique_ptr<Scan>> OpenAnalysis(const QueryPlan& plan,
+                                                     const QueryOptions& options) override {
+    absl::StatusOr<std::unique_ptr<Scan>> query = OpenQuery(plan, options);
+    if (!query.ok()) return query.status();
+    return std::make_unique<FakeAnalysis>(*std::move(query));
   }
 
   absl::StatusOr<RangeAggregate> Aggregate(const Object&, const AggregateOptions&,
