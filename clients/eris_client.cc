@@ -254,6 +254,13 @@ absl::StatusOr<std::string> Client::Explain(std::string plan) {
                            [](const v1::ExplainResponse& response) { return response.text(); });
 }
 
+absl::StatusOr<std::string> Client::Analyze(std::string plan) {
+  v1::AnalyzeRequest request;
+  request.set_plan(std::move(plan));
+  return Call<std::string>(*this, stubs_->queries, &v1::Queries::Stub::Analyze, request,
+                           [](const v1::AnalyzeResponse& response) { return response.text(); });
+}
+
 absl::StatusOr<std::vector<RunningQuery>> Client::RunningQueries() {
   using Queries = std::vector<RunningQuery>;
   return Call<Queries>(

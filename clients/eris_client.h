@@ -143,6 +143,9 @@ class Client {
   std::unique_ptr<QueryReader> Execute(std::string plan);
   // How the server would run it, as text.
   absl::StatusOr<std::string> Explain(std::string plan);
+  // Runs it without its rows: what each step has really done, as text. The client's timeout is for
+  // the whole query.
+  absl::StatusOr<std::string> Analyze(std::string plan);
   // The queries of all clients, oldest first.
   absl::StatusOr<std::vector<RunningQuery>> RunningQueries();
   // Ends a query without waiting for its end. Errors: NotFound (it does not run).

@@ -1,5 +1,5 @@
-// eris query: runs a plan that another program has made, or explains it; lists and cancels the
-// queries of a server.
+// eris query: runs a plan that another program has made, or explains or analyses it; lists and
+// cancels the queries of a server.
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,6 +25,7 @@ namespace {
 struct QueryFlags {
   std::string plan;  // a file, or "-"
   bool explain = false;
+  bool analyze = false;
   bool list = false;
   std::optional<uint64_t> cancel{};
   RowFormat format;
@@ -54,8 +55,7 @@ absl::StatusOr<std::string> ReadPlan(const std::string& path) {
   }
 }
 
-int Explain(const Cli& cli, client::Client& client, std::string plan) {
-  absl::StatusOr<std::string> text = client.Explain(std::move(plan));
+int ShowText(const Cli& cli, const absl::StatusOr<std::string>& text) {
   if (!text.ok()) return Report(text.status());
   Output output;
   if (cli.json()) {
@@ -134,7 +134,8 @@ int RunQuery(const Cli& cli, const QueryFlags& flags) {
   if (!client.ok()) return Report(client.status());
   if (flags.list) return ListQueries(cli, **client);
   if (flags.cancel) return CancelQuery(cli, **client, *flags.cancel);
-  if (flags.explain) return Explain(cli, **client, std::move(plan));
+  if (flags.explain) return ShowText(cli, (*client)->Explain(std::move(plan)));
+  if (flags.analyze) return ShowText(cli, (*client)->Analyze(std::move(plan)));
   const auto reader = (*client)->Execute(std::move(plan));
   Output output;
   FormattedRows rows(cli, flags.format, output);
@@ -150,13 +151,19 @@ void AddQuery(Flags& program, Cli& cli) {
   const Flag plan = verb.Add("plan", flags->plan, "File with the plan, or - for standard input");
   const Flag explain =
       verb.Add("--explain", flags->explain, "Show the steps of the plan, without running it");
+  const Flag analyze =
+      verb.Add("--analyze", flags->analyze,
+               "Run the plan, and show what each step has really done in place of its rows")
+          .Excludes(explain);
   flags->format.AddTo(verb);
   const Flag list = verb.Add("--list", flags->list, "Show the queries of all clients that run now")
                         .Excludes(plan)
-                        .Excludes(explain);
+                        .Excludes(explain)
+                        .Excludes(analyze);
   verb.Add("--cancel", flags->cancel, "End the query with this id, which --list shows")
       .Excludes(plan)
       .Excludes(explain)
+      .Excludes(analyze)
       .Excludes(list);
   verb.SetFooter(
       "A plan is a serialised substrait.Plan of at most 1 MiB, as DataFusion and others write it.\n"
@@ -167,6 +174,7 @@ void AddQuery(Flags& program, Cli& cli) {
       "Examples:\n"
       "  eris query q5.plan\n"
       "  eris query q5.plan --explain\n"
+      "  eris query q5.plan --analyze\n"
       "  eris query - --format csv < q5.plan > q5.csv\n"
       "  eris query --list\n"
       "  eris query --cancel 7\n");

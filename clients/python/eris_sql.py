@@ -6,7 +6,7 @@ The server is 127.0.0.1:7411, or that of the variable ERIS_SERVER.
 
   eris_sql.py -c "select o_orderpriority, count(*) from orders group by 1 order by 1"
   eris_sql.py --format csv report.sql > report.csv
-  eris_sql.py -c "select count(*) from orders, lineitem where o_orderkey = l_orderkey" --explain
+  eris_sql.py -c "select count(*) from orders, lineitem where o_orderkey = l_orderkey" --explain    (or --analyze)
   eris_sql.py --plan-out q.plan report.sql && eris query q.plan
 
 Only plans and answers cross the network: DataFusion sees empty tables with the columns of the server's objects. Names
@@ -156,6 +156,9 @@ def run(args):
     if args.explain:
         print(stub.Explain(queries.ExplainRequest(plan=plan)).text, end="")
         return 0
+    if args.analyze:
+        print(stub.Analyze(queries.AnalyzeRequest(plan=plan)).text, end="")
+        return 0
     chunks = chunks_of(stub.Execute(queries.ExecuteRequest(plan=plan)))
     (write_csv if args.format == "csv" else write_table)(chunks, sys.stdout)
     return 0
@@ -171,6 +174,7 @@ def main():
     parser.add_argument("file", nargs="?", metavar="FILE", help="a file with the query; -: standard input")
     parser.add_argument("--format", choices=("table", "csv"), default="table")
     parser.add_argument("--explain", action="store_true", help="show the server's steps, without running them")
+    parser.add_argument("--analyze", action="store_true", help="run it, and show what each step has really done")
     parser.add_argument("--plan-out", metavar="FILE", help="write the plan to FILE instead of running it")
     args = parser.parse_args()
     if args.command is not None and args.file is not None:

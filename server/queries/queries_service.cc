@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "server/calls/control_call.h"
 #include "server/guard/running_queries.h"
+#include "server/queries/analyze_call.h"
 #include "server/queries/execute_call.h"
 #include "server/queries/read_plan.h"
 
@@ -46,6 +47,9 @@ absl::Status DoCancel(const ControlScope& scope, const v1::CancelQueryRequest& r
 QueriesService::QueriesService(ServerState* server) {
   Serve("Execute", [server](grpc::CallbackServerContext& context) {
     return ExecuteCall::Begin(*server, context);
+  });
+  Serve("Analyze", [server](grpc::CallbackServerContext& context) {
+    return AnalyzeCall::Begin(*server, context);
   });
   Serve("Explain", ControlBeginner(*server, DoExplain));
   Serve("List", ControlBeginner(*server, DoList));

@@ -1,5 +1,5 @@
-// eris.v1.Queries: runs plans, explains them, and lists and cancels the queries that run. gRPC's
-// threads accept the calls and open queries; the control thread does the rest.
+// eris.v1.Queries: runs plans, explains and analyses them, and lists and cancels the queries that
+// run. gRPC's threads accept the calls and open queries; the control thread does the rest.
 #ifndef ERIS_SERVER_QUERIES_QUERIES_SERVICE_H_
 #define ERIS_SERVER_QUERIES_QUERIES_SERVICE_H_
 

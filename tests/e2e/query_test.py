@@ -1,5 +1,5 @@
 """TPC-H's 22 queries over all eight tables, through `eris query`: every row is compared with DuckDB's answer. The plans are
-the committed ones of tests/tpch/plans: 22 of DataFusion and 15 of DuckDB. Also explained plans, and bad input.
+the committed ones of tests/tpch/plans: 22 of DataFusion and 15 of DuckDB. Also explained and analysed plans, and bad input.
 
 Integers, decimals, strings and dates are compared exactly, doubles to 1e-9 of their value (tests/tpch/answer_check.py).
 """
@@ -92,10 +92,24 @@ def test_steps_are_explained(case):
     harness.check(re.search(r"~15000 rows|~\d{6,} rows", text), f"the rows of orders are not in:\n{text}")
 
 
+def test_steps_are_analysed(case):
+    for number in case.queries:
+        plan = str(PLANS / "datafusion" / f"q{number:02}.plan")
+        explained = case.server.eris("query", "--explain", plan).stdout.splitlines()
+        *lines, last = case.server.eris("query", "--analyze", plan).stdout.splitlines()
+        harness.check_equal(lines[::2], explained, f"query {number}: the lines of --explain")
+        for line in lines[1::2]:
+            harness.check(re.match(r" {8}\d+ rows; .* ms.*; kept \d", line), f"query {number}: {line}")
+        rows = len(case.answers[number]["rows"])
+        harness.check(re.match(rf"answer: {rows} rows in \d+\.\d\d ms", last), f"query {number}: {last}")
+    case.server.refused("query", plan, "--analyze", "--explain", said="--explain")
+    harness.check_equal(case.server.eris_json("query", "--list"), [], "running queries")
+
+
 def test_bad_plans_are_refused(case):
     whole = (PLANS / "datafusion" / "q05.plan").read_bytes()
     cut = case.write("cut.plan", whole[:len(whole) // 2])
-    for more in ([], ["--explain"]):
+    for more in ([], ["--explain"], ["--analyze"]):
         case.server.refused("query", cut, *more, said="no plan of Substrait")
         case.server.refused("query", case.write("empty.plan", b""), *more, said="has no relation")
         case.server.refused("query", case.write("large.plan", b"\0" * (2 * PLAN_BYTES_MAX)), *more,

@@ -128,6 +128,8 @@ def test_ways_in_and_out(case):
     harness.check_equal(case.server.eris_json("query", plan), [{"n": "25"}], "the written plan")
     explained = case.sql("--explain", path)
     harness.check("inner join" in explained and "scan nation" in explained, explained)
+    analysed = case.sql("--analyze", path)
+    harness.check("scan nation" in analysed and "        25 rows; " in analysed and "answer: 1 rows" in analysed, analysed)
 
 
 def test_faults_are_told(case):

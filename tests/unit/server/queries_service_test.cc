@@ -57,6 +57,18 @@ class QueriesServiceTest : public RpcTest {
     *text = response.text();
     return status;
   }
+  grpc::Status Analyze(const std::string& plan, std::string* text) {
+    grpc::ClientContext context;
+    return Analyze(context, plan, text);
+  }
+  grpc::Status Analyze(grpc::ClientContext& context, const std::string& plan, std::string* text) {
+    v1::AnalyzeRequest request;
+    request.set_plan(plan);
+    v1::AnalyzeResponse response;
+    const grpc::Status status = queries->Analyze(&context, request, &response);
+    *text = response.text();
+    return status;
+  }
   std::vector<v1::RunningQuery> List() {
     grpc::ClientContext context;
     v1::ListQueriesResponse response;
@@ -75,17 +87,19 @@ class QueriesServiceTest : public RpcTest {
     return FakeEngine::Await(
         [&] { return List().empty() && engine.scans_open() == 0 && engine.chunks_out() == 0; });
   }
-  // Both ways into a plan refuse it.
+  // All ways into a plan refuse it.
   void ExpectRefused(const std::string& plan, grpc::StatusCode code, const std::string& text) {
     Responses responses;
     std::string explained;
-    for (const grpc::Status& status :
-         {Execute(RequestOf(plan), &responses), Explain(plan, &explained)}) {
+    std::string analysed;
+    for (const grpc::Status& status : {Execute(RequestOf(plan), &responses),
+                                       Explain(plan, &explained), Analyze(plan, &analysed)}) {
       EXPECT_EQ(status.error_code(), code) << status.error_message();
       EXPECT_THAT(status.error_message(), HasSubstr(text));
     }
     EXPECT_TRUE(responses.empty());
     EXPECT_TRUE(explained.empty());
+    EXPECT_TRUE(analysed.empty());
   }
 };
 
@@ -118,6 +132,55 @@ TEST_F(QueriesServiceTest, PlanIsExplained) {
   std::string text;
   ASSERT_TRUE(Explain(PlanOf("orders"), &text).ok());
   EXPECT_EQ(text, "reads orders, 1 nodes\n");
+}
+
+TEST_F(QueriesServiceTest, PlanIsAnalysed) {
+  Load(10);
+  std::string text;
+  const grpc::Status status = Analyze(PlanOf("orders"), &text);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(text, "gave 10 rows\n");
+  EXPECT_TRUE(NothingIsLeft());
+}
+
+TEST_F(QueriesServiceTest, RunningAnalysisIsListedAndCancelled) {
+  Load(10);
+  engine.Hold();
+  std::string text;
+  auto call = std::async(std::launch::async, [&] { return Analyze(PlanOf("orders"), &text); });
+  ASSERT_TRUE(engine.AwaitHeld(1));
+  const std::vector<v1::RunningQuery> running = List();
+  ASSERT_EQ(running.size(), 1u);
+  EXPECT_EQ(running[0].state(), v1::RunningQuery::STATE_COMPUTING);
+  EXPECT_TRUE(Cancel(running[0].id()).ok());
+  const grpc::Status status = call.get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_THAT(status.error_message(), HasSubstr("was cancelled by a client"));
+  EXPECT_TRUE(NothingIsLeft());
+}
+
+TEST_F(QueriesServiceTest, ClientThatVanishesEndsItsAnalysis) {
+  Load(10);
+  engine.Hold();
+  std::string text;
+  grpc::ClientContext context;
+  auto call =
+      std::async(std::launch::async, [&] { return Analyze(context, PlanOf("orders"), &text); });
+  ASSERT_TRUE(engine.AwaitHeld(1));
+  context.TryCancel();
+  EXPECT_EQ(call.get().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(NothingIsLeft());
+}
+
+TEST_F(QueriesServiceTest, AnalysisPastItsDeadlineEnds) {
+  Load(10);
+  engine.Hold();
+  std::string text;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  EXPECT_EQ(Analyze(context, PlanOf("orders"), &text).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(NothingIsLeft());
 }
 
 TEST_F(QueriesServiceTest, BadPlansAreRefusedWithTheirPlace) {
