@@ -67,6 +67,8 @@ std::string ExchangeText(const ExchangeFigures& exchange, uint32_t step) {
       return rows + " gathered at home";
     case ExchangeFigures::Kind::kSpread:
       return rows + " spread over all AEUs";
+    case ExchangeFigures::Kind::kKeys:
+      return "filtered by keys of " + rows;
   }
   return rows;
 }

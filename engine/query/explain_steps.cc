@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "engine/query/key_filter_plan.h"
 #include "storage/query/expression_tools.h"
 #include "storage/table/plan/plan_compiler.h"
 
@@ -53,6 +54,7 @@ class Explainer {
 
   absl::StatusOr<std::vector<std::string>> Run() {
     FindTargets();
+    filters_ = OrderSteps(steps_).filters;
     std::vector<std::string> out;
     for (uint32_t step = 0; step < steps_.size(); ++step) {
       ERIS_ASSIGN_OR_RETURN(
@@ -111,7 +113,20 @@ class Explainer {
     for (const ColumnSchema& column : schema.columns) names.push_back(column.name);
     const bool groups = !scan.query.aggregates.empty() || !scan.query.group_by.empty();
     return absl::StrCat(groups ? "scan and group " : "scan ", scan.object,
-                        QueryText(scan.query, names, step));
+                        KeysText(scan, schema.columns, step), QueryText(scan.query, names, step));
+  }
+  // By which keys of other steps it is filtered.
+  std::string KeysText(const ScanStep& scan, const std::vector<ColumnSchema>& columns,
+                       uint32_t step) const {
+    std::string text;
+    for (const KeyFilterPlan& filter : filters_) {
+      if (filter.scan != step) continue;
+      const std::optional<uint32_t> column = TableColumnOf(scan, filter.scan_column, columns);
+      if (!column) continue;
+      absl::StrAppend(&text, "; ", columns[*column].name, " among ",
+                      storage::FieldName(filter.made_column), " of step ", filter.made);
+    }
+    return text;
   }
   absl::StatusOr<std::string> LineOf(const MapStep& map, uint32_t step) const {
     const bool groups = !map.query.aggregates.empty() || !map.query.group_by.empty();
@@ -203,6 +218,7 @@ class Explainer {
   const std::vector<storage::QueryStep>& steps_;
   const storage::SchemaOf schema_of_;
   std::vector<std::vector<std::string>> targets_;  // by step
+  std::vector<KeyFilterPlan> filters_;
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ void QueryFigures::LookAt(const StageWork& work) {
       AddExchange(
           work.everywhere ? ExchangeFigures::Kind::kReferred : ExchangeFigures::Kind::kGathered,
           share->from);
+    } else if (const auto* filter = std::get_if<storage::FilterTask>(&task)) {
+      AddExchange(ExchangeFigures::Kind::kKeys, filter->from);
     } else if (const auto* spread = std::get_if<storage::SpreadTask>(&task)) {
       AddExchange(ExchangeFigures::Kind::kSpread, spread->from);
     }

@@ -22,6 +22,7 @@ struct ExchangeFigures {
     kReferred,  // every AEU refers to all of them
     kGathered,  // home refers to all of them
     kSpread,    // every AEU refers to a share of them
+    kKeys,      // their keys filter the scan
   };
   Kind kind = Kind::kSent;
   uint32_t step = 0;  // the step itself: rows that it has made on the way

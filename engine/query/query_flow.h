@@ -88,7 +88,6 @@ class QueryFlow {
   // When there is no work any more.
   storage::RowSet answer() const { return rows_.back(); }
 
-
   // The sets of a step: its rows, and what it needs on the way.
   static constexpr uint32_t kSetsPerStep = 4;
   static storage::RowSet SetOf(uint32_t step, uint32_t which) {
