@@ -24,8 +24,8 @@
 #include "routing/part.h"
 #include "routing/ranges/object_route.h"
 #include "storage/query/query_part.h"
+#include "storage/table/groups/group_limits.h"
 #include "storage/table/plan/table_plan.h"
-#include "storage/table/query/group_limits.h"
 #include "storage/table/query/result_rows.h"
 #include "storage/table/query/table_run.h"
 

@@ -27,7 +27,7 @@ ROOMS = {
     "memory": ["system", "."],
     "storage": [".", "tree", "index hash", "table", "query"],
     "storage/query": ["rows", "operators", "."],
-    "storage/table": ["rows", "kernels", "plan", "query", "."],
+    "storage/table": ["rows", "kernels", "plan", "groups", "query", "."],
     "routing": ["ranges", "."],
     "aeu": ["state", "runners transfers", "."],
     "balancer": ["load", "."],

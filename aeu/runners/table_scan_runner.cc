@@ -1,11 +1,11 @@
 #include "aeu/runners/table_scan_runner.h"
 
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <span>
 #include <utility>
 
+#include "aeu/runners/partition_at.h"
 #include "aeu/state/clock.h"
 #include "aeu/state/reserve_more.h"
 #include "base/check.h"
@@ -29,20 +29,6 @@ constexpr uint64_t kLongStepNs = 8000;
 constexpr size_t kRidersMax = 32;
 
 constexpr uint64_t NextBlock(uint64_t row) { return (row / kBlockRows + 1) * kBlockRows; }
-
-// The partition of `at`, or the one with the next number; nullptr: there is none. Passes follow
-// numbers, not keys, because a partition may have no keys left. A newly added partition has the
-// highest number and no rows for older snapshots, so it does not matter whether a scan visits it. A
-// removed partition had nothing left for them.
-const OwnedRange* PartitionAt(const ObjectSlot& slot, const TablePlace& at) {
-  const bool behind = at.segment == TablePlace::kBehindPartition;
-  const OwnedRange* next = nullptr;
-  for (const OwnedRange& owned : slot.ranges()) {
-    if (owned.id < at.partition || (behind && owned.id == at.partition)) continue;
-    if (next == nullptr || owned.id < next->id) next = &owned;
-  }
-  return next;
-}
 
 }  // namespace
 

@@ -21,8 +21,8 @@
 #include "storage/query/rows/query_pages.h"
 #include "storage/query/rows/row_sink.h"
 #include "storage/query/stage.h"
-#include "storage/table/query/group_pages.h"
-#include "storage/table/query/run_memory.h"
+#include "storage/table/groups/group_pages.h"
+#include "storage/table/groups/run_memory.h"
 #include "storage/table/query/table_run.h"
 
 namespace eris::storage {

@@ -12,9 +12,9 @@
 #include "storage/query/rows/envelope_list.h"
 #include "storage/query/rows/query_memory.h"
 #include "storage/query/stage.h"
+#include "storage/table/groups/group_pages.h"
+#include "storage/table/groups/run_memory.h"
 #include "storage/table/plan/table_plan.h"
-#include "storage/table/query/group_pages.h"
-#include "storage/table/query/run_memory.h"
 #include "storage/table/query/table_run.h"
 
 namespace eris::storage {

@@ -11,8 +11,8 @@
 #include "base/lean_status.h"
 #include "base/prefetch.h"
 #include "storage/query/operators/text_hash.h"
+#include "storage/table/groups/group_table.h"
 #include "storage/table/query/block_values.h"
-#include "storage/table/query/group_table.h"
 
 namespace eris::storage {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "base/cache_line.h"
 #include "memory/local_cache.h"
-#include "storage/table/query/run_memory.h"
+#include "storage/table/groups/run_memory.h"
 
 namespace eris::storage {
 

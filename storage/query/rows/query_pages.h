@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "storage/query/rows/query_memory.h"
-#include "storage/table/query/group_pages.h"
+#include "storage/table/groups/group_pages.h"
 
 namespace eris::storage {
 

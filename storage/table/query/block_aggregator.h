@@ -10,10 +10,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "storage/table/groups/group_table.h"
 #include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_groups.h"
 #include "storage/table/query/block_values.h"
-#include "storage/table/query/group_table.h"
 #include "storage/table/rows/segment_view.h"
 
 namespace eris::storage {

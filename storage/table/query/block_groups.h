@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "storage/table/groups/group_table.h"
 #include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_values.h"
-#include "storage/table/query/group_table.h"
 
 namespace eris::storage {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "storage/table/groups/group_table.h"
 #include "storage/table/plan/plan_body.h"
-#include "storage/table/query/group_table.h"
 #include "storage/table/query/result_rows.h"
 
 namespace eris::storage {

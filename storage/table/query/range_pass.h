@@ -6,10 +6,10 @@
 
 #include <cstdint>
 
+#include "storage/table/groups/group_table.h"
 #include "storage/table/plan/plan_body.h"
 #include "storage/table/query/block_filter.h"
 #include "storage/table/query/block_values.h"
-#include "storage/table/query/group_table.h"
 
 namespace eris::storage {
 

@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "storage/table/groups/group_limits.h"
+#include "storage/table/groups/group_pages.h"
+#include "storage/table/groups/run_memory.h"
 #include "storage/table/plan/table_plan.h"
-#include "storage/table/query/group_limits.h"
-#include "storage/table/query/group_pages.h"
 #include "storage/table/query/key_filter.h"
 #include "storage/table/query/result_rows.h"
-#include "storage/table/query/run_memory.h"
 #include "storage/table/rows/segment_view.h"
 
 namespace eris::storage {

@@ -1,6 +1,6 @@
 // Groups against a map: keys of all types, nulls, strings, enough groups that everything grows,
 // equal hashes, extremes of strings, and memory refused at each allocation in turn.
-#include "storage/table/query/group_table.h"
+#include "storage/table/groups/group_table.h"
 
 #include <gtest/gtest.h>
 

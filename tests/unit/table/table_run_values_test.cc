@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/table/query/run_memory.h"
+#include "storage/table/groups/run_memory.h"
 #include "storage/table/query/table_run.h"
 #include "tests/unit/table/random_runs.h"
 

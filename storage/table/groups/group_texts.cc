@@ -1,10 +1,10 @@
-#include "storage/table/query/group_texts.h"
+#include "storage/table/groups/group_texts.h"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 
-#include "storage/table/query/group_hash.h"
+#include "storage/table/groups/group_hash.h"
 
 namespace eris::storage {
 

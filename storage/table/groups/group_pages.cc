@@ -1,4 +1,4 @@
-#include "storage/table/query/group_pages.h"
+#include "storage/table/groups/group_pages.h"
 
 #include <algorithm>
 #include <bit>

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "storage/table/groups/group_limits.h"
+#include "storage/table/groups/group_pages.h"
+#include "storage/table/groups/group_slots.h"
+#include "storage/table/groups/group_texts.h"
 #include "storage/table/plan/plan_body.h"
-#include "storage/table/query/group_limits.h"
-#include "storage/table/query/group_pages.h"
-#include "storage/table/query/group_slots.h"
-#include "storage/table/query/group_texts.h"
 
 namespace eris::storage {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/table/query/group_pages.h"
-#include "storage/table/query/group_slots.h"
+#include "storage/table/groups/group_pages.h"
+#include "storage/table/groups/group_slots.h"
 
 namespace eris::storage {
 

@@ -13,7 +13,7 @@
 
 #include "base/cache_line.h"
 #include "base/prefetch.h"
-#include "storage/table/query/group_pages.h"
+#include "storage/table/groups/group_pages.h"
 
 namespace eris::storage {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "storage/table/query/run_memory.h"
+#include "storage/table/groups/run_memory.h"
 
 namespace eris::storage {
 

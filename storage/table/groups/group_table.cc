@@ -1,4 +1,4 @@
-#include "storage/table/query/group_table.h"
+#include "storage/table/groups/group_table.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,8 +9,8 @@
 #include "base/cache_line.h"
 #include "base/check.h"
 #include "base/prefetch.h"
+#include "storage/table/groups/group_hash.h"
 #include "storage/table/kernels/kernels.h"
-#include "storage/table/query/group_hash.h"
 
 namespace eris::storage {
 namespace {

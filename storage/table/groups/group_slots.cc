@@ -1,4 +1,4 @@
-#include "storage/table/query/group_slots.h"
+#include "storage/table/groups/group_slots.h"
 
 #include <cstring>
 
