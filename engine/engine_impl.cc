@@ -71,20 +71,20 @@ EngineImpl::EngineImpl(ResolvedOptions resolved)
     : resolved_(std::move(resolved)),
       memory_(resolved_.topology, resolved_.memory),
       core_(resolved_.topology, resolved_.options.placement != Placement::kNone) {
-  core_.options = resolved_.options;
+  const Options& options = resolved_.options;
+  core_.options = options;
   core_.memory = &memory_;
-  core_.limits = {.memory_limit_bytes = resolved_.options.memory_limit_bytes,
+  core_.limits = {.memory_limit_bytes = options.memory_limit_bytes,
                   .memory_limit_source = resolved_.memory_limit_source,
-                  .send_wait_ms_max = resolved_.options.send_wait_ms_max};
-  core_.chunks = std::make_shared<ScanChunkPool>(resolved_.options.scan_chunks_max);
+                  .send_wait_ms_max = options.send_wait_ms_max};
+  core_.chunks = std::make_shared<ScanChunkPool>(options.scan_chunks_max);
   core_.port_blocks = std::make_unique<routing::BlockAllowance>(resolved_.memory_plan.port_bytes);
   core_.run_memory = std::make_unique<storage::RunMemory>(resolved_.memory_plan.query_bytes);
+  core_.query_memory = std::make_unique<storage::RunMemory>(options.query_bytes_max);
   // As many bytes as the chunks of other scans; at least two pieces.
-  core_.table_chunks =
-      std::make_shared<TableChunkPool>(std::max(2u, resolved_.options.scan_chunks_max / 2));
-  core_.directory.snapshots().SetLimits(
-      resolved_.options.version_bytes_max,
-      uint64_t{resolved_.options.snapshot_age_ms_max} * 1'000'000);
+  core_.table_chunks = std::make_shared<TableChunkPool>(std::max(2u, options.scan_chunks_max / 2));
+  core_.directory.snapshots().SetLimits(options.version_bytes_max,
+                                        uint64_t{options.snapshot_age_ms_max} * 1'000'000);
 }
 
 EngineImpl::~EngineImpl() {

@@ -22,7 +22,7 @@
 #include "engine/objects/catalogue.h"
 #include "eris/options.h"
 #include "routing/endpoint.h"
-#include "storage/table/query/run_memory.h"
+#include "storage/table/groups/run_memory.h"
 
 namespace eris::engine {
 
@@ -63,9 +63,10 @@ struct Core {
   std::atomic<uint32_t> queries_begun{0};  // so far; they take turns in where their home is
   std::vector<NumaNodeId> aeu_numa_nodes;  // by AeuId: of its memory
   std::shared_ptr<TableChunkPool> table_chunks;
-  std::unique_ptr<storage::RunMemory> run_memory;  // for table queries
-  std::vector<const aeu::LoadBoard*> load_boards;  // of all AEUs, once the engine has started
-  std::atomic<uint64_t> sessions{0};               // opened so far
+  std::unique_ptr<storage::RunMemory> run_memory;    // for scans of tables
+  std::unique_ptr<storage::RunMemory> query_memory;  // for queries over several objects
+  std::vector<const aeu::LoadBoard*> load_boards;    // of all AEUs, once the engine has started
+  std::atomic<uint64_t> sessions{0};                 // opened so far
   TransferStop transfer_stop;
 
   // Options for every Port. An AEU's Port never waits and does not use the shared allowance.

@@ -205,6 +205,9 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   if (options.version_bytes_max == 0) {
     resolved.version_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 8, 1);
   }
+  if (options.query_bytes_max == 0) {
+    resolved.query_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 4, 1);
+  }
   ERIS_ASSIGN_OR_RETURN(memory::MemoryOptions memory, ResolveMemory(resolved, *topology));
   std::string source = MemoryLimitSource(options, memory_plan);
   return ResolvedOptions{std::move(resolved),  std::move(source), std::move(memory_plan),

@@ -1,7 +1,7 @@
 // In which order the steps of a query are made, and which scans are filtered by keys that are there
-// by then. Pure functions. Not from the papers: query processing is ERIS's next step (6).
+// already. Pure functions. Not from the papers: query processing is ERIS's next step (6).
 //
-// Of a join the side with fewer rows is made first, as far as its keys can filter the other side:
+// The side of a join with fewer rows is made first, as far as its keys can filter the other side:
 // rows without a partner there are of no use in an inner or a semi join, and the right side of any
 // join needs no rows but partners of the left one. Its keys go down the other side to the scan that
 // the column comes from: through filters, columns, groups by that column, sorts and joins, as long
@@ -18,7 +18,7 @@
 
 namespace eris::engine {
 
-// Of a scan only rows are needed whose value in a column is one that a step made before has.
+// A scan needs only rows whose value in a column is one that a step made before has.
 struct KeyFilterPlan {
   uint32_t scan = 0;         // step
   uint32_t scan_column = 0;  // of its rows

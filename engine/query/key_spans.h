@@ -15,7 +15,7 @@ namespace eris::engine {
 
 class KeySpans {
  public:
-  // Of a column, whose type has storage::HasKeyFilter. O(envelopes).
+  // The column's type has storage::HasKeyFilter. O(envelopes).
   KeySpans(const storage::QueryParts& parts, storage::RowSet set, uint32_t column);
 
   // The same of another column, which is joined with this one.

@@ -12,7 +12,7 @@ std::unique_ptr<QueryEnd> QueryEnd::Create(Core& core, SessionNode& node, uint32
   std::unique_ptr<QueryEnd> end(new QueryEnd(core, node));
   end->parts_.push_back(std::make_unique<storage::QueryParts>());
   storage::QueryParts& parts = end->parts();
-  parts.memory = core.run_memory.get();
+  parts.memory = core.query_memory.get();
   parts.columns.resize(sets);
   const auto aeus = static_cast<uint32_t>(core.aeu_numa_nodes.size());
   for (uint32_t aeu = 0; aeu < aeus; ++aeu) {

@@ -103,6 +103,10 @@ struct Options {
   // Memory limit of the old rows that snapshots need, over all objects. Beyond it the oldest
   // snapshot is given up. 0: an eighth of memory_limit_bytes.
   uint64_t version_bytes_max = 0;
+  // What queries over several objects may have of memory_limit_bytes for rows and groups between
+  // their steps, all of them together. A query that needs more ends with ResourceExhausted. 0: a
+  // quarter of it.
+  uint64_t query_bytes_max = 0;
   // A snapshot older than this is given up as soon as an AEU keeps old rows for it in a turn, or a
   // caller uses it.
   uint32_t snapshot_age_ms_max = 600'000;

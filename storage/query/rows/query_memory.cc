@@ -32,7 +32,7 @@ absl::Status QueryMemory::Refusal(absl::string_view operator_name) const {
     if (over_budget_) {
       return absl::ResourceExhaustedError(
           absl::StrCat(operator_name, ": ", refused_bytes_, " bytes more are above the limit of ",
-                       budget_->bytes_max(), " bytes for all queries"));
+                       budget_->bytes_max(), " bytes for all queries (query_bytes_max)"));
     }
     return absl::ResourceExhaustedError(absl::StrCat(operator_name,
                                                      ": the engine's memory limit has no room for ",

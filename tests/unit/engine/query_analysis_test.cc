@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -41,12 +42,15 @@ class QueryAnalysisTest : public testing::Test {
     Load("small", kFew);
   }
 
-  void Load(const char* name, uint64_t rows) {
+  // Key and value i; reversed: the value rows - 1 - i.
+  void Load(const char* name, uint64_t rows, bool reversed = false) {
     const Object object =
         engine_.Create(name, {.kind = ObjectKind::kTable, .expected = {0, rows - 1}});
     std::vector<uint64_t> keys(rows);
     std::iota(keys.begin(), keys.end(), 0);
-    const ColumnView columns[] = {test::ColumnOf(keys), test::ColumnOf(keys)};
+    std::vector<uint64_t> values = keys;
+    if (reversed) std::reverse(values.begin(), values.end());
+    const ColumnView columns[] = {test::ColumnOf(keys), test::ColumnOf(values)};
     EXPECT_TRUE(
         engine_.While([&] {
                  return session_->Write(object, {.rows = {rows, columns}}).status;
@@ -70,7 +74,7 @@ class QueryAnalysisTest : public testing::Test {
   void ExpectNothingLeft() {
     engine_.StepUntil([&] {
       return engine_->core().in_flight.count() == 0 && engine_->core().queries.size() == 0 &&
-             engine_->core().run_memory->used() == 0;
+             engine_->core().query_memory->used() == 0;
     });
   }
 
@@ -91,10 +95,28 @@ TEST_F(QueryAnalysisTest, LinesOfExplainAreAmongItsLines) {
 }
 
 TEST_F(QueryAnalysisTest, RowsOfAScanStayWhereTheyAre) {
+  engine_->core().query_limits = {.filter_keys = 0};
   const std::string scan = Figures(Joined(), "scan large");
   EXPECT_THAT(scan, HasSubstr("9000 rows; at all 3 AEUs; "));
   EXPECT_THAT(scan, HasSubstr("AEUs worked "));
   EXPECT_THAT(scan, Not(HasSubstr("crossed")));
+}
+
+// The small side is there before the large one is read.
+TEST_F(QueryAnalysisTest, KeysOfOneSideFilterTheScanOfTheOther) {
+  const std::string scan = Figures(Joined(), "scan large");
+  EXPECT_THAT(scan, HasSubstr("30 rows; at all 3 AEUs; "));
+  EXPECT_THAT(scan, HasSubstr("filtered by keys of 30 rows of step 1; "));
+}
+
+// Both tables are cut alike.
+TEST_F(QueryAnalysisTest, RowsThatAreApartDoNotCross) {
+  engine_->core().query_limits = {.merged_at_home = 0, .stay_at_home = 0, .built_per_row = 0};
+  QueryPlan plan = Joined();
+  plan.nodes[1] = ReadNode{.object = "large"};
+  const std::string join = Figures(plan, "inner join");
+  EXPECT_THAT(join, HasSubstr("9000 rows; at all 3 AEUs; "));
+  EXPECT_THAT(join, Not(HasSubstr("crossed")));
 }
 
 // All AEUs refer to the small side, each to what the two others have: 30 rows of two u64 and bits,
@@ -110,7 +132,8 @@ TEST_F(QueryAnalysisTest, RowsReferredToCrossOncePerOtherAeu) {
 TEST_F(QueryAnalysisTest, RowsSentByHashCrossUnlessTheyAreThere) {
   engine_->core().query_limits = {.merged_at_home = 0, .stay_at_home = 0, .built_per_row = 0};
   QueryPlan plan = Joined();
-  plan.nodes[1] = ReadNode{.object = "large"};
+  Load("reversed", kRows, true);
+  plan.nodes[1] = ReadNode{.object = "reversed"};
   const std::string join = Figures(plan, "inner join");
   EXPECT_THAT(join, HasSubstr("9000 rows; at all 3 AEUs; "));
   std::smatch crossed;

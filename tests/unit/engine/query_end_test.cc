@@ -78,7 +78,7 @@ class QueryEndTest : public testing::Test {
   void ExpectNothingLeft() {
     engine_.StepUntil([&] {
       return engine_->core().in_flight.count() == 0 && engine_->core().queries.size() == 0 &&
-             engine_->core().run_memory->used() == 0;
+             engine_->core().query_memory->used() == 0;
     });
   }
 
@@ -90,7 +90,7 @@ TEST_F(QueryEndTest, AllRowsThenNothing) {
   for (int round = 0; round < 3; ++round) {
     auto query = Open();
     EXPECT_EQ(ReadAll(*query), kRows);
-    EXPECT_GT(engine_->core().run_memory->used(), 0u);
+    EXPECT_GT(engine_->core().query_memory->used(), 0u);
     query.reset();
     ExpectNothingLeft();
   }
@@ -108,7 +108,7 @@ TEST_F(QueryEndTest, AChunkKeepsItsQuery) {
   for (uint64_t row = 0; row < (*chunk)->rows(); ++row) keys.insert(column[row]);
   EXPECT_EQ(keys.size(), (*chunk)->rows());
   EXPECT_LT(*keys.rbegin(), kRows);
-  EXPECT_GT(engine_->core().run_memory->used(), 0u);
+  EXPECT_GT(engine_->core().query_memory->used(), 0u);
   chunk->reset();
   ExpectNothingLeft();
 }

@@ -182,7 +182,7 @@ TEST(QueryMemoryTest, ARefusalNamesOperatorBytesAndLimit) {
   EXPECT_EQ(lab.memory.Allocate(8192), nullptr);
   EXPECT_EQ(lab.memory.Refusal("join table").ToString(),
             "RESOURCE_EXHAUSTED: join table: 8192 bytes more are above the limit of 4096 bytes for "
-            "all queries");
+            "all queries (query_bytes_max)");
   void* const block = lab.memory.Allocate(2000);
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(lab.budget.used(), 2048u);

@@ -63,8 +63,8 @@ class FilterLab {
     }
   }
 
-  // Of the rows with those values in one envelope, dense and thin masks: which ones pass. All that
-  // have a key must; how many others do.
+  // Asks for rows with those values in one envelope, by dense and thin masks. All that have a key
+  // must pass; returns how many others do.
   uint64_t ExpectKept(const KeyFilter& filter, const KeyNumbers& values, Random& random) {
     EnvelopeList probe(lab.memory, columns);
     const std::vector<CellRow> rows = RowsOf(values, true);
