@@ -82,7 +82,7 @@ BalancePlan MakePlan(std::string object, const LoadSample& sample, BalanceAlgori
     const Partitioning target = algorithm == BalanceAlgorithm::kMovingAverage
                                     ? MovingAverage(measured, places, window)
                                     : OneShot(measured, places);
-    plan.transfers = PlanTransfers(measured, target, world);
+    plan.transfers = PlanTransfers(measured, OnGrain(target, world.grain), world);
     if (plan.transfers.empty()) plan.reason = "no other boundaries would make loads more equal";
   }
   Predict(measured, world, plan);

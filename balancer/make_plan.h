@@ -32,6 +32,11 @@ absl::StatusOr<BalancePlan> PlanMove(std::string object, const LoadSample& sampl
                                      const KeyRange& range, AeuId to,
                                      std::optional<TransferKind> kind, const PlanWorld& world);
 
+// Makes all transfers of the plan by this kind. Errors: InvalidArgument: there is no such kind;
+// FailedPrecondition: they cannot be made so; the plan is then undefined.
+absl::Status SetKind(TransferKind kind, const LoadSample& sample, const PlanWorld& world,
+                     BalancePlan& plan);
+
 }  // namespace eris::balancer
 
 #endif  // ERIS_BALANCER_MAKE_PLAN_H_

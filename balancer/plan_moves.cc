@@ -51,7 +51,12 @@ absl::StatusOr<Span> SpanOf(const KeyRange& range, const LoadSample& sample,
   if (span.lo < begin || span.hi > end) {
     return absl::InvalidArgumentError("the range leaves the keys of the object");
   }
-  return span;
+  const Span whole{OnGrain(span.lo, world.grain), OnGrain(span.hi, world.grain)};
+  if (whole.lo == whole.hi) {
+    return absl::InvalidArgumentError(
+        "the range has no beginning of a key: objects beside it are cut between first columns");
+  }
+  return whole;
 }
 
 // The current partitioning, with every span given to its owner.
@@ -158,8 +163,8 @@ std::vector<AeuId> LeastLoaded(const LoadSample& sample, const std::vector<Span>
   return result;
 }
 
-// All transfers of the plan by this kind. Errors: InvalidArgument: there is no such kind;
-// FailedPrecondition: they cannot be made so.
+}  // namespace
+
 absl::Status SetKind(TransferKind kind, const LoadSample& sample, const PlanWorld& world,
                      BalancePlan& plan) {
   const absl::string_view name = TraitsOf(kind).name;
@@ -183,8 +188,6 @@ absl::Status SetKind(TransferKind kind, const LoadSample& sample, const PlanWorl
   return absl::OkStatus();
 }
 
-}  // namespace
-
 absl::StatusOr<BalancePlan> PlanPresplit(std::string object, const LoadSample& sample,
                                          const KeyRange& range, uint32_t parts,
                                          const PlanWorld& world) {
@@ -193,14 +196,15 @@ absl::StatusOr<BalancePlan> PlanPresplit(std::string object, const LoadSample& s
     return absl::InvalidArgumentError(
         absl::StrCat("parts must be between 1 and ", world.aeu_count(), ", the AEUs; got ", parts));
   }
-  if (span.hi - span.lo < parts) {
+  const Position width = (span.hi - span.lo) / world.grain;
+  if (width < parts) {
     return absl::InvalidArgumentError(
         absl::StrCat("the range has fewer keys than ", parts, " parts"));
   }
   std::vector<Span> pieces;
-  const Position width = span.hi - span.lo;
   for (uint32_t i = 0; i < parts; ++i) {
-    pieces.push_back({span.lo + width * i / parts, span.lo + width * (i + 1) / parts});
+    pieces.push_back({span.lo + width * i / parts * world.grain,
+                      span.lo + width * (i + 1) / parts * world.grain});
   }
   const std::vector<AeuId> aeus = LeastLoaded(sample, pieces, world);
   std::vector<std::pair<Span, AeuId>> given;

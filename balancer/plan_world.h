@@ -24,6 +24,9 @@ struct PlanWorld {
   bool cuts_inside = true;  // a range may be taken out of the middle of another; else from its ends
   bool by_size = false;     // a heap table: no ranges, rows alone
   uint64_t row_bytes = 16;  // for estimates
+  // Boundaries are placed at multiples of this power of two. Above 1: objects beside each other
+  // have only the upper part of their keys' first words in common.
+  uint64_t grain = 1;
   // How much of what followed the object's last leap came by remapping pages; nullopt: none has.
   std::optional<double> remapped_share{};
 

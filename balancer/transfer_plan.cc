@@ -20,6 +20,25 @@ Position EndOfSample(const LoadSample& sample) {
   return last ? Position{last->head} : kEndOfKeys;
 }
 
+Position OnGrain(Position position, uint64_t grain) {
+  return (position + grain - 1) / grain * grain;
+}
+
+Partitioning OnGrain(const Partitioning& partitioning, uint64_t grain) {
+  if (grain == 1) return partitioning;
+  Partitioning result;
+  for (size_t i = 0; i < partitioning.starts.size(); ++i) {
+    const Position start = OnGrain(Position{partitioning.starts[i].head}, grain);
+    const bool last = i + 1 == partitioning.starts.size();
+    const Position end =
+        last ? kEndOfKeys : OnGrain(Position{partitioning.starts[i + 1].head}, grain);
+    if (start == end) continue;
+    result.starts.push_back(storage::Key::FromU64(static_cast<uint64_t>(start)));
+    result.owners.push_back(partitioning.owners[i]);
+  }
+  return result;
+}
+
 std::vector<RangeMove> DifferingRanges(const Partitioning& current, const Partitioning& target,
                                        Position end) {
   ERIS_CHECK(current.starts.front() == target.starts.front());

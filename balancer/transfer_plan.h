@@ -3,6 +3,7 @@
 #ifndef ERIS_BALANCER_TRANSFER_PLAN_H_
 #define ERIS_BALANCER_TRANSFER_PLAN_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -21,6 +22,11 @@ struct RangeMove {
   AeuId to;
   friend bool operator==(const RangeMove&, const RangeMove&) = default;
 };
+
+// The next multiple of `grain`. With it equal prefixes of keys stay in one range.
+Position OnGrain(Position position, uint64_t grain);
+// Every start on the grain; ranges that become empty are gone. REQUIRES: the first start is 0.
+Partitioning OnGrain(const Partitioning& partitioning, uint64_t grain);
 
 // The difference of the two, in key order, in the largest possible pieces. REQUIRES: both over the
 // same keys, up to `end`. O(ranges).

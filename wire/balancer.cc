@@ -103,12 +103,14 @@ void Take(const v1::AeuShare& from, AeuShare* to) {
 void Fill(const PlannedTransfer& from, const BoundType& type, v1::PlannedTransfer* to) {
   ERIS_PLANNED_FIELDS(ERIS_SET_FIELD)
   FillBounds(type, from.range, to->mutable_range());
+  to->set_object(from.object);
   to->set_from_aeu(from.from.value);
   to->set_to_aeu(from.to.value);
   to->set_kind(AsMessage(from.kind));
 }
 void Take(const v1::PlannedTransfer& from, ColumnType* bounds, PlannedTransfer* to) {
   ERIS_PLANNED_FIELDS(ERIS_TAKE_FIELD)
+  to->object = from.object();
   to->range = MovedRangeFrom(from.range(), bounds);
   to->from = AeuId{from.from_aeu()};
   to->to = AeuId{from.to_aeu()};

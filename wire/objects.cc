@@ -43,6 +43,7 @@ void FillObject(const ObjectInfo& info, v1::Object* object) {
   FillSchema(info.schema, object->mutable_schema());
   object->set_keys(info.keys);
   object->set_memory_bytes(info.memory_bytes);
+  for (const std::string& name : info.beside) object->add_beside(name);
   const ColumnType type = ShownBounds(info.kind, info.schema);
   for (size_t i = 0; i < info.partition_starts.size(); ++i) {
     v1::Partition* partition = object->add_partitions();
@@ -65,6 +66,7 @@ absl::StatusOr<ObjectInfo> ObjectFrom(const v1::Object& object) {
   }
   info.keys = object.keys();
   info.memory_bytes = object.memory_bytes();
+  info.beside.assign(object.beside().begin(), object.beside().end());
   const ColumnType type = ShownBounds(info.kind, info.schema);
   for (const v1::Partition& partition : object.partitions()) {
     info.partition_starts.push_back(RangeStart(type, partition.range()));
@@ -81,7 +83,13 @@ absl::StatusOr<CreateOptions> CreateOptionsFrom(const v1::CreateObjectRequest& r
   } else if (IsTable(options.kind)) {
     return absl::InvalidArgumentError("schema is unset: a table needs one");
   }
+  options.beside = request.beside();
   if (!request.has_expected() && request.split_keys().empty()) return options;
+  if (!options.beside.empty()) {
+    return absl::InvalidArgumentError(
+        "beside is set, so expected and split_keys must be unset: the bounds are those of the "
+        "other object");
+  }
   const BoundType type = BoundTypeOf(options.kind, options.schema);
   if (!type.bounded) {
     return absl::InvalidArgumentError(
@@ -101,6 +109,7 @@ absl::StatusOr<CreateOptions> CreateOptionsFrom(const v1::CreateObjectRequest& r
 absl::Status FillCreateOptions(const CreateOptions& options, v1::CreateObjectRequest* request) {
   request->set_kind(static_cast<v1::ObjectKind>(options.kind));
   FillSchema(options.schema, request->mutable_schema());
+  request->set_beside(options.beside);
   const BoundType type = BoundTypeOf(options.kind, options.schema);
   if (options.split_points.empty() && options.expected != KeyRange{}) {
     return SetBounds("expected", type, options.expected, *request->mutable_expected());

@@ -359,12 +359,13 @@ std::string ToText(const client::Plan& out, bool done) {
     return absl::StrCat(text, done ? "nothing has moved" : "nothing would move",
                         plan.reason.empty() ? "" : ": ", plan.reason, "\n");
   }
-  TextTable transfers({{"KIND", false}, {"LO"}, {"HI"}, {"FROM"}, {"TO"}, {"ROWS"}, {"BYTES"}});
+  TextTable transfers(
+      {{"OBJECT", false}, {"KIND", false}, {"LO"}, {"HI"}, {"FROM"}, {"TO"}, {"ROWS"}, {"BYTES"}});
   for (const PlannedTransfer& transfer : plan.transfers) {
-    transfers.Add({TransferKindName(transfer.kind), LoText(transfer.range, out.key_type),
-                   HiText(transfer.range, out.key_type), absl::StrCat(transfer.from.value),
-                   absl::StrCat(transfer.to.value), absl::StrCat(transfer.rows),
-                   FormatBytes(transfer.bytes)});
+    transfers.Add({transfer.object, TransferKindName(transfer.kind),
+                   LoText(transfer.range, out.key_type), HiText(transfer.range, out.key_type),
+                   absl::StrCat(transfer.from.value), absl::StrCat(transfer.to.value),
+                   absl::StrCat(transfer.rows), FormatBytes(transfer.bytes)});
   }
   absl::StrAppend(&text, transfers.ToString(), FormatBytes(plan.bytes_to_copy),
                   done ? " were to copy" : " to copy");
@@ -387,7 +388,8 @@ Json ToJson(const client::Plan& out) {
   }
   Json transfers = Json::Array();
   for (const PlannedTransfer& transfer : plan.transfers) {
-    transfers.push_back({{"kind", TransferKindName(transfer.kind)},
+    transfers.push_back({{"object", transfer.object},
+                         {"kind", TransferKindName(transfer.kind)},
                          {"range", RangeJson(transfer.range, out.key_type)},
                          {"from_aeu", transfer.from.value},
                          {"to_aeu", transfer.to.value},

@@ -112,6 +112,11 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
     std::fprintf(stderr, "eris: --expect %s does nothing: %s exists, and keeps its bounds\n",
                  flags.create.expect.c_str(), flags.object.c_str());
   }
+  const std::string& beside = flags.create.beside;
+  if (!beside.empty() && !std::count(found->beside.begin(), found->beside.end(), beside)) {
+    return absl::InvalidArgumentError(absl::StrCat("--beside is ", beside, ", but ", flags.object,
+                                                   ", which exists, does not lie beside it"));
+  }
   return target;
 }
 
@@ -145,10 +150,12 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const CreateOpt
 absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
                           const RowFile& file, Target& target) {
   CreateOptions& options = target.object;
-  if (flags.create.expect.empty() && options.schema.has_key()) {
+  if (flags.create.expect.empty() && options.beside.empty() && options.schema.has_key()) {
     if (!input.seekable()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          input.name(), " cannot be sampled: give --expect LO:HI, or create the object first"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(input.name(),
+                       " cannot be sampled: give --expect LO:HI or --beside OBJECT, or create the "
+                       "object first"));
     }
     const uint32_t first = options.schema.key[0];
     const ColumnSchema& column = options.schema.columns[first];

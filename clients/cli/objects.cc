@@ -17,6 +17,53 @@
 namespace eris::cli {
 namespace {
 
+constexpr char kCreateFooter[] =
+    "Values are ordered, read and shown by the type of their column:\n"
+    "  uint64      0 to 18446744073709551615\n"
+    "  int64       -9223372036854775808 to 9223372036854775807\n"
+    "  float64     64-bit floats, also 1e-7, inf and -inf; as a key -0 is 0, and nan is refused\n"
+    "  date        YYYY-MM-DD, -5877641-06-23 to 5881580-07-11\n"
+    "  string      any bytes\n"
+    "and of tables int32 and decimal(SCALE). A ? behind the type allows nulls, in tables.\n"
+    "\n"
+    "An index or a hash has the columns key and value. Of two types a key has two parts, and is\n"
+    "written FIRST/SECOND: 7/2024-02-29. Rows are ordered by the first part, then by the "
+    "second.\n"
+    "Partitions are cut between first parts, which --expect and --split are: the rows that "
+    "share\n"
+    "one stay together. Two parts are for indexes with uint64 values. With --schema and --kind\n"
+    "index the columns have names of their own.\n"
+    "\n"
+    "A table with a key is partitioned by it, and holds one row of each; up to 16 bytes, no\n"
+    "strings. --expect and --split are of the first key column. --schema tpch:lineitem is that\n"
+    "table of TPC-H with its key (--key none: without).\n"
+    "\n"
+    "With --beside OBJECT the new object is cut like that one, and the ranges of both are "
+    "balanced\n"
+    "and moved together: rows with equal first key columns stay with one AEU, which is where\n"
+    "joins look for them. Both keys must begin with a column of the same type. If OBJECT is\n"
+    "dropped, what lies beside it stays.\n"
+    "\n"
+    "Without --expect, --split and --beside the partitions are even pieces of all keys of the "
+    "type (of\n"
+    "dates, 1900 to 2099), which puts real keys on one AEU: better say what is known. Keys\n"
+    "outside --expect are welcome, too.\n"
+    "\n"
+    "Examples:\n"
+    "  eris create orders --expect 0:6000001\n"
+    "  eris create users --split 1000000,2000000,3000000\n"
+    "  eris create balances --key-type int64 --expect -1000000:1000000\n"
+    "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n"
+    "  eris create visits --key-type uint64,date --expect 0:1000000\n"
+    "  eris create visits --schema 'user:uint64,day:date,count:uint64' --key user,day --kind "
+    "index\n"
+    "  eris create documents --expect 0:1000000 --value-type string\n"
+    "  eris create sessions --kind hash\n"
+    "  eris create trades --schema 'id:int64,day:date,price:decimal(4),note:string?' --key id\n"
+    "  eris create events --schema 'at:int64,what:string'\n"
+    "  eris create orders --schema tpch:orders --expect 0:6000001\n"
+    "  eris create lineitem --schema tpch:lineitem --beside orders\n";
+
 struct CreateFlags {
   std::string object;
   std::string key;
@@ -93,52 +140,16 @@ void AddCreate(Flags& program, Cli& cli) {
   Flags& verb =
       program.AddVerb("create", "Create an empty data object: keys to values, or a table");
   verb.Add("object", create->object, "Name").Required().Check(CheckName);
-  const Flag expect = create->flags.AddTo(verb).expect;
+  const ObjectFlags::Added added = create->flags.AddTo(verb);
   verb.Add("--key", create->key,
            "With --schema: key columns by name, up to four; default: none (a heap table), but for "
            "tpch:")
       .Check(CheckNotEmpty);
   verb.Add("--split", create->split, "Inner partition bounds, ascending: 100,200,300")
       .Check(CheckNotEmpty)
-      .Excludes(expect);
-  verb.SetFooter(
-      "Values are ordered, read and shown by the type of their column:\n"
-      "  uint64      0 to 18446744073709551615\n"
-      "  int64       -9223372036854775808 to 9223372036854775807\n"
-      "  float64     64-bit floats, also 1e-7, inf and -inf; as a key -0 is 0, and nan is refused\n"
-      "  date        YYYY-MM-DD, -5877641-06-23 to 5881580-07-11\n"
-      "  string      any bytes\n"
-      "and of tables int32 and decimal(SCALE). A ? behind the type allows nulls, in tables.\n"
-      "\n"
-      "An index or a hash has the columns key and value. Of two types a key has two parts, and is\n"
-      "written FIRST/SECOND: 7/2024-02-29. Rows are ordered by the first part, then by the "
-      "second.\n"
-      "Partitions are cut between first parts, which --expect and --split are: the rows that "
-      "share\n"
-      "one stay together. Two parts are for indexes with uint64 values. With --schema and --kind\n"
-      "index the columns have names of their own.\n"
-      "\n"
-      "A table with a key is partitioned by it, and holds one row of each; up to 16 bytes, no\n"
-      "strings. --expect and --split are of the first key column. --schema tpch:lineitem is that\n"
-      "table of TPC-H with its key (--key none: without).\n"
-      "\n"
-      "Without --expect and --split the partitions are even pieces of all keys of the type (of\n"
-      "dates, 1900 to 2099), which puts real keys on one AEU: better say what is known. Keys\n"
-      "outside --expect are welcome, too.\n"
-      "\n"
-      "Examples:\n"
-      "  eris create orders --expect 0:6000001\n"
-      "  eris create users --split 1000000,2000000,3000000\n"
-      "  eris create balances --key-type int64 --expect -1000000:1000000\n"
-      "  eris create rainfall --key-type date --expect 2000-01-01:2030-01-01\n"
-      "  eris create visits --key-type uint64,date --expect 0:1000000\n"
-      "  eris create visits --schema 'user:uint64,day:date,count:uint64' --key user,day --kind "
-      "index\n"
-      "  eris create documents --expect 0:1000000 --value-type string\n"
-      "  eris create sessions --kind hash\n"
-      "  eris create trades --schema 'id:int64,day:date,price:decimal(4),note:string?' --key id\n"
-      "  eris create events --schema 'at:int64,what:string'\n"
-      "  eris create lineitem --schema tpch:lineitem --expect 0:6000001\n");
+      .Excludes(added.expect)
+      .Excludes(added.beside);
+  verb.SetFooter(kCreateFooter);
   verb.SetRun([create, &cli] { return RunCreate(cli, *create); });
 }
 
@@ -157,7 +168,7 @@ void AddList(Flags& program, Cli& cli) {
   verb.SetFooter(
       "VALUES are the columns that are not of the key. JSON has the columns, the key, the "
       "partition\n"
-      "bounds and their AEUs as well.\n"
+      "bounds and their AEUs as well, and the objects beside each.\n"
       "\n"
       "Examples:\n"
       "  eris list\n"

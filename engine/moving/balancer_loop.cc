@@ -78,16 +78,19 @@ void BalancerLoop::Run() {
 
 void BalancerLoop::RunCycle() {
   std::set<std::string> names;
-  std::set<ObjectId> ids;
+  std::map<ObjectId, Family> families;
   busiest_ = busiest_of_period_();
   for (const ObjectRef& object : core_.catalogue.List()) {
     names.insert(object->name);
-    ids.insert(object->route.object());
-    BalanceObject(object);
+    families[object->family].push_back(object);
   }
-  std::erase_if(triggers_, [&](const auto& one) { return !ids.contains(one.first); });
-  std::erase_if(looked_, [&](const auto& one) { return !ids.contains(one.first); });
-  std::erase_if(idle_, [&](const auto& one) { return !ids.contains(one.first); });
+  for (auto& [id, family] : families) {
+    OldestFirst(family);
+    BalanceFamily(family);
+  }
+  std::erase_if(triggers_, [&](const auto& one) { return !families.contains(one.first); });
+  std::erase_if(looked_, [&](const auto& one) { return !families.contains(one.first); });
+  std::erase_if(idle_, [&](const auto& one) { return !families.contains(one.first); });
   ForgetPlaced();
   {
     base::MutexLock lock(&mu_);
@@ -105,55 +108,63 @@ void BalancerLoop::ForgetPlaced() {
     for (const auto& [id, by] : placed_) known.push_back(id);
   }
   std::set<ObjectId> there;
-  for (const ObjectRef& object : core_.catalogue.List()) there.insert(object->route.object());
+  for (const ObjectRef& object : core_.catalogue.List()) there.insert(object->family);
   base::MutexLock lock(&mu_);
   for (const ObjectId id : known) {
     if (!there.contains(id)) placed_.erase(id);
   }
 }
 
-void BalancerLoop::BalanceObject(const ObjectRef& object) {
+void BalancerLoop::BalanceFamily(const Family& family) {
+  const ObjectId id = family.front()->family;
   const TransferStop::Ticket ticket = core_.transfer_stop.Begin({});
-  const Look look = LookNow(*object, ticket);
+  const Look look = LookNow(family, ticket);
   std::optional<BalancePlan> plan;
   bool turn = false;
   try {
-    plan = LookAt(*object, look);
+    plan = LookAt(family, look);
     // Does not wait for an operator's call that moves it: other objects must still be checked.
-    turn = plan && TryTakeTurn(object->route.object());
+    turn = (plan || (look.may_move && !look.in_line)) && TryTakeTurn(id);
   } catch (const std::bad_alloc&) {  // there may be memory in the next period
   }
   if (!turn) return;
-  const Turn taken(*this, object->route.object());
+  const Turn taken(*this, id);
   // The result is in the history; the next period finds what is left to do.
   if (!core_.administration.TryEnter()) return;
   const InFlight::Entered entered(core_.administration);
   // Another call may have moved these ranges since the check.
-  if (LookNow(*object, ticket) != look) return;
-  (void)Execute(*object, *plan, ticket);
-  if (plan->algorithm != BalanceAlgorithm::kSize) NotePlaced(*object, balancer::PlacedBy::kLoad);
+  if (LookNow(family, ticket) != look) return;
+  if (!plan) {
+    (void)BringIntoLine(family, {}, ticket);
+    return;
+  }
+  (void)Execute(family, *plan, ticket);
+  if (plan->algorithm != BalanceAlgorithm::kSize) NotePlaced(id, balancer::PlacedBy::kLoad);
 }
 
-std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object, const Look& look) {
-  Looked& looked = looked_[object.route.object()];
-  const bool quiet = quiet_(object);
-  balancer::IdleRows& idle = idle_[object.route.object()];
+std::optional<BalancePlan> BalancerLoop::LookAt(const Family& family, const Look& look) {
+  const ObjectId id = family.front()->family;
+  Looked& looked = looked_[id];
+  const bool quiet = AllQuiet(family);
+  balancer::IdleRows& idle = idle_[id];
   const bool rows_due = idle.Due(quiet, busiest_, [&] {
     base::MutexLock lock(&mu_);
-    return placed_[object.route.object()];
+    return placed_[id];
   }());
+  const bool may_move = look.may_move && look.in_line;
   // Also after an access, because an imbalance must last for some periods before it is acted on.
   if (!quiet || looked.look != look) looked = {look};
   if (looked.times >= kLooksEnough) {
-    return rows_due && look.may_move ? LookAtRows(object, idle) : std::nullopt;
+    return rows_due && may_move ? LookAtRows(family, idle) : std::nullopt;
   }
-  const absl::StatusOr<balancer::LoadSample> sample = sampler_(object);
-  if (!sample.ok()) return std::nullopt;  // dropped
-  const BalancePlan plan = PlanFor(object, *sample);
-  const absl::string_view why_not =
-      look.may_move ? Decide(object, *sample, plan) : "the balancer is paused";
-  Show(object, *sample, plan, why_not);
-  if (why_not.empty()) {
+  const absl::StatusOr<balancer::FamilyPlan> sampled = SampleFamily(family, {});
+  if (!sampled.ok()) return std::nullopt;  // dropped
+  BalancePlan plan = PlanFor(family.front()->name, *sampled);
+  const absl::string_view why_not = !look.may_move  ? "the balancer is paused"
+                                    : !look.in_line ? "ranges of objects beside it follow first"
+                                                    : Decide(id, *sampled, plan);
+  Show(family, sampled->sample(), plan, why_not);
+  if (why_not.empty() && sampled->Spread(plan).ok()) {
     looked.times = 0;
     return plan;
   }
@@ -161,34 +172,46 @@ std::optional<BalancePlan> BalancerLoop::LookAt(const ObjectEntry& object, const
   return std::nullopt;
 }
 
-std::optional<BalancePlan> BalancerLoop::LookAtRows(const ObjectEntry& object,
+std::optional<BalancePlan> BalancerLoop::LookAtRows(const Family& family,
                                                     balancer::IdleRows& idle) {
-  const absl::StatusOr<balancer::LoadSample> sample = sampler_(object);
-  if (!sample.ok()) return std::nullopt;  // dropped
-  BalancePlan plan =
-      balancer::MakePlan(object.name, *sample, BalanceAlgorithm::kSize, 0, WorldOf(object));
-  if (!idle.Worth(plan, options().threshold)) return std::nullopt;
+  const absl::StatusOr<balancer::FamilyPlan> sampled = SampleFamily(family, {});
+  if (!sampled.ok()) return std::nullopt;  // dropped
+  BalancePlan plan = balancer::MakePlan(family.front()->name, sampled->sample(),
+                                        BalanceAlgorithm::kSize, 0, sampled->world());
+  if (!idle.Worth(plan, options().threshold) || !sampled->Spread(plan).ok()) return std::nullopt;
   return plan;
 }
 
-void BalancerLoop::ReservePlaced(const ObjectEntry& object) {
-  base::MutexLock lock(&mu_);
-  placed_.try_emplace(object.route.object());
+bool BalancerLoop::AllQuiet(const Family& family) const {
+  bool quiet = true;
+  // Each is asked: the answer also tells its sampler that a period has passed.
+  for (const ObjectRef& object : family) quiet &= quiet_(*object);
+  return quiet;
 }
 
-void BalancerLoop::NotePlaced(const ObjectEntry& object, balancer::PlacedBy by) {
+void BalancerLoop::ReservePlaced(ObjectId family) {
   base::MutexLock lock(&mu_);
-  placed_[object.route.object()] = by;
+  placed_.try_emplace(family);
 }
 
-BalancerLoop::Look BalancerLoop::LookNow(const ObjectEntry& object,
+void BalancerLoop::NotePlaced(ObjectId family, balancer::PlacedBy by) {
+  base::MutexLock lock(&mu_);
+  placed_[family] = by;
+}
+
+BalancerLoop::Look BalancerLoop::LookNow(const Family& family,
                                          const TransferStop::Ticket& ticket) const {
-  const bool heap = object.kind == ObjectKind::kHeapTable;
+  Look look;
+  for (const ObjectRef& object : family) {
+    const bool heap = object->kind == ObjectKind::kHeapTable;
+    look.versions.emplace_back(object->route.object(), object->route.Pin()->version());
+    if (heap) look.versions.emplace_back(object->route.object(), object->holders.Pin()->version());
+  }
+  look.may_move = core_.transfer_stop.Check(ticket).ok();
+  look.in_line = InLine(family);
   base::MutexLock lock(&mu_);
-  return {.table_version = object.route.Pin()->version(),
-          .holders_version = heap ? object.holders.Pin()->version() : 0,
-          .asked = asked_,
-          .may_move = core_.transfer_stop.Check(ticket).ok()};
+  look.asked = asked_;
+  return look;
 }
 
 BalancerOptions BalancerLoop::options() const {
@@ -196,21 +219,22 @@ BalancerOptions BalancerLoop::options() const {
   return options_;
 }
 
-BalancePlan BalancerLoop::PlanFor(const ObjectEntry& object,
-                                  const balancer::LoadSample& sample) const {
+BalancePlan BalancerLoop::PlanFor(const std::string& name,
+                                  const balancer::FamilyPlan& family) const {
   const BalancerOptions now = options();
-  return balancer::MakePlan(object.name, sample, now.algorithm, now.window, WorldOf(object));
+  return balancer::MakePlan(name, family.sample(), now.algorithm, now.window, family.world());
 }
 
-balancer::PlanWorld BalancerLoop::WorldOf(const ObjectEntry& object) const {
+balancer::PlanWorld BalancerLoop::WorldOf(const ObjectEntry& object, uint64_t grain) const {
   balancer::PlanWorld world = ForObject(machine_, object);
   world.remapped_share = executor_.history().RemappedShare(object.name);
+  world.grain = grain;
   return world;
 }
 
-void BalancerLoop::Show(const ObjectEntry& object, const balancer::LoadSample& sample,
+void BalancerLoop::Show(const Family& family, const balancer::LoadSample& sample,
                         const BalancePlan& plan, absl::string_view why_not) {
-  ObjectBalance balance{.object = object.name,
+  ObjectBalance balance{.object = {},
                         .algorithm = plan.algorithm,
                         .imbalance = plan.imbalance_before,
                         .loads = std::vector<double>(core_.directory.size()),
@@ -225,7 +249,10 @@ void BalancerLoop::Show(const ObjectEntry& object, const balancer::LoadSample& s
     balance.imbalance = balancer::Imbalance(balance.loads);
   }
   base::MutexLock lock(&mu_);
-  objects_[object.name] = std::move(balance);
+  for (const ObjectRef& object : family) {
+    balance.object = object->name;
+    objects_[object->name] = balance;
+  }
 }
 
 void BalancerLoop::ForgetLoads() {
@@ -233,26 +260,25 @@ void BalancerLoop::ForgetLoads() {
   objects_.clear();
 }
 
-absl::string_view BalancerLoop::Decide(const ObjectEntry& object,
-                                       const balancer::LoadSample& sample,
+absl::string_view BalancerLoop::Decide(ObjectId family, const balancer::FamilyPlan& sampled,
                                        const BalancePlan& plan) {
-  const auto [trigger, first] = triggers_.try_emplace(object.route.object());
+  const auto [trigger, first] = triggers_.try_emplace(family);
   if (first) return "it has not been watched for a whole period yet";
-  return balancer::TriggerText(
-      balancer::Decide(sample, plan, options().threshold, WorldOf(object), trigger->second));
+  return balancer::TriggerText(balancer::Decide(sampled.sample(), plan, options().threshold,
+                                                sampled.world(), trigger->second));
 }
 
-bool BalancerLoop::TryTakeTurn(ObjectId object) {
+bool BalancerLoop::TryTakeTurn(ObjectId family) {
   base::MutexLock lock(&mu_);
-  return busy_.insert(object).second;
+  return busy_.insert(family).second;
 }
 
-absl::Status BalancerLoop::TakeTurn(ObjectId object, const TransferStop::Ticket& ticket) {
+absl::Status BalancerLoop::TakeTurn(ObjectId family, const TransferStop::Ticket& ticket) {
   for (;;) {
     const uint64_t seen = core_.transfer_stop.changes();
     ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
     try {
-      if (TryTakeTurn(object)) return absl::OkStatus();
+      if (TryTakeTurn(family)) return absl::OkStatus();
     } catch (const std::bad_alloc&) {
       return absl::ResourceExhaustedError("the system has no memory for another transfer");
     }
@@ -260,27 +286,70 @@ absl::Status BalancerLoop::TakeTurn(ObjectId object, const TransferStop::Ticket&
   }
 }
 
-void BalancerLoop::EndTurn(ObjectId object) {
+void BalancerLoop::EndTurn(ObjectId family) {
   {
     base::MutexLock lock(&mu_);
-    busy_.erase(object);
+    busy_.erase(family);
   }
   core_.transfer_stop.Look();
 }
 
-absl::Status BalancerLoop::Execute(ObjectEntry& object, const BalancePlan& plan,
+absl::Status BalancerLoop::Execute(const Family& family, const BalancePlan& plan,
                                    const TransferStop::Ticket& ticket) {
   for (const PlannedTransfer& transfer : plan.transfers) {
-    ERIS_RETURN_IF_ERROR(executor_.Run(object, transfer, ticket).status);
+    const auto object = std::find_if(family.begin(), family.end(), [&](const ObjectRef& one) {
+      return one->name == transfer.object;
+    });
+    if (object == family.end()) continue;
+    const absl::Status moved = executor_.Run(**object, transfer, ticket).status;
+    if (absl::IsNotFound(moved) && transfer.object != plan.object) continue;
+    ERIS_RETURN_IF_ERROR(moved);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const ObjectEntry& object,
-                                                        Planner planner) {
+absl::Status BalancerLoop::BringIntoLine(const Family& family, absl::string_view name,
+                                         const TransferStop::Ticket& ticket) {
+  // A move that has no order among the others is left for the next round.
+  for (int round = 0; round < kRoundsIntoLine; ++round) {
+    if (InLine(family)) return absl::OkStatus();
+    BalancePlan plan;
+    try {
+      ERIS_ASSIGN_OR_RETURN(const balancer::FamilyPlan sampled, SampleFamily(family, name));
+      plan.object = std::string(name);
+      plan.transfers = sampled.IntoLine();
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("no memory for a plan");
+    }
+    ERIS_RETURN_IF_ERROR(Execute(family, plan, ticket));
+  }
+  if (InLine(family)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("ranges of objects beside \"", name, "\" have still to follow"));
+}
+
+absl::StatusOr<balancer::FamilyPlan> BalancerLoop::SampleFamily(const Family& family,
+                                                                absl::string_view wanted) const {
+  const uint64_t grain = GrainOf(family);
+  std::vector<balancer::FamilyMember> members;
+  for (const ObjectRef& object : family) {
+    absl::StatusOr<balancer::LoadSample> sample = sampler_(*object);
+    if (sample.ok()) {
+      members.push_back({object->name, *std::move(sample), WorldOf(*object, grain)});
+    } else if (family.size() == 1 || object->name == wanted) {
+      return sample.status();
+    }
+  }
+  if (members.empty()) return absl::NotFoundError("all objects beside each other are dropped");
+  return balancer::FamilyPlan(std::move(members));
+}
+
+absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const Family& family,
+                                                        absl::string_view name,
+                                                        Planner planner) const {
   try {
-    ERIS_ASSIGN_OR_RETURN(const balancer::LoadSample sample, sampler_(object));
-    return planner(object, sample, WorldOf(object));
+    ERIS_ASSIGN_OR_RETURN(const balancer::FamilyPlan sampled, SampleFamily(family, name));
+    return planner(sampled);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory for a plan");
   }
@@ -294,16 +363,22 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
   const TransferStop::Call call(core_.transfer_stop, limits);
   const TransferStop::Ticket& ticket = call.ticket();
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-  ERIS_RETURN_IF_ERROR(TakeTurn(object->route.object(), ticket));
-  const Turn taken(*this, object->route.object());
-  absl::StatusOr<BalancePlan> plan = SampleAndPlan(*object, planner);
-  absl::Status moved;
-  if (plan.ok()) {
-    ReservePlaced(*object);
-    moved = Execute(*object, *plan, ticket);
+  const ObjectId id = object->family;
+  ERIS_RETURN_IF_ERROR(TakeTurn(id, ticket));
+  const Turn taken(*this, id);
+  const Family family = FamilyOf(core_.catalogue, id);
+  if (std::find(family.begin(), family.end(), object) == family.end()) {
+    return absl::NotFoundError(absl::StrCat("object \"", name, "\" has been dropped"));
+  }
+  absl::Status moved = BringIntoLine(family, name, ticket);
+  absl::StatusOr<BalancePlan> plan(BalancePlan{});
+  if (moved.ok()) plan = SampleAndPlan(family, name, planner);
+  if (moved.ok() && plan.ok()) {
+    ReservePlaced(id);
+    moved = Execute(family, *plan, ticket);
     // An operator's choice counts even if the boundaries were already as requested.
     const bool chosen = by == balancer::PlacedBy::kOperator;
-    if (chosen || !plan->transfers.empty()) NotePlaced(*object, by);
+    if (chosen || !plan->transfers.empty()) NotePlaced(id, by);
   }
   {
     base::MutexLock lock(&mu_);
@@ -315,28 +390,33 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
 
 absl::StatusOr<BalancePlan> BalancerLoop::Plan(absl::string_view name) {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-  return SampleAndPlan(*object,
-                       [&](const ObjectEntry& entry, const balancer::LoadSample& sample,
-                           const balancer::PlanWorld&) -> absl::StatusOr<BalancePlan> {
-                         return PlanFor(entry, sample);
+  return SampleAndPlan(FamilyOf(core_.catalogue, object->family), name,
+                       [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
+                         BalancePlan plan = PlanFor(std::string(name), family);
+                         ERIS_RETURN_IF_ERROR(family.Spread(plan));
+                         return plan;
                        });
 }
 
 absl::StatusOr<BalancePlan> BalancerLoop::Rebalance(absl::string_view name,
                                                     const TransferStop::Limits& limits) {
   return Command(name, limits, balancer::PlacedBy::kLoad,
-                 [&](const ObjectEntry& object, const balancer::LoadSample& sample,
-                     const balancer::PlanWorld&) -> absl::StatusOr<BalancePlan> {
-                   return PlanFor(object, sample);
+                 [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
+                   BalancePlan plan = PlanFor(std::string(name), family);
+                   ERIS_RETURN_IF_ERROR(family.Spread(plan));
+                   return plan;
                  });
 }
 
 absl::Status BalancerLoop::Presplit(absl::string_view name, const KeyRange& range, uint32_t parts,
                                     const TransferStop::Limits& limits) {
   return Command(name, limits, balancer::PlacedBy::kOperator,
-                 [&](const ObjectEntry& object, const balancer::LoadSample& sample,
-                     const balancer::PlanWorld& world) {
-                   return balancer::PlanPresplit(object.name, sample, range, parts, world);
+                 [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
+                   ERIS_ASSIGN_OR_RETURN(BalancePlan plan,
+                                         balancer::PlanPresplit(std::string(name), family.sample(),
+                                                                range, parts, family.world()));
+                   ERIS_RETURN_IF_ERROR(family.Spread(plan));
+                   return plan;
                  })
       .status();
 }
@@ -345,9 +425,13 @@ absl::Status BalancerLoop::MoveRange(absl::string_view name, const KeyRange& ran
                                      std::optional<TransferKind> kind,
                                      const TransferStop::Limits& limits) {
   return Command(name, limits, balancer::PlacedBy::kOperator,
-                 [&](const ObjectEntry& object, const balancer::LoadSample& sample,
-                     const balancer::PlanWorld& world) {
-                   return balancer::PlanMove(object.name, sample, range, to, kind, world);
+                 [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
+                   ERIS_ASSIGN_OR_RETURN(
+                       BalancePlan plan,
+                       balancer::PlanMove(std::string(name), family.sample(), range, to,
+                                          std::nullopt, family.world()));
+                   ERIS_RETURN_IF_ERROR(family.Spread(plan, kind));
+                   return plan;
                  })
       .status();
 }

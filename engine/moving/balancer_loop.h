@@ -1,6 +1,8 @@
 // The running balancer: checks the objects' loads every period, decides whether a change is
-// worthwhile, plans and moves. Also executes operators' requests; one operation per object at a
-// time. Its thread belongs to no AEU and may block. Paper: ERIS 3.3.
+// worthwhile, plans and moves. Also executes operators' requests; one operation per family
+// (engine/objects/family.h) at a time: objects beside each other are sampled, planned and moved as
+// one. A transfer that fails for one of them leaves it cut otherwise; then nothing else moves until
+// it has followed. Its thread belongs to no AEU and may block. Paper: ERIS 3.3.
 #ifndef ERIS_ENGINE_MOVING_BALANCER_LOOP_H_
 #define ERIS_ENGINE_MOVING_BALANCER_LOOP_H_
 
@@ -11,6 +13,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -18,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "balancer/family_plan.h"
 #include "balancer/load/idle_rows.h"
 #include "balancer/load/load_sample.h"
 #include "balancer/make_plan.h"
@@ -26,6 +30,7 @@
 #include "engine/core/core.h"
 #include "engine/core/transfer_stop.h"
 #include "engine/moving/transfer_executor.h"
+#include "engine/objects/family.h"
 #include "engine/objects/object_entry.h"
 #include "eris/balancer.h"
 
@@ -78,15 +83,15 @@ class BalancerLoop {
   void RunCycle();
 
  private:
-  using Planner = absl::FunctionRef<absl::StatusOr<BalancePlan>(
-      const ObjectEntry&, const balancer::LoadSample&, const balancer::PlanWorld&)>;
+  using Planner = absl::FunctionRef<absl::StatusOr<BalancePlan>(const balancer::FamilyPlan&)>;
 
-  // Everything besides its loads that a decision on an object depends on.
+  // Everything besides its loads that a decision on a family depends on.
   struct Look {
-    uint64_t table_version = 0;
-    uint64_t holders_version = 0;
+    // Versions of the members' tables, and of holders for a heap table.
+    std::vector<std::pair<ObjectId, uint64_t>> versions{};
     uint64_t asked = 0;
     bool may_move = false;
+    bool in_line = true;
     bool operator==(const Look&) const = default;
   };
   // The last state, and how often it was the same, without access and without a move.
@@ -97,51 +102,64 @@ class BalancerLoop {
   // After this many equal checks the trigger's decision no longer changes.
   static constexpr uint32_t kLooksEnough = 3;
 
+  static constexpr int kRoundsIntoLine = 4;
+
   void Run();
-  void BalanceObject(const ObjectRef& object);
-  // The moves that are needed; usually none. An object without access is not checked again and
+  void BalanceFamily(const Family& family);
+  // The moves that are needed; usually none. A family without access is not checked again and
   // again. Throws std::bad_alloc.
-  std::optional<BalancePlan> LookAt(const ObjectEntry& object, const Look& look);
-  // The same for an unused object: whether to even out its rows.
-  std::optional<BalancePlan> LookAtRows(const ObjectEntry& object, balancer::IdleRows& idle);
-  Look LookNow(const ObjectEntry& object, const TransferStop::Ticket& ticket) const;
-  balancer::PlanWorld WorldOf(const ObjectEntry& object) const;
-  BalancePlan PlanFor(const ObjectEntry& object, const balancer::LoadSample& sample) const;
+  std::optional<BalancePlan> LookAt(const Family& family, const Look& look);
+  // The same for an unused family: whether to even out its rows.
+  std::optional<BalancePlan> LookAtRows(const Family& family, balancer::IdleRows& idle);
+  bool AllQuiet(const Family& family) const;
+  Look LookNow(const Family& family, const TransferStop::Ticket& ticket) const;
+  balancer::PlanWorld WorldOf(const ObjectEntry& object, uint64_t grain) const;
+  BalancePlan PlanFor(const std::string& name, const balancer::FamilyPlan& family) const;
   // Publishes a period's result for Status; without periods there is none.
-  void Show(const ObjectEntry& object, const balancer::LoadSample& sample, const BalancePlan& plan,
+  void Show(const Family& family, const balancer::LoadSample& sample, const BalancePlan& plan,
             absl::string_view why_not);
   void ForgetPlaced();
   // So that NotePlaced needs no memory. Throws std::bad_alloc.
-  void ReservePlaced(const ObjectEntry& object);
-  void NotePlaced(const ObjectEntry& object, balancer::PlacedBy by);
+  void ReservePlaced(ObjectId family);
+  void NotePlaced(ObjectId family, balancer::PlacedBy by);
   void ForgetLoads();
   // Why the plan is not worth executing; empty if it is, and if it moves something.
-  absl::string_view Decide(const ObjectEntry& object, const balancer::LoadSample& sample,
+  absl::string_view Decide(ObjectId family, const balancer::FamilyPlan& sampled,
                            const BalancePlan& plan);
-  // Errors: NotFound; ResourceExhausted (the general heap has no memory).
-  absl::StatusOr<BalancePlan> SampleAndPlan(const ObjectEntry& object, Planner planner);
+  // The present load. Members that have been dropped are left out; an object alone, or `wanted`, is
+  // NotFound. Throws std::bad_alloc.
+  absl::StatusOr<balancer::FamilyPlan> SampleFamily(const Family& family,
+                                                    absl::string_view wanted) const;
+  // What `planner` wants, for all members. Errors: NotFound; ResourceExhausted (the general heap
+  // has no memory).
+  absl::StatusOr<BalancePlan> SampleAndPlan(const Family& family, absl::string_view name,
+                                            Planner planner) const;
   // Plans and moves, when it is this call's turn. `by`: the cause that is recorded for the
   // boundaries.
   absl::StatusOr<BalancePlan> Command(absl::string_view name, const TransferStop::Limits& limits,
                                       balancer::PlacedBy by, Planner planner);
-  absl::Status Execute(ObjectEntry& object, const BalancePlan& plan,
+  // Members that have been dropped are passed over, except plan.object.
+  absl::Status Execute(const Family& family, const BalancePlan& plan,
                        const TransferStop::Ticket& ticket);
-  // No other call plans for the object or moves it until EndTurn. Throw std::bad_alloc.
-  [[nodiscard]] bool TryTakeTurn(ObjectId object);
+  // Moves what members have still to follow. REQUIRES: it is this call's turn.
+  absl::Status BringIntoLine(const Family& family, absl::string_view name,
+                             const TransferStop::Ticket& ticket);
+  // No other call plans for the family or moves it until EndTurn. Throw std::bad_alloc.
+  [[nodiscard]] bool TryTakeTurn(ObjectId family);
   // Blocks until it is this call's turn. Errors: the reason that stops the call.
-  absl::Status TakeTurn(ObjectId object, const TransferStop::Ticket& ticket);
-  void EndTurn(ObjectId object);
+  absl::Status TakeTurn(ObjectId family, const TransferStop::Ticket& ticket);
+  void EndTurn(ObjectId family);
   // Ends a turn that has been taken.
   class Turn {
    public:
-    Turn(BalancerLoop& loop, ObjectId object) : loop_(loop), object_(object) {}
-    ~Turn() { loop_.EndTurn(object_); }
+    Turn(BalancerLoop& loop, ObjectId family) : loop_(loop), family_(family) {}
+    ~Turn() { loop_.EndTurn(family_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
     BalancerLoop& loop_;
-    const ObjectId object_;
+    const ObjectId family_;
   };
 
   // Immutable after construction.
@@ -155,14 +173,14 @@ class BalancerLoop {
 
   mutable base::Mutex mu_;
   BalancerOptions options_ ABSL_GUARDED_BY(mu_);
-  std::set<ObjectId> busy_ ABSL_GUARDED_BY(mu_);  // objects with a running turn
+  std::set<ObjectId> busy_ ABSL_GUARDED_BY(mu_);  // families with a running turn
   // How often options_ have been set, or a call has moved ranges.
   uint64_t asked_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t cycles_ ABSL_GUARDED_BY(mu_) = 0;
-  std::map<std::string, ObjectBalance> objects_ ABSL_GUARDED_BY(mu_);  // of the last period
-  std::map<ObjectId, balancer::PlacedBy> placed_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, ObjectBalance> objects_ ABSL_GUARDED_BY(mu_);   // of the last period
+  std::map<ObjectId, balancer::PlacedBy> placed_ ABSL_GUARDED_BY(mu_);  // by family
 
-  // Owned by the thread that runs the cycles.
+  // Owned by the thread that runs the cycles; by family.
   std::map<ObjectId, balancer::TriggerState> triggers_;
   std::map<ObjectId, Looked> looked_;
   std::map<ObjectId, balancer::IdleRows> idle_;

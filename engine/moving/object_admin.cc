@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/status_macros.h"
 #include "engine/core/control_request.h"
 #include "engine/objects/boundaries.h"
+#include "engine/objects/family.h"
 #include "engine/objects/object_heap.h"
 #include "engine/objects/object_kinds.h"
 
@@ -22,10 +24,35 @@ namespace {
 using routing::CommandType;
 using storage::KeyState;
 
-std::vector<AeuId> OwnersOf(size_t partitions, uint32_t aeus) {
-  std::vector<AeuId> owners;
-  for (uint32_t i = 0; i < partitions; ++i) owners.push_back(AeuId{i % aeus});
-  return owners;
+// The ranges of a new object.
+struct FirstRanges {
+  std::vector<uint64_t> starts;
+  std::vector<AeuId> owners{};
+  std::optional<ObjectId> family{};  // if it lies beside another one
+};
+
+absl::StatusOr<FirstRanges> RangesBeside(absl::string_view name, const CreateOptions& options,
+                                         const Catalogue& catalogue) {
+  if (options.expected != KeyRange{} || !options.split_points.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("an object beside \"", options.beside,
+                                                   "\" has its bounds: it takes none of its own"));
+  }
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef other, catalogue.Find(options.beside));
+  ERIS_ASSIGN_OR_RETURN(balancer::Partitioning cuts,
+                        CutsBeside(name, options.kind, options.schema, *other));
+  FirstRanges ranges{.starts = {}, .owners = std::move(cuts.owners), .family = other->family};
+  for (const storage::Key& start : cuts.starts) ranges.starts.push_back(start.head);
+  return ranges;
+}
+
+absl::StatusOr<FirstRanges> FirstRangesOf(absl::string_view name, const CreateOptions& options,
+                                          const Core& core) {
+  if (!options.beside.empty()) return RangesBeside(name, options, core.catalogue);
+  const auto aeus = static_cast<uint32_t>(core.directory.size());
+  FirstRanges ranges;
+  ERIS_ASSIGN_OR_RETURN(ranges.starts, InitialStarts(options, aeus));
+  for (uint32_t i = 0; i < ranges.starts.size(); ++i) ranges.owners.push_back(AeuId{i % aeus});
+  return ranges;
 }
 
 }  // namespace
@@ -38,23 +65,23 @@ memory::MemoryManager& ObjectAdmin::ManagerFor(ObjectEntry& entry, AeuId aeu) {
 absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& options,
                                  Introduction introduce) {
   ERIS_ASSIGN_OR_RETURN(const auto layout, LayoutOf(options.kind, options.schema));
-  const auto aeus = static_cast<uint32_t>(core_.directory.size());
-  ERIS_ASSIGN_OR_RETURN(std::vector<uint64_t> starts, InitialStarts(options, aeus));
+  ERIS_ASSIGN_OR_RETURN(FirstRanges ranges, FirstRangesOf(name, options, core_));
   if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
   const InFlight::Entered entered(core_.administration);
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
   ObjectRef object;
   const absl::Status installed =
       base::OrNoMemory("the system has no memory for another object", [&]() -> absl::Status {
-        std::vector<AeuId> owners = OwnersOf(starts.size(), aeus);
         std::unique_ptr<const routing::BitmapTable> holders;
         if (options.kind == ObjectKind::kHeapTable) {
-          holders = std::make_unique<routing::BitmapTable>(1, aeus, owners);
+          const auto aeus = static_cast<uint32_t>(core_.directory.size());
+          holders = std::make_unique<routing::BitmapTable>(1, aeus, ranges.owners);
         }
         object = std::make_shared<ObjectEntry>(
             reservation.name, options.kind, reservation.slot, reservation.id,
-            std::make_unique<routing::RangeTable>(1, std::move(starts), std::move(owners)), layout,
-            std::move(holders));
+            std::make_unique<routing::RangeTable>(1, std::move(ranges.starts),
+                                                  std::move(ranges.owners)),
+            layout, std::move(holders), ranges.family);
         ERIS_RETURN_IF_ERROR(Install(*object));
         introduce(object);
         return absl::OkStatus();

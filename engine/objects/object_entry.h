@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,11 +37,13 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
   ObjectEntry(std::string object_name, ObjectKind object_kind, uint32_t slot, ObjectId object_id,
               std::unique_ptr<const routing::RangeTable> table,
               std::shared_ptr<const storage::TableLayout> object_layout,
-              std::unique_ptr<const routing::BitmapTable> first_holders = nullptr)
+              std::unique_ptr<const routing::BitmapTable> first_holders = nullptr,
+              std::optional<ObjectId> beside = std::nullopt)
       : State(std::move(object_name), object_id, object_kind, object_layout->schema()),
         layout(std::move(object_layout)),
         key_types(is_table() ? KeyTypes() : KeyTypesOf(schema)),
         value_type(is_table() ? ColumnType::kUint64 : ValueTypeOf(schema)),
+        family(beside.value_or(object_id)),
         route(slot, object_id, std::move(table)),
         holders(std::move(first_holders)) {}
 
@@ -52,6 +55,8 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
   // From the layout, for an index or a hash. Tables: the defaults.
   const KeyTypes key_types;
   const ColumnType value_type;
+  // That of the object that it was created beside; its own id if there was none (family.h).
+  const ObjectId family;
   // The catalogue that it is in. Written once, by Catalogue::Publish, before the object can be
   // found.
   const Catalogue* catalogue = nullptr;

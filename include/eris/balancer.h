@@ -52,6 +52,7 @@ struct BalancerOptions {
 
 // One range that would change hands, or does. For heap tables only `rows` is used, not the range.
 struct PlannedTransfer {
+  std::string object{};  // the plan's, or one beside it (CreateOptions::beside)
   KeyRange range{};
   AeuId from;
   AeuId to;
@@ -71,7 +72,8 @@ struct AeuShare {
 };
 
 // What a balancing cycle would do with an object if the imbalance reached
-// BalancerOptions::threshold.
+// BalancerOptions::threshold. For objects beside each other: with all of them together, and loads,
+// rows and bytes are those of all.
 struct BalancePlan {
   std::string object;
   BalanceAlgorithm algorithm = BalanceAlgorithm::kOneShot;
@@ -147,7 +149,7 @@ struct TransferRecord {
 inline constexpr int64_t kTransferStallUs = 1'000'000;
 
 struct ObjectBalance {
-  std::string object;
+  std::string object;  // if others lie beside it, the figures are those of all together
   BalanceAlgorithm algorithm = BalanceAlgorithm::kOneShot;
   // A moving average: the last period weighs as much as all earlier ones together.
   double imbalance = 0;

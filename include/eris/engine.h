@@ -53,8 +53,9 @@ class Engine {
   static absl::StatusOr<std::unique_ptr<Engine>> Open(const Options& options);
   virtual ~Engine() = default;  // as Close
 
-  // Errors: AlreadyExists, InvalidArgument (name, kind, schema, range, split points),
-  // ResourceExhausted. Blocks until every AEU has its partition. Any thread.
+  // Errors: AlreadyExists, InvalidArgument (name, kind, schema, range, split points, an object to
+  // lie beside whose keys differ), NotFound (the object to lie beside), ResourceExhausted. Blocks
+  // until every AEU has its partition. Any thread.
   virtual absl::StatusOr<ObjectInfo> Create(absl::string_view name,
                                             const CreateOptions& options) = 0;
   // Errors: NotFound. Later requests on the object get NotFound, as do requests under way that have

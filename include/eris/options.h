@@ -137,6 +137,14 @@ struct CreateOptions {
   // The inner boundaries themselves, strictly ascending; partition i is then owned by AEU i % AEUs.
   // If not empty, `expected` is ignored.
   std::vector<uint64_t> split_points{};
+  // An existing object that the new one lies beside: its ranges are cut like those of the other one
+  // now, with the same owners, and from then on the balancer and operators' calls move the ranges
+  // of both together, by the sum of their loads. So rows with equal values of the first key column
+  // stay with one AEU, except for the short time between a move of one and of the other. The keys'
+  // first columns must have the same type; date keys of an index or a hash lie beside none of a
+  // table. More objects may lie beside either; if one is dropped, the others go on together. Not
+  // for heap tables. Excludes `expected` and `split_points`.
+  std::string beside{};
 };
 
 }  // namespace eris

@@ -135,6 +135,8 @@ struct ObjectInfo {
   std::vector<uint64_t> partition_starts{};
   std::vector<AeuId> partition_owners{};
   Schema schema{};  // the bounds are encoded: key_encoding.h
+  // The objects that lie beside it now, by name (CreateOptions::beside).
+  std::vector<std::string> beside{};
 };
 
 }  // namespace eris

@@ -32,7 +32,12 @@ ObjectFlags::Added ObjectFlags::AddTo(Flags& verb) {
                "LO:HI, where keys (their first columns) are expected: partitions are even pieces "
                "of it")
           .Check(CheckNotEmpty);
-  return {columns, range};
+  const Flag other =
+      verb.Add("--beside", beside,
+               "An object whose ranges the new one has, too; they are balanced and moved together")
+          .Check(CheckName)
+          .Excludes(range);
+  return {columns, range, other};
 }
 
 absl::StatusOr<CreateOptions> ObjectFlags::Options(const std::string& key,
@@ -58,6 +63,7 @@ absl::StatusOr<CreateOptions> ObjectFlags::Options(const std::string& key,
           absl::StrCat("--kind ", kind, " needs a key: give --key, the first columns of --schema"));
     }
   }
+  options.beside = beside;
   if (absl::Status status = SetBounds(expect, split, options); !status.ok()) return status;
   return options;
 }

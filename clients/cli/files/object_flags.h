@@ -17,10 +17,12 @@ struct ObjectFlags {
   std::string key_type;    // empty: uint64
   std::string value_type;  // empty: uint64
   std::string expect;
+  std::string beside;  // an object
 
   struct Added {
     Flag schema;
     Flag expect;
+    Flag beside;
   };
   // Adds all of them.
   Added AddTo(Flags& verb);

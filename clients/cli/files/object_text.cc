@@ -31,6 +31,8 @@ Json ToJson(const ObjectInfo& object) {
     partition["aeu"] = object.partition_owners[i].value;
     partitions.push_back(std::move(partition));
   }
+  Json beside = Json::Array();
+  for (const std::string& name : object.beside) beside.push_back(name);
   return {{"name", object.name},
           {"id", object.id.value},
           {"kind", KindName(object.kind)},
@@ -38,6 +40,7 @@ Json ToJson(const ObjectInfo& object) {
           {"key", KeyNamesText(object.schema)},
           {"rows", std::to_string(object.keys)},
           {"memory_bytes", std::to_string(object.memory_bytes)},
+          {"beside", std::move(beside)},
           {"partitions", std::move(partitions)}};
 }
 

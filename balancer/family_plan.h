@@ -1,0 +1,55 @@
+// Plans for a family: objects whose ranges lie beside each other, so that equal keys stay with one
+// AEU. Their loads count together, there is one target, and each transfer is made for one member
+// after the other. Pure functions; they move nothing. A family of one is an object alone.
+#ifndef ERIS_BALANCER_FAMILY_PLAN_H_
+#define ERIS_BALANCER_FAMILY_PLAN_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "balancer/load/load_sample.h"
+#include "balancer/plan_world.h"
+#include "eris/balancer.h"
+
+namespace eris::balancer {
+
+// An object of the family. world.grain is the same for all.
+struct FamilyMember {
+  std::string object;
+  LoadSample sample;
+  PlanWorld world;
+};
+
+class FamilyPlan {
+ public:
+  // The first member is the one whose cuts the others have. REQUIRES: at least one; each sample has
+  // a partition.
+  explicit FamilyPlan(std::vector<FamilyMember> members);
+
+  // The sum of the members' loads, and what is allowed to all of them: the input of MakePlan,
+  // PlanPresplit, PlanMove and Decide.
+  const LoadSample& sample() const { return sum_ ? *sum_ : members_.front().sample; }
+  const PlanWorld& world() const { return world_; }
+
+  // The transfers after which all members are cut like the first one, on the grain. Empty: they
+  // are. For tables and hashes some may be left out (transfer_plan.h).
+  std::vector<PlannedTransfer> IntoLine() const;
+  // Replaces the transfers of a plan for sample() and world() by those of all members, each next to
+  // that of the member before. With `kind` those of plan.object are all of it.
+  // Errors: FailedPrecondition (plan.object cannot move by this kind).
+  // REQUIRES: IntoLine() is empty.
+  absl::Status Spread(BalancePlan& plan, std::optional<TransferKind> kind = std::nullopt) const;
+
+ private:
+  // Unchanged after construction.
+  std::vector<FamilyMember> members_;
+  std::optional<LoadSample> sum_{};  // of several members
+  PlanWorld world_;
+};
+
+}  // namespace eris::balancer
+
+#endif  // ERIS_BALANCER_FAMILY_PLAN_H_
