@@ -17,13 +17,16 @@ constexpr double kLeftMax = 0.75;
 
 bool IdleRows::Due(bool idle, double busiest, PlacedBy placed_by) {
   if (!idle) {
+    const bool followed = uneven_before_ > 0;
+    const uint32_t rest = followed ? std::min(2 * rest_, kRestPeriodsPlaced) : rest_;
     *this = {};
+    rest_ = rest;
     return false;
   }
   ++idle_periods_;
   if (done_ || placed_by == PlacedBy::kOperator || busiest > kBusyMax) return false;
-  const bool chosen = placed_by == PlacedBy::kLoad && uneven_before_ == 0;
-  const uint32_t rest = chosen ? kRestPeriodsPlaced : kRestPeriods;
+  const bool chosen = placed_by == PlacedBy::kLoad || placed_by == PlacedBy::kCreator;
+  const uint32_t rest = chosen && uneven_before_ == 0 ? kRestPeriodsPlaced : rest_;
   if (idle_periods_ < std::max(rest, next_look_)) return false;
   next_look_ = idle_periods_ + kRestPeriods;
   return true;
@@ -42,6 +45,7 @@ bool IdleRows::Worth(const BalancePlan& plan, double threshold) {
   const bool stuck = uneven_before_ > 0 && uneven > kLeftMax * uneven_before_;
   if (uneven <= limit || most - mean < kRowsAboveMeanMin || stuck || plan.transfers.empty() ||
       plan.imbalance_after >= plan.imbalance_before) {
+    if (uneven_before_ == 0) rest_ = kRestPeriods;
     done_ = true;
     return false;
   }

@@ -1,7 +1,8 @@
 // Decides when to even out the rows of an unused object. Uneven rows cost nothing until a client
 // reads all of them; then it waits for the AEU with the most. So rows are moved while there is
 // time: after a rest, and after a longer one if a load has placed the boundaries, because it may
-// come back. Boundaries chosen by an operator are never moved. One thread at a time.
+// come back, or the creator, because the rows may still be coming. Boundaries chosen by an operator
+// are never moved. One thread at a time.
 #ifndef ERIS_BALANCER_IDLE_ROWS_H_
 #define ERIS_BALANCER_IDLE_ROWS_H_
 
@@ -11,12 +12,14 @@
 
 namespace eris::balancer {
 
-// The last cause of moved boundaries of an object.
-enum class PlacedBy : uint8_t { kNobody, kLoad, kOperator };
+// The last cause of an object's boundaries.
+enum class PlacedBy : uint8_t { kNobody, kLoad, kOperator, kCreator };
 
 class IdleRows {
  public:
-  // Periods without any access before rows are evened out, and between two steps.
+  // Periods without any access before rows are evened out, and between two steps. Twice as many
+  // each time that the object is used again after its rows have been evened out: a load with pauses
+  // would be followed from pause to pause. As few as before once rows have stayed even.
   static constexpr uint32_t kRestPeriods = 10;
   static constexpr uint32_t kRestPeriodsPlaced = 600;
 
@@ -32,6 +35,7 @@ class IdleRows {
   uint32_t next_look_ = 0;    // in idle periods
   double uneven_before_ = 0;  // at the last planned step; 0: no step so far
   bool done_ = false;         // until the object is used again
+  uint32_t rest_ = kRestPeriods;
 };
 
 }  // namespace eris::balancer

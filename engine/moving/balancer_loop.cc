@@ -147,10 +147,7 @@ std::optional<BalancePlan> BalancerLoop::LookAt(const Family& family, const Look
   Looked& looked = looked_[id];
   const bool quiet = AllQuiet(family);
   balancer::IdleRows& idle = idle_[id];
-  const bool rows_due = idle.Due(quiet, busiest_, [&] {
-    base::MutexLock lock(&mu_);
-    return placed_[id];
-  }());
+  const bool rows_due = idle.Due(quiet, busiest_, PlacedNow(*family.front()));
   const bool may_move = look.may_move && look.in_line;
   // Also after an access, because an imbalance must last for some periods before it is acted on.
   if (!quiet || looked.look != look) looked = {look};
@@ -192,6 +189,13 @@ bool BalancerLoop::AllQuiet(const Family& family) const {
 void BalancerLoop::ReservePlaced(ObjectId family) {
   base::MutexLock lock(&mu_);
   placed_.try_emplace(family);
+}
+
+balancer::PlacedBy BalancerLoop::PlacedNow(const ObjectEntry& object) {
+  base::MutexLock lock(&mu_);
+  const balancer::PlacedBy moved = placed_[object.family];
+  const bool creators = moved == balancer::PlacedBy::kNobody && object.bounds_chosen;
+  return creators ? balancer::PlacedBy::kCreator : moved;
 }
 
 void BalancerLoop::NotePlaced(ObjectId family, balancer::PlacedBy by) {

@@ -122,6 +122,8 @@ class BalancerLoop {
   // So that NotePlaced needs no memory. Throws std::bad_alloc.
   void ReservePlaced(ObjectId family);
   void NotePlaced(ObjectId family, balancer::PlacedBy by);
+  // What has placed the boundaries of the object's family. Throws std::bad_alloc.
+  balancer::PlacedBy PlacedNow(const ObjectEntry& object);
   void ForgetLoads();
   // Why the plan is not worth executing; empty if it is, and if it moves something.
   absl::string_view Decide(ObjectId family, const balancer::FamilyPlan& sampled,

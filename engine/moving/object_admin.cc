@@ -29,7 +29,12 @@ struct FirstRanges {
   std::vector<uint64_t> starts;
   std::vector<AeuId> owners{};
   std::optional<ObjectId> family{};  // if it lies beside another one
+  bool chosen = false;               // by a creator
 };
+
+bool HasBounds(const CreateOptions& options) {
+  return options.expected != KeyRange{} || !options.split_points.empty();
+}
 
 absl::StatusOr<FirstRanges> RangesBeside(absl::string_view name, const CreateOptions& options,
                                          const Catalogue& catalogue) {
@@ -40,7 +45,10 @@ absl::StatusOr<FirstRanges> RangesBeside(absl::string_view name, const CreateOpt
   ERIS_ASSIGN_OR_RETURN(const ObjectRef other, catalogue.Find(options.beside));
   ERIS_ASSIGN_OR_RETURN(balancer::Partitioning cuts,
                         CutsBeside(name, options.kind, options.schema, *other));
-  FirstRanges ranges{.starts = {}, .owners = std::move(cuts.owners), .family = other->family};
+  FirstRanges ranges{.starts = {},
+                     .owners = std::move(cuts.owners),
+                     .family = other->family,
+                     .chosen = other->bounds_chosen};
   for (const storage::Key& start : cuts.starts) ranges.starts.push_back(start.head);
   return ranges;
 }
@@ -50,6 +58,7 @@ absl::StatusOr<FirstRanges> FirstRangesOf(absl::string_view name, const CreateOp
   if (!options.beside.empty()) return RangesBeside(name, options, core.catalogue);
   const auto aeus = static_cast<uint32_t>(core.directory.size());
   FirstRanges ranges;
+  ranges.chosen = HasBounds(options);
   ERIS_ASSIGN_OR_RETURN(ranges.starts, InitialStarts(options, aeus));
   for (uint32_t i = 0; i < ranges.starts.size(); ++i) ranges.owners.push_back(AeuId{i % aeus});
   return ranges;
@@ -81,7 +90,7 @@ absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& op
             reservation.name, options.kind, reservation.slot, reservation.id,
             std::make_unique<routing::RangeTable>(1, std::move(ranges.starts),
                                                   std::move(ranges.owners)),
-            layout, std::move(holders), ranges.family);
+            layout, std::move(holders), ranges.family, ranges.chosen);
         ERIS_RETURN_IF_ERROR(Install(*object));
         introduce(object);
         return absl::OkStatus();

@@ -38,12 +38,13 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
               std::unique_ptr<const routing::RangeTable> table,
               std::shared_ptr<const storage::TableLayout> object_layout,
               std::unique_ptr<const routing::BitmapTable> first_holders = nullptr,
-              std::optional<ObjectId> beside = std::nullopt)
+              std::optional<ObjectId> beside = std::nullopt, bool creator_bounds = false)
       : State(std::move(object_name), object_id, object_kind, object_layout->schema()),
         layout(std::move(object_layout)),
         key_types(is_table() ? KeyTypes() : KeyTypesOf(schema)),
         value_type(is_table() ? ColumnType::kUint64 : ValueTypeOf(schema)),
         family(beside.value_or(object_id)),
+        bounds_chosen(creator_bounds),
         route(slot, object_id, std::move(table)),
         holders(std::move(first_holders)) {}
 
@@ -57,6 +58,7 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
   const ColumnType value_type;
   // That of the object that it was created beside; its own id if there was none (family.h).
   const ObjectId family;
+  const bool bounds_chosen;  // by the creator of the object, or of the one beside it
   // The catalogue that it is in. Written once, by Catalogue::Publish, before the object can be
   // found.
   const Catalogue* catalogue = nullptr;

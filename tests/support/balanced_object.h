@@ -32,8 +32,10 @@ class BalancedObject {
   static constexpr uint64_t kRowsEach = 1000;
   static constexpr uint64_t kAccessNs = 50'000;
 
-  // `end`: the AEUs begin with equal parts of the keys below it.
+  // `end`: the AEUs begin with equal parts of the keys below it. If it is given, the creator has
+  // said so.
   explicit BalancedObject(uint32_t aeus, balancer::Position end = balancer::kEndOfKeys) {
+    if (end != balancer::kEndOfKeys) placed_ = balancer::PlacedBy::kCreator;
     for (uint32_t i = 0; i < aeus; ++i) {
       owners_[end / aeus * i] = AeuId{i};
       samples_.push_back(std::make_shared<aeu::AccessSample>());

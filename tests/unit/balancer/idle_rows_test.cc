@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,6 +40,29 @@ TEST(IdleRowsTest, TheRestIsLongerWhereALoadHasChosenAndEndlessWhereAnOperatorHa
   EXPECT_EQ(PeriodsUntilDue(nobody, PlacedBy::kNobody), 10u);
   EXPECT_EQ(PeriodsUntilDue(load, PlacedBy::kLoad), 600u);
   EXPECT_EQ(PeriodsUntilDue(chosen, PlacedBy::kOperator), 0u);
+}
+
+TEST(IdleRowsTest, TheCreatorsBoundariesRestAsLongAsThoseOfALoad) {
+  IdleRows idle;
+  EXPECT_EQ(PeriodsUntilDue(idle, PlacedBy::kCreator), 600u);
+  EXPECT_TRUE(idle.Worth(PlanOf({900, 100}), kThreshold));
+  EXPECT_EQ(PeriodsUntilDue(idle, PlacedBy::kCreator), 10u);
+}
+
+TEST(IdleRowsTest, EachUseAfterAStepDoublesTheRestUntilRowsStayEven) {
+  IdleRows idle;
+  uint32_t rest = 10;
+  for (int step = 0; step < 10; ++step) {
+    ASSERT_EQ(PeriodsUntilDue(idle, PlacedBy::kNobody), rest);
+    EXPECT_TRUE(idle.Worth(PlanOf({900, 100}), kThreshold));
+    EXPECT_FALSE(idle.Due(false, 0, PlacedBy::kNobody));
+    EXPECT_FALSE(idle.Due(false, 0, PlacedBy::kNobody));  // once for each rest
+    rest = std::min(2 * rest, 600u);
+  }
+  ASSERT_EQ(PeriodsUntilDue(idle, PlacedBy::kNobody), 600u);
+  EXPECT_FALSE(idle.Worth(PlanOf({500, 500}), kThreshold));
+  EXPECT_FALSE(idle.Due(false, 0, PlacedBy::kNobody));
+  EXPECT_EQ(PeriodsUntilDue(idle, PlacedBy::kNobody), 10u);
 }
 
 TEST(IdleRowsTest, AnAccessBeginsTheRestAnewAndABusyAeuPutsItOff) {

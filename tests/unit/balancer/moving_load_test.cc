@@ -76,6 +76,29 @@ TEST_P(MovingLoadTest, RowsThatOneAeuGotInKeyOrderAreEvenedOutAtRest) {
   EXPECT_EQ(object.rows_moved(), moved);
 }
 
+// Each pause is long enough for rows to be evened out. From pause to pause, 8 AEUs would move 2.5
+// times as many rows as are loaded.
+TEST_P(MovingLoadTest, ALoadInKeyOrderWithPausesIsNotFollowedFromPauseToPause) {
+  for (const bool chosen : {true, false}) {
+    BalancedObject object =
+        chosen ? BalancedObject(aeus(), Position{rows()} * kStep) : BalancedObject(aeus());
+    const std::vector<uint64_t> keys = Ascending();
+    constexpr uint64_t kParts = 10;
+    for (uint64_t part = 0; part < kParts; ++part) {
+      const auto at = [&](uint64_t i) {
+        return keys.begin() + static_cast<ptrdiff_t>(keys.size() * i / kParts);
+      };
+      Load(object, {at(part), at(part + 1)}, 4);
+      if (part + 1 < kParts) object.EndPeriods(20);
+    }
+    const uint64_t loaded = rows() * BalancedObject::kRowsEach;
+    EXPECT_LE(object.rows_moved(), chosen ? 0 : loaded / 4);
+    object.EndPeriods(700);
+    EXPECT_EQ(object.rows_moved() == 0, chosen);
+    EXPECT_LE(object.RowsMaxOverMean(), 1.2);
+  }
+}
+
 TEST_P(MovingLoadTest, RowsInRandomOrderAreDividedWhileTheyCome) {
   BalancedObject object(aeus());
   std::vector<uint64_t> keys = Ascending();

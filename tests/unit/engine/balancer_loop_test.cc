@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +117,28 @@ TEST_F(BalancerLoopTest,
   const size_t moves = executor_.history().Newest().size();
   LooksOf(2000);
   EXPECT_EQ(executor_.history().Newest().size(), moves);
+}
+
+TEST_F(BalancerLoopTest, WhereTheCreatorHasChosenTheRestIsLonger) {
+  const auto place = core_.catalogue.Reserve("chosen");
+  core_.catalogue.Publish(
+      *place, std::make_shared<ObjectEntry>(
+                  "chosen", ObjectKind::kIndex, place->slot, place->id,
+                  std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0, 1'000},
+                                                        std::vector<AeuId>{AeuId{0}, AeuId{1}}),
+                  *LayoutOf(ObjectKind::kIndex, KeyValueSchema()), nullptr, std::nullopt, true));
+  rows_[0] = 1'300'000;
+  rows_[1] = 700'000;
+  const auto moved = [&](const std::string& name) {
+    const auto history = executor_.history().Newest();
+    return std::any_of(history.begin(), history.end(),
+                       [&](const auto& one) { return one.object == name; });
+  };
+  LooksOf(100);
+  EXPECT_TRUE(moved("o"));  // refused: there are no AEUs
+  EXPECT_FALSE(moved("chosen"));
+  LooksOf(600);
+  EXPECT_TRUE(moved("chosen"));
 }
 
 // As rows that are appended to a heap table, which are counted and not noted.

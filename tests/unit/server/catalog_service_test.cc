@@ -83,6 +83,7 @@ TEST_F(CatalogServiceTest, EachKindIsCreatedAndShownWithItsSchema) {
            {.schema = KeyValueSchema(pair), .split_points = {KeyFromInt64(-5)}},
            {.schema = KeyValueSchema(ColumnType::kDate, ColumnType::kString)},
            {.kind = ObjectKind::kHash},
+           {.kind = ObjectKind::kHash, .beside = "orders"},
            {.kind = ObjectKind::kTable, .schema = table, .expected = Int64Range(-5, 5)},
            {.kind = ObjectKind::kHeapTable, .schema = heap}}) {
     v1::CreateObjectRequest request;
@@ -93,6 +94,7 @@ TEST_F(CatalogServiceTest, EachKindIsCreatedAndShownWithItsSchema) {
     ASSERT_TRUE(catalog->CreateObject(&create, request, &created).ok());
     EXPECT_EQ(engine.last_create().expected, options.expected);
     EXPECT_EQ(engine.last_create().split_points, options.split_points);
+    EXPECT_EQ(engine.last_create().beside, options.beside);
     v1::GetObjectRequest get_request;
     get_request.set_name(request.name());
     v1::GetObjectResponse got;

@@ -52,6 +52,7 @@ TEST(ObjectsTest, WhatIsToBeCreatedGoesRound) {
            {.kind = ObjectKind::kTable,
            .schema = TableBy(ColumnType::kInt32),
            .split_points = {narrow(-5), narrow(6)}},
+           {.kind = ObjectKind::kHash, .beside = "orders"},
            {.kind = ObjectKind::kHeapTable, .schema = {.columns = {{.name = "n"}}}}}) {
     v1::CreateObjectRequest request;
     const CreateOptions back = RoundTrip(options, request);
@@ -59,6 +60,7 @@ TEST(ObjectsTest, WhatIsToBeCreatedGoesRound) {
     EXPECT_EQ(back.schema, options.schema);
     EXPECT_EQ(back.expected, options.expected) << request.DebugString();
     EXPECT_EQ(back.split_points, options.split_points) << request.DebugString();
+    EXPECT_EQ(back.beside, options.beside);
   }
   // Bounds travel as values of the first key column.
   v1::CreateObjectRequest request;
@@ -103,6 +105,11 @@ TEST(ObjectsTest, OddRequestsAreRefused) {
   EXPECT_THAT(refusal(), HasSubstr("expected and split_keys are set"));
   request.clear_expected();
   EXPECT_THAT(refusal(), HasSubstr("split_keys[0]: date32 is set, must be i64"));
+  request.set_beside("orders");
+  EXPECT_THAT(refusal(), HasSubstr("beside is set, so expected and split_keys must be unset"));
+  request.clear_split_keys();
+  request.mutable_expected()->mutable_end()->set_i64(7);
+  EXPECT_THAT(refusal(), HasSubstr("beside is set"));
 
   const KeyTypes pair{ColumnType::kInt64, ColumnType::kDate};
   request.Clear();
