@@ -57,6 +57,7 @@ bool QueryRunner::Advance(uint64_t deadline_ns) {
     const absl::StatusOr<bool> more = AdvanceOne(one);
     const uint64_t began_ns = std::exchange(now_ns, NowNs());
     one.part->part->CountTime(now_ns - began_ns);
+    one.run->Took(now_ns - began_ns);
     if (more.ok() && *more) continue;
     Finish(one, more.status());
     running_.erase(running_.begin() + static_cast<ptrdiff_t>(at));

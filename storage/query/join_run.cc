@@ -43,7 +43,7 @@ class JoinRun final : public StepRun {
       return false;
     }
     const SegmentView& view = input_[envelope_].view();
-    rows_ = std::min(kBlockRows, view.rows - base_);
+    if (!within_) rows_ = std::min(piece_rows(), view.rows - base_);
     ERIS_ASSIGN_OR_RETURN(const bool done, AdvanceBlock(view));
     if (!done) return true;
     within_ = false;
@@ -95,7 +95,9 @@ class JoinRun final : public StepRun {
       matched_.fill(0);
       within_ = true;
     }
-    RowPairs pairs{.probe = picks_.data(), .build = numbers_.data(), .capacity = kBlockRows};
+    RowPairs pairs{.probe = picks_.data(),
+                   .build = numbers_.data(),
+                   .capacity = std::max(piece_rows(), rows_)};
     const bool last = NextPairs(pairs);
     if (filter_ != nullptr) ERIS_RETURN_IF_ERROR(Filter(view, pairs));
     if (!OnlyProbe())

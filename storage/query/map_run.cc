@@ -39,6 +39,7 @@ class MapRun final : public StepRun {
     if (wanted && view.rows > 0) {
       Envelope* const out = groups_ ? nullptr : sink_.Open();
       if (!groups_ && out == nullptr) return sink_.Refusal();
+      run_->SetBlockRows(piece_rows());
       switch (run_->RunBlock(at_, groups_ ? nullptr : &out->out())) {
         case TableRun::Outcome::kError:
           return run_->status();

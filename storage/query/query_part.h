@@ -130,7 +130,7 @@ class QueryPart {
   bool FreeSome();
 
  private:
-  static constexpr uint32_t kFreedAtOnce = 64;  // envelopes
+  static constexpr uint32_t kFreedAtOnce = 8;  // envelopes
 
   QueryParts& all_;
   const uint32_t self_;

@@ -38,7 +38,7 @@ class SendRun final : public StepRun {
   absl::StatusOr<bool> Advance() override {
     if (envelope_ < input_.size()) {
       const SegmentView& view = input_[envelope_].view();
-      const uint32_t rows = std::min(kBlockRows, view.rows - base_);
+      const uint32_t rows = std::min(piece_rows(), view.rows - base_);
       ERIS_RETURN_IF_ERROR(SendBlock(view, rows));
       base_ += rows;
       if (base_ >= view.rows) {

@@ -1,5 +1,6 @@
 #include "storage/query/stage_run.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ constexpr uint32_t kEnvelopesAtOnce = 64;
 
 absl::StatusOr<bool> StageRun::Advance() try {
   if (task_ == stage_.tasks.size()) return false;
+  if (run_ != nullptr) run_->SetPieceRows(piece_rows_);
   absl::StatusOr<bool> more =
       run_ != nullptr ? run_->Advance()
                       : std::visit([&](const auto& task) { return Do(task); }, stage_.tasks[task_]);
@@ -30,6 +32,14 @@ absl::StatusOr<bool> StageRun::Advance() try {
   return ++task_ < stage_.tasks.size();
 } catch (const std::bad_alloc&) {
   return base::NoMemory("no memory for a query");
+}
+
+void StageRun::Took(uint64_t ns) {
+  if (ns > kPieceNs * 3 / 2) {
+    piece_rows_ = std::max(piece_rows_ / 2, kPieceRowsMin);
+  } else if (ns < kPieceNs / 2) {
+    piece_rows_ = std::min(piece_rows_ * 2, kBlockRows);
+  }
 }
 
 absl::StatusOr<bool> StageRun::Do(const FreeTask& task) {

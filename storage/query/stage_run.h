@@ -21,10 +21,12 @@ class StageRun {
   StageRun(const StageRun&) = delete;
   StageRun& operator=(const StageRun&) = delete;
 
-  // A piece of work, some 20 us; longer where a join or a sort ends, which frees its tables at
-  // once, and for rows of many groups. False: all is done. Errors: as StepRun::Advance. Does not
+  // A piece of work, some 20 us if Took is told how long pieces take; longer where a join or a sort
+  // ends, which frees its tables at once. False: all is done. Errors: as StepRun::Advance. Does not
   // throw.
   absl::StatusOr<bool> Advance();
+  // The last piece took so long: the next one gets fewer rows, or more.
+  void Took(uint64_t ns);
 
  private:
   // True: the task has more to do.
@@ -46,10 +48,14 @@ class StageRun {
   absl::Status Add(EnvelopeList& list, Envelope* envelope) const;
   StepWorld world() const { return {part_.memory(), part_.all().memory, part_.group_pages()}; }
 
+  static constexpr uint32_t kPieceRowsFirst = 512;
+  static constexpr uint64_t kPieceNs = 20'000;
+
   QueryPart& part_;
   const Stage& stage_;
   size_t task_ = 0;
   std::unique_ptr<StepRun> run_;  // of the task, if it needs one
+  uint32_t piece_rows_ = kPieceRowsFirst;
   // Where the task goes on, unless it has a run.
   uint32_t at_ = 0;
   uint32_t envelope_ = 0;

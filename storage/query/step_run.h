@@ -1,5 +1,5 @@
-// Does one task of a stage at one AEU, in pieces of work: of a block of rows, or as much as the
-// operator says. Used by one thread. Not from the papers.
+// Does one task of a stage at one AEU, in pieces of work: of some rows, or as much as the operator
+// says. Used by one thread. Not from the papers.
 #ifndef ERIS_STORAGE_QUERY_STEP_RUN_H_
 #define ERIS_STORAGE_QUERY_STEP_RUN_H_
 
@@ -15,6 +15,7 @@
 #include "storage/table/groups/group_pages.h"
 #include "storage/table/groups/run_memory.h"
 #include "storage/table/plan/table_plan.h"
+#include "storage/table/query/block_values.h"
 #include "storage/table/query/table_run.h"
 
 namespace eris::storage {
@@ -26,7 +27,20 @@ class StepRun {
   // OutOfRange (arithmetic outside its type), InvalidArgument (a join without keys with more than
   // one row on its right side).
   virtual absl::StatusOr<bool> Advance() = 0;
+
+  // How many rows the next piece may have, where its time depends on them: kPieceRowsMin times a
+  // power of two, at most kBlockRows.
+  void SetPieceRows(uint32_t rows) { piece_rows_ = rows; }
+
+ protected:
+  uint32_t piece_rows() const { return piece_rows_; }
+
+ private:
+  uint32_t piece_rows_ = kBlockRows;
 };
+
+// A word of a bitmap.
+inline constexpr uint32_t kPieceRowsMin = 64;
 
 // What all of them need; it outlives them.
 struct StepWorld {

@@ -70,10 +70,10 @@ class TableRun::Body {
   }
 
   Outcome RunBlock(uint32_t& at, ResultRows* out, absl::Status& status) {
-    const uint32_t base = at / kBlockRows * kBlockRows;
-    const uint32_t end = std::min(base + kBlockRows, segment_.rows);
+    const uint32_t base = at / block_rows_ * block_rows_;
+    const uint32_t end = std::min(base + block_rows_, segment_.rows);
     const uint32_t rows = end - base;
-    if (ride_of_ > 1) PrefetchShare(base + kBlockRows);
+    if (ride_of_ > 1) PrefetchShare(base + block_rows_);
     if (by_range_pass_ && at == base) {
       range_pass_.Run(base, rows);
       at = end;
@@ -102,6 +102,8 @@ class TableRun::Body {
     status = aggregator_.Add(mask, rows, count);
     return status.ok() ? Outcome::kDone : Outcome::kError;
   }
+
+  void SetBlockRows(uint32_t rows) { block_rows_ = rows; }
 
   void Ride(uint32_t index, uint32_t of) {
     ride_index_ = index;
@@ -206,6 +208,7 @@ class TableRun::Body {
   // This run's place among the runs that share one pass, and how many these are.
   uint32_t ride_index_ = 0;
   uint32_t ride_of_ = 1;
+  uint32_t block_rows_ = kBlockRows;
   uint16_t picks_[kBlockRows];
 };
 
@@ -252,6 +255,11 @@ TableRun::Outcome TableRun::RunBlock(uint32_t& at, ResultRows* out) {
     status_ = base::NoMemory("no memory for the groups of a query");
     return Outcome::kError;
   }
+}
+
+void TableRun::SetBlockRows(uint32_t rows) {
+  ERIS_DCHECK(rows % 64 == 0 && rows <= kBlockRows && kBlockRows % rows == 0);
+  body_->SetBlockRows(rows);
 }
 
 void TableRun::Ride(uint32_t index, uint32_t of) {

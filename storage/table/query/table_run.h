@@ -49,6 +49,9 @@ class TableRun {
   // Runs rows of the current segment from `at` to the end of its block, or of the segment. Appends
   // to `out`; nullptr for aggregates. Moves `at` to the first row that has not been run.
   Outcome RunBlock(uint32_t& at, ResultRows* out);
+  // Blocks have so many rows from now on: 64 times a power of two, at most kBlockRows, which it is
+  // before the first call.
+  void SetBlockRows(uint32_t rows);
   const absl::Status& status() const { return status_; }
   // Tells the run that it is the `index`-th of `of` runs that process each block in turn. Each then
   // prefetches its share of the next block while the others compute, so that memory is never idle.

@@ -100,6 +100,7 @@ class StageLab {
       const auto run = runs.begin() + static_cast<ptrdiff_t>(random_() % runs.size());
       const absl::StatusOr<bool> more = (*run)->Advance();
       ++pieces;
+      (*run)->Took(random_() % 2 * 1'000'000);  // pieces of all sizes
       status = more.status();
       if (more.ok() && !*more) runs.erase(run);
     }
