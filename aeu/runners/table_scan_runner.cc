@@ -20,10 +20,8 @@ using storage::kBlockRows;
 
 namespace {
 
-// A block of one column takes half a microsecond, a read of the clock a twentieth of that; a block
-// with many columns and expressions takes ten.
-constexpr uint32_t kRunsPerClock = 4;
-// if four blocks took longer, the next ones are timed one by one
+// If the blocks between two reads of the clock took longer, the next ones are timed one by one.
+// A block takes half a microsecond to a hundred, a read of the clock a fortieth.
 constexpr uint64_t kLongStepNs = 8000;
 // Scans that share a pass: a block is run for all of them before the clock is read.
 constexpr size_t kRidersMax = 32;
@@ -58,19 +56,18 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
     End(*scan, PartOutcome::kNoObject);
   } else {
     const bool prepared = scan->own.mask.Allocate() && PrepareQuery(*scan);
-    storage::QueryPart* const query = part->query_part;
     // Made here, so that this AEU touches its scratch memory first.
-    auto run =
-        storage::TableRun::Create(part->plan, part->memory, part->limits,
-                                  prepared && query != nullptr ? &query->group_pages() : nullptr);
+    storage::PageSource* const pages =
+        prepared && part->query_part != nullptr ? &part->query_part->group_pages() : nullptr;
+    auto run = storage::TableRun::Create(part->plan, part->memory, part->limits, pages);
     if (!prepared) {
       End(*scan, PartOutcome::kNoMemory);
     } else if (run.ok()) {
       scan->run = *std::move(run);
-      FilterByKeys(*scan);
       scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
       // It continues after the last row.
       if (scan->part->from.chosen && scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
+      if (!FilterByKeys(*scan)) End(*scan, PartOutcome::kNoMemory);
     } else {
       End(*scan, PartOutcome::kAnswered, run.status());
     }
@@ -93,12 +90,15 @@ bool TableScanRunner::PrepareQuery(RunningScan& scan) {
       .ok();
 }
 
-void TableScanRunner::FilterByKeys(RunningScan& scan) {
+bool TableScanRunner::FilterByKeys(RunningScan& scan) {
   const routing::TableScanPart& part = *scan.part;
-  if (part.key_filters.empty()) return;
   try {
-    scan.run->FilterBy(part.query_part->FiltersOf(part.key_filters));
-  } catch (const std::bad_alloc&) {  // the join drops more rows, then
+    if (!part.key_filters.empty()) {
+      scan.run->FilterBy(part.query_part->FiltersOf(part.key_filters));
+    }
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 
@@ -114,11 +114,6 @@ TableCursor TableScanRunner::Attach(const ObjectSlot& slot) const {
   }
   cursor.began = cursor.at;
   return cursor;
-}
-
-bool TableScanRunner::QueryStops(const RunningScan& scan) {
-  const storage::QueryPart* const query = scan.part->query_part;
-  return query != nullptr && query->all().stop.load(std::memory_order_relaxed);
 }
 
 bool TableScanRunner::CanRun(const RunningScan& scan) {
@@ -329,7 +324,6 @@ uint64_t TableScanRunner::BeginSegment(uint64_t number) {
 
 bool TableScanRunner::RunBlocks(TablePlace at, uint64_t rows_end, uint64_t deadline_ns) {
   uint32_t runs = 0;  // since the last look at the clock
-  uint32_t runs_per_clock = kRunsPerClock;
   uint64_t looked_ns = NowNs();
   while (at.row < rows_end && !group_.empty()) {
     runs += static_cast<uint32_t>(group_.size());
@@ -337,12 +331,16 @@ bool TableScanRunner::RunBlocks(TablePlace at, uint64_t rows_end, uint64_t deadl
     counters_.table_blocks.Add(1);
     at.row = NextBlock(at.row);
     MoveTo(at);
-    if (runs < runs_per_clock || at.row >= rows_end) continue;
+    if (runs < runs_per_clock_ || at.row >= rows_end) continue;
     const uint64_t now_ns = NowNs();
     const uint64_t step_ns = now_ns - looked_ns;
     // Stop before the deadline rather than after it: one more step is expected to take as long.
     if (now_ns + step_ns > deadline_ns) return false;
-    if (step_ns > kLongStepNs) runs_per_clock = 1;
+    if (step_ns > kLongStepNs) {
+      runs_per_clock_ = 1;
+    } else if (step_ns < kLongStepNs / kRunsPerClock) {
+      runs_per_clock_ = kRunsPerClock;
+    }
     looked_ns = now_ns;
     runs = 0;
   }

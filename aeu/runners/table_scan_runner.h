@@ -85,7 +85,10 @@ class TableScanRunner final : public Runner {
   using Group = std::vector<RunningScan*>;
 
   static bool CanRun(const RunningScan& scan);
-  static bool QueryStops(const RunningScan& scan);
+  static bool QueryStops(const RunningScan& scan) {
+    const storage::QueryPart* const query = scan.part->query_part;
+    return query != nullptr && query->all().stop.load(std::memory_order_relaxed);
+  }
   // Where a new scan of `slot` begins: at the current pass.
   routing::TableCursor Attach(const ObjectSlot& slot) const;
   // Runs the pass of the scan, with all scans that share it, until the deadline or until none of
@@ -120,8 +123,8 @@ class TableScanRunner final : public Runner {
   bool RunIntoSink(RunningScan& scan, uint32_t row);
   // False: no memory.
   bool PrepareQuery(RunningScan& scan);
-  // Only rows that may have partners in joins of the query.
-  static void FilterByKeys(RunningScan& scan);
+  // Only rows that may have partners in joins of the query. False: no memory.
+  static bool FilterByKeys(RunningScan& scan);
   // Prepares a chunk that has just been taken, or emptied.
   void BeginChunk(RunningScan& scan);
   // Passes on a full chunk, by SkipChunk or HandOver.
@@ -147,6 +150,9 @@ class TableScanRunner final : public Runner {
   LoadCounters& counters_;
   std::vector<std::unique_ptr<RunningScan>> scans_;
   size_t next_ = 0;  // index of the next one to advance
+  // Blocks between two reads of the clock: fewer if they took long, also in the slice before.
+  static constexpr uint32_t kRunsPerClock = 4;
+  uint32_t runs_per_clock_ = kRunsPerClock;
   // Scratch.
   Group group_;
 };

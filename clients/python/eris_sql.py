@@ -179,6 +179,8 @@ def main():
     args = parser.parse_args()
     if args.command is not None and args.file is not None:
         parser.error("give -c or a file, not both")
+    if args.explain and args.analyze:
+        parser.error("give --explain or --analyze, not both")
     try:
         return run(args)
     except grpc.RpcError as error:

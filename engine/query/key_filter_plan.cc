@@ -1,11 +1,13 @@
 #include "engine/query/key_filter_plan.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "engine/query/planner/conditions.h"
 #include "storage/query/expression_tools.h"
 #include "storage/query/subquery_values.h"
 #include "storage/table/query/key_filter.h"
@@ -93,12 +95,20 @@ class OrderMaker {
         made.scale != wanted.scale) {
       return;
     }
+    bool can_fail = false;
+    bool whole_groups = false;
     for (;;) {
       const QueryStep& step = steps_[filtered.step];
       if (made_[filtered.step] || step.uses > 1) return;
+      whole_groups = whole_groups || (can_fail && MakesGroups(step));
+      can_fail = can_fail || ComputesWhatCanFail(step);
       if (const auto* scan = std::get_if<ScanStep>(&step.what)) {
         if (!IsColumn(*scan, filtered.column)) return;
-        order_.filters.push_back({filtered.step, filtered.column, keys.step, keys.column});
+        order_.filters.push_back({.scan = filtered.step,
+                                  .scan_column = filtered.column,
+                                  .made = keys.step,
+                                  .made_column = keys.column,
+                                  .whole_groups = whole_groups});
         return;
       }
       const std::optional<Place> below =
@@ -106,6 +116,31 @@ class OrderMaker {
       if (!below) return;
       filtered = *below;
     }
+  }
+
+  static bool MakesGroups(const QueryStep& step) {
+    const auto* scan = std::get_if<ScanStep>(&step.what);
+    const auto* map = std::get_if<MapStep>(&step.what);
+    return (scan != nullptr && IsGrouped(scan->query)) || (map != nullptr && IsGrouped(map->query));
+  }
+  bool ComputesWhatCanFail(const QueryStep& step) const {
+    if (const auto* map = std::get_if<MapStep>(&step.what)) {
+      const Query& query = map->query;
+      const std::vector<ColumnSchema>& input = steps_[map->input].schema.columns;
+      const auto fails = [&](const Expression& one) { return CanFail(one, input); };
+      return (query.filter && fails(*query.filter)) ||
+             std::any_of(query.columns.begin(), query.columns.end(),
+                         [&](const auto& column) { return fails(column.expression); }) ||
+             std::any_of(query.aggregates.begin(), query.aggregates.end(), [&](const auto& column) {
+               return column.argument && fails(*column.argument);
+             });
+    }
+    const auto* join = std::get_if<JoinStep>(&step.what);
+    if (join == nullptr || !join->condition) return false;
+    std::vector<ColumnSchema> both = steps_[join->left].schema.columns;
+    const std::vector<ColumnSchema>& right = steps_[join->right].schema.columns;
+    both.insert(both.end(), right.begin(), right.end());
+    return CanFail(*join->condition, both);
   }
 
   // The column of a step's input whose values a column of the step has, if rows of the input with
@@ -131,7 +166,8 @@ class OrderMaker {
     const uint32_t of_both = join.columns[column];
     const auto left = static_cast<uint32_t>(steps_[join.left].schema.columns.size());
     if (of_both < left) return Place{join.left, of_both};
-    if (join.type != JoinType::kInner) return std::nullopt;
+    // Without keys more than one row there is an error, which must not depend on a filter.
+    if (join.type != JoinType::kInner || join.keys.empty()) return std::nullopt;
     return Place{join.right, of_both - left};
   }
 

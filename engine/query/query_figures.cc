@@ -17,14 +17,18 @@ void QueryFigures::Begin(const QueryFlow& flow, const QueryFlow::Work& work, uin
   began_ns_ = now_ns;
   StepFigures& figures = steps_[step];
   figures.aeu_ns.resize(parts_.aeus());
+  counts_ = true;
   if (std::holds_alternative<ReadWork>(work)) figures.read = true;
   if (std::holds_alternative<ScanWork>(work)) figures.everywhere = true;
   if (const auto* stage = std::get_if<StageWork>(&work)) LookAt(*stage);
 }
 
 void QueryFigures::LookAt(const StageWork& work) {
-  (work.everywhere ? steps_[*under_way_].everywhere : steps_[*under_way_].at_home) = true;
+  counts_ = false;
   for (const storage::StageTask& task : work.stage.tasks) {
+    // Those are not the step's own work.
+    counts_ = counts_ || !(std::holds_alternative<storage::FreeTask>(task) ||
+                           std::holds_alternative<storage::FilterTask>(task));
     if (const auto* send = std::get_if<storage::SendTask>(&task)) {
       AddExchange(ExchangeFigures::Kind::kSent, send->from);
     } else if (const auto* share = std::get_if<storage::ShareTask>(&task)) {
@@ -36,6 +40,9 @@ void QueryFigures::LookAt(const StageWork& work) {
     } else if (const auto* spread = std::get_if<storage::SpreadTask>(&task)) {
       AddExchange(ExchangeFigures::Kind::kSpread, spread->from);
     }
+  }
+  if (counts_) {
+    (work.everywhere ? steps_[*under_way_].everywhere : steps_[*under_way_].at_home) = true;
   }
 }
 
@@ -59,7 +66,7 @@ void QueryFigures::End(uint64_t now_ns) {
   figures.wall_ns += now_ns - began_ns_;
   for (uint32_t aeu = 0; aeu < parts_.aeus(); ++aeu) {
     const storage::PartFigures part = parts_.parts[aeu]->TakeFigures();
-    if (part.worked) figures.aeu_ns[aeu] = figures.aeu_ns[aeu].value_or(0) + part.ns;
+    if (part.worked && counts_) figures.aeu_ns[aeu] = figures.aeu_ns[aeu].value_or(0) + part.ns;
     figures.rows_crossed += part.rows_crossed;
     figures.bytes_crossed += part.bytes_crossed;
   }

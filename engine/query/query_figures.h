@@ -68,6 +68,7 @@ class QueryFigures {
   std::optional<uint32_t> under_way_;  // the step of the work
   std::optional<uint32_t> ended_;      // that of the work before
   uint64_t began_ns_ = 0;
+  bool counts_ = true;  // AEUs do the step's own work, not only make filters or free
 };
 
 }  // namespace eris::engine

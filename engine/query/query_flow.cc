@@ -134,13 +134,23 @@ std::vector<storage::ScanFilter> QueryFlow::PlanFilters(const ScanStep& step,
     const KeyFilterPlan& filter = order_.filters[number];
     if (filter.scan != current_) continue;
     const std::optional<uint32_t> column = TableColumnOf(step, filter.scan_column, columns);
-    if (!column || RowsOf(RowsOfStep(filter.made)) > limits_.filter_keys) continue;
-    filters.push_back({*column, number});
+    const uint64_t keys = RowsOf(RowsOfStep(filter.made));
+    if (!column || keys > limits_.filter_keys || IsTooMuch(keys)) continue;
+    filters.push_back({*column, number, filter.whole_groups});
     filters_.push_back(number);
-    tasks.emplace_back(FilterTask{RowsOfStep(filter.made), filter.made_column, number});
+    tasks.emplace_back(
+        FilterTask{RowsOfStep(filter.made), filter.made_column, number, filter.whole_groups});
   }
   if (!tasks.empty()) Everywhere(std::move(tasks));
   return filters;
+}
+
+bool QueryFlow::IsTooMuch(uint64_t keys) const {
+  constexpr uint64_t kKeysPerRow = 4;
+  const QueryStep& step = steps_[current_];
+  const Query& query = std::get<ScanStep>(step.what).query;
+  const bool groups = !query.aggregates.empty() || !query.group_by.empty();  // of more rows
+  return !groups && step.rows_about && keys / kKeysPerRow > *step.rows_about;
 }
 
 absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {

@@ -114,6 +114,8 @@ class QueryFlow {
   // Adds the filters of the scan to planned_, and tells which they are.
   std::vector<storage::ScanFilter> PlanFilters(const storage::ScanStep& step,
                                                const std::vector<ColumnSchema>& columns);
+  // Whether so many keys are more than a filter of the scan's rows is worth.
+  bool IsTooMuch(uint64_t keys) const;
   // Whether no key of the groups in Own(1) is at two AEUs; of a join, in both of its inputs.
   bool GroupsApart(uint32_t keys) const;
   bool KeysApart(const storage::JoinStep& step) const;

@@ -58,7 +58,7 @@ std::vector<ColumnFilter> QueryPart::FiltersOf(std::span<const ScanFilter> filte
   std::vector<ColumnFilter> found;
   for (const ScanFilter& wanted : filters) {
     const KeyFilter* const filter = all_.parts[all_.filter_makers[self_]]->filter(wanted.filter);
-    if (filter != nullptr) found.push_back({wanted.column, filter});
+    if (filter != nullptr) found.push_back({wanted.column, filter, wanted.required});
   }
   return found;
 }
@@ -79,7 +79,10 @@ bool QueryPart::FreeSome(RowSet set) {
 
 bool QueryPart::FreeSome() {
   sink_.reset();
-  groups_.reset();
+  if (groups_ != nullptr) {
+    if (groups_->FreeSome()) return true;
+    groups_.reset();
+  }
   if (!filters_.empty()) {
     filters_.pop_back();
     return true;

@@ -33,6 +33,7 @@ class QueryPart;
 struct ScanFilter {
   uint32_t column = 0;
   FilterNumber filter = 0;
+  bool required = false;  // asked for all rows
 };
 
 // What an AEU has done for a query since the engine last asked (QueryPart::TakeFigures).

@@ -31,11 +31,12 @@ struct FreeTask {
   std::vector<FilterNumber> filters{};
 };
 // Makes a filter of the keys that all AEUs have in a column of `from`, for a scan in a later stage.
-// Where there is no memory for it, the scan goes without.
+// Where there is no memory for it, the scan goes without, or, if it is `required`, the query ends.
 struct FilterTask {
   RowSet from = 0;
   uint32_t column = 0;
   FilterNumber filter = 0;
+  bool required = false;
 };
 // `to` refers to the rows that all AEUs have of `from`.
 struct ShareTask {

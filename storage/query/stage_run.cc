@@ -51,18 +51,18 @@ absl::StatusOr<bool> StageRun::Do(const FreeTask& task) {
   return false;
 }
 
-absl::StatusOr<bool> StageRun::Do(const FilterTask& task) {
+absl::StatusOr<bool> StageRun::Do(const FilterTask& task) try {
   if (part_.all().filter_makers[part_.self()] != part_.self()) return false;
   KeyFilterMaker& filter = at_++ == 0 ? part_.NewFilter(task) : part_.filter_under_way(task.filter);
-  switch (filter.Make()) {
-    case StepResult::kMore:
-      return true;
-    case StepResult::kNoMemory:
-      part_.FreeFilter(task.filter);
-      break;
-    case StepResult::kDone:
-      break;
+  const StepResult made = filter.Make();
+  if (made == StepResult::kNoMemory) {
+    part_.FreeFilter(task.filter);
+    if (task.required) return part_.memory().Refusal("key filter");
   }
+  return made == StepResult::kMore;
+} catch (const std::bad_alloc&) {
+  part_.FreeFilter(task.filter);
+  if (task.required) throw;
   return false;
 }
 

@@ -83,12 +83,14 @@ void KeyFilter::Keep(const SegmentColumn& column, uint32_t base, uint32_t rows,
 }
 
 bool ColumnFilters::BeginSegment(const SegmentView& segment) {
+  const bool known = segment.id != 0 && segment.id == segment_;
+  segment_ = segment.id;
+  bool may_pass = true;
   for (One& one : filters_) {
-    if (!one.what.filter->MayHave(segment.columns[one.what.column])) return false;
-    one.looked = one.passed = 0;
-    one.off = false;
+    may_pass = may_pass && one.what.filter->MayHave(segment.columns[one.what.column]);
+    if (!known) one = {.what = one.what};
   }
-  return true;
+  return may_pass;
 }
 
 uint32_t ColumnFilters::Keep(const SegmentView& segment, uint32_t base, uint32_t rows,
@@ -100,8 +102,8 @@ uint32_t ColumnFilters::Keep(const SegmentView& segment, uint32_t base, uint32_t
     one.looked += count;
     count = kernels::CountRows(mask, rows);
     one.passed += count;
-    one.off =
-        one.looked >= kTriedRows && uint64_t{one.passed} * 8 > uint64_t{one.looked} * kPassingMax;
+    one.off = !one.what.required && one.looked >= kTriedRows &&
+              uint64_t{one.passed} * 8 > uint64_t{one.looked} * kPassingMax;
   }
   return count;
 }

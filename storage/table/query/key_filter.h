@@ -77,6 +77,7 @@ class KeyFilter {
 struct ColumnFilter {
   uint32_t column = 0;
   const KeyFilter* filter = nullptr;
+  bool required = false;  // it never rests
 };
 
 // The filters of one scan. In a segment of which a filter drops little it is not asked any more.
@@ -89,7 +90,7 @@ class ColumnFilters {
     for (const ColumnFilter& filter : filters) filters_.push_back({.what = filter});
   }
   bool empty() const { return filters_.empty(); }
-  // False: no row of the segment can pass.
+  // In every slice. False: no row of the segment can pass.
   bool BeginSegment(const SegmentView& segment);
   // As KeyFilter::Keep, for all filters. How many rows are left; `count`: how many there are.
   uint32_t Keep(const SegmentView& segment, uint32_t base, uint32_t rows, uint64_t* mask,
@@ -109,6 +110,7 @@ class ColumnFilters {
   static constexpr uint32_t kPassingMax = 7;
 
   std::vector<One> filters_;
+  uint64_t segment_ = 0;  // that of the last call, by its id; 0: unknown
 };
 
 }  // namespace eris::storage

@@ -226,7 +226,7 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
     const uint64_t bytes = sizeof(Body) + BlockValues::BytesOf(body) + CodesBytesMax(body);
     if (!run->share_.Take(bytes)) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("a run of a query takes ", bytes, " bytes, of which the ",
+          absl::StrCat("a run of a query takes ", bytes, " bytes, and the ",
                        run->share_.bytes_max(), " bytes for all queries have not so many left"));
     }
     run->body_ = std::make_unique<Body>(*run->plan_, memory, limits, pages);

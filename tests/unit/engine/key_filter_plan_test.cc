@@ -36,6 +36,11 @@ QueryStep Join(uint32_t left, uint32_t right, JoinType type = JoinType::kInner,
   join.columns = {0, type == JoinType::kInner || type == JoinType::kLeft ? 2u : 1u};
   return {.what = std::move(join), .schema = Pair(), .uses = 1, .rows_about = 50};
 }
+QueryStep Column(uint32_t input) {
+  MapStep map{.input = input};
+  map.query.columns = {{Field(0), ""}, {Field(1), ""}};
+  return {.what = std::move(map), .schema = Pair(), .uses = 1, .rows_about = 1000};
+}
 QueryStep Group(uint32_t input) {
   MapStep map{.input = input};
   map.query.group_by = {"f1"};
@@ -78,6 +83,34 @@ TEST(KeyFilterPlanTest, KeysGoDownToTheScan) {
                         Join(2, 3, JoinType::kInner, {1, 0})})
                 .filters.size(),
             1u);
+}
+
+// What is computed of a part of a group may fail where that of the whole one does not.
+TEST(KeyFilterPlanTest, GroupsOfWhichSomethingCanFailAreWhole) {
+  const auto whole_groups = [](QueryStep below, Expression computed) {
+    MapStep map{.input = 1};
+    map.query.columns = {{Field(0), ""}, {std::move(computed), ""}};
+    const QueryStep above{.what = std::move(map), .schema = Pair(), .uses = 1, .rows_about = 900};
+    const StepOrder order = OrderSteps({Scan(1000), below, above, Scan(10), Join(2, 3)});
+    return order.filters.at(0).whole_groups;
+  };
+  EXPECT_FALSE(whole_groups(Group(0), Field(1)));
+  EXPECT_FALSE(whole_groups(Group(0), operator/(Field(1), Literal(2))));  // doubles
+  EXPECT_TRUE(whole_groups(Group(0), operator+(Field(1), Field(1))));
+  // Rows that are not grouped are whole.
+  EXPECT_FALSE(whole_groups(Column(0), operator+(Field(1), Field(1))));
+}
+
+TEST(KeyFilterPlanTest, AJoinWithoutKeysSeesAllOfItsRightSide) {
+  QueryStep join = Join(0, 1);
+  std::get<JoinStep>(join.what).keys.clear();
+  const auto filters = [&](uint32_t key) {
+    return OrderSteps(
+               {Scan(1000), Scan(900), join, Scan(10), Join(2, 3, JoinType::kInner, {key, 0})})
+        .filters;
+  };
+  EXPECT_EQ(filters(0).size(), 1u);
+  EXPECT_EQ(filters(1).size(), 0u);
 }
 
 TEST(KeyFilterPlanTest, WhatOthersReadIsWhole) {

@@ -290,5 +290,33 @@ TEST_F(FilteredScanTest, AFilterThatDropsLittleRests) {
   EXPECT_EQ(kept, kBlockRows);
 }
 
+// A scan begins its segment in every slice.
+TEST_F(FilteredScanTest, AFilterRestsUntilTheNextSegment) {
+  FilterLab lab(ColumnType::kInt64, {1, 1, 1, 1}, random_);
+  const auto filter = lab.Make();
+  EnvelopeList rows(lab.lab.memory, lab.columns);
+  AddEnvelope(lab.lab, rows, RowsOf(KeyNumbers(3 * kBlockRows, 1), false), 0, 3 * kBlockRows);
+  AddEnvelope(lab.lab, rows, RowsOf(KeyNumbers(3 * kBlockRows, 2), false), 0, 3 * kBlockRows);
+  ColumnFilters filters;
+  filters.Set({{.column = 0, .filter = filter.get()}});
+  const auto left = [&](uint32_t envelope, uint64_t id) {
+    SegmentView view = rows[envelope].view();
+    view.id = id;
+    filters.BeginSegment(view);
+    std::array<uint64_t, kBlockWords> mask;
+    mask.fill(~uint64_t{0});
+    return filters.Keep(view, 0, kBlockRows, mask.data(), kBlockRows);
+  };
+  // Twice as many as it is tried on, all of which pass; then absent keys of the same segment.
+  EXPECT_EQ(left(0, 7), kBlockRows);
+  EXPECT_EQ(left(0, 7), kBlockRows);
+  EXPECT_EQ(left(1, 7), kBlockRows);
+  EXPECT_EQ(left(1, 8), 0u);
+  // One that is required does not rest.
+  filters.Set({{.column = 0, .filter = filter.get(), .required = true}});
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(left(0, 9), kBlockRows);
+  EXPECT_EQ(left(1, 9), 0u);
+}
+
 }  // namespace
 }  // namespace eris::storage

@@ -383,6 +383,11 @@ TEST_P(StageRunTest, AFilterWithoutMemoryIsNone) {
   ASSERT_TRUE(lab.Run({{FilterTask{.from = 0, .column = 0, .filter = 0}}}).ok());
   EXPECT_EQ(lab.part(0).filter(0), nullptr);
   EXPECT_TRUE(lab.part(0).FiltersOf(std::vector<ScanFilter>{{0, 0}}).empty());
+  // If it must be there, the query ends.
+  lab.caches[0]->ArmFailures(1, StageLab::kOnce);
+  const absl::Status status = lab.Run({{FilterTask{.filter = 0, .required = true}}});
+  EXPECT_TRUE(absl::IsResourceExhausted(status));
+  EXPECT_NE(status.message().find("key filter: "), std::string::npos) << status;
 }
 
 }  // namespace
