@@ -43,6 +43,41 @@ void SetObject(const std::string& object, std::vector<PlannedTransfer>& transfer
   for (PlannedTransfer& transfer : transfers) transfer.object = object;
 }
 
+// With all of its owner's keys that follow.
+RangeMove ToTheEnd(RangeMove move, const Partitioning& current, Position end) {
+  move.hi = end;
+  for (size_t i = 0; i < current.starts.size(); ++i) {
+    const Position start = current.starts[i].head;
+    if (start > move.lo && current.owners[i] != move.from) {
+      move.hi = start;
+      break;
+    }
+  }
+  return move;
+}
+
+// All moves from the member's ranges to `target`. Ends, since ranges are right up to a position
+// that each move to the end takes farther, over one boundary at least; no move takes it back.
+std::vector<RangeMove> MovesTo(const Partitioning& target, const FamilyMember& member) {
+  Partitioning current = CurrentPartitioning(member.sample);
+  const Position end = EndOfSample(member.sample);
+  std::vector<RangeMove> all;
+  for (;;) {
+    const std::vector<RangeMove> wanted = DifferingRanges(current, target, end);
+    if (wanted.empty()) return all;
+    std::vector<RangeMove> next = OrderMoves(current, wanted, end, member.world);
+    if (next.empty()) next.push_back(ToTheEnd(wanted.front(), current, end));
+    current = AfterMoves(current, next, end);
+    all.insert(all.end(), next.begin(), next.end());
+  }
+}
+
+void AddBytes(const BalancePlan& part, BalancePlan& plan) {
+  plan.bytes_to_copy += part.bytes_to_copy;
+  plan.bytes_to_remap += part.bytes_to_remap;
+  plan.bytes_to_move += part.bytes_to_move;
+}
+
 }  // namespace
 
 FamilyPlan::FamilyPlan(std::vector<FamilyMember> members)
@@ -55,16 +90,49 @@ std::vector<PlannedTransfer> FamilyPlan::IntoLine() const {
   if (members_.size() == 1) return all;
   const Partitioning target = OnGrain(CurrentPartitioning(members_.front().sample), world_.grain);
   for (const FamilyMember& member : members_) {
-    std::vector<PlannedTransfer> own = PlanTransfers(member.sample, target, member.world);
+    std::vector<PlannedTransfer> own =
+        ToTransfers(member.sample, MovesTo(target, member), member.world);
     SetObject(member.object, own);
     std::move(own.begin(), own.end(), std::back_inserter(all));
   }
   return all;
 }
 
+bool FamilyPlan::ComesIntoLine(BalancePlan& plan) const {
+  std::vector<PlannedTransfer> transfers = IntoLine();
+  if (transfers.empty()) return false;
+  plan.transfers = std::move(transfers);
+  plan.reason = kFollowFirst;
+  // Loads are added up as if all were in line.
+  plan.imbalance_after = plan.imbalance_before;
+  for (AeuShare& share : plan.shares) {
+    share.load_after = share.load_before;
+    share.rows_after = share.rows_before;
+  }
+  plan.bytes_to_copy = plan.bytes_to_remap = plan.bytes_to_move = 0;
+  for (const FamilyMember& member : members_) {
+    BalancePlan part;
+    std::copy_if(plan.transfers.begin(), plan.transfers.end(), std::back_inserter(part.transfers),
+                 [&](const PlannedTransfer& one) { return one.object == member.object; });
+    Predict(member.sample, member.world, part);
+    AddBytes(part, plan);
+  }
+  return true;
+}
+
+std::vector<FamilyPlan> FamilyPlan::Apart() const {
+  std::vector<FamilyPlan> apart;
+  for (const FamilyMember& member : members_) {
+    apart.push_back(FamilyPlan(std::vector<FamilyMember>{member}));
+  }
+  return apart;
+}
+
 absl::Status FamilyPlan::Spread(BalancePlan& plan, std::optional<TransferKind> kind) const {
   if (members_.size() == 1) {
-    if (kind) ERIS_RETURN_IF_ERROR(SetKind(*kind, sample(), world_, plan));
+    if (kind && members_.front().object == plan.object) {
+      ERIS_RETURN_IF_ERROR(SetKind(*kind, sample(), world_, plan));
+    }
     SetObject(members_.front().object, plan.transfers);
     return absl::OkStatus();
   }
@@ -85,11 +153,7 @@ absl::Status FamilyPlan::Spread(BalancePlan& plan, std::optional<TransferKind> k
   for (size_t i = 0; i < moves.size(); ++i) {
     for (const BalancePlan& part : parts) plan.transfers.push_back(part.transfers[i]);
   }
-  for (const BalancePlan& part : parts) {
-    plan.bytes_to_copy += part.bytes_to_copy;
-    plan.bytes_to_remap += part.bytes_to_remap;
-    plan.bytes_to_move += part.bytes_to_move;
-  }
+  for (const BalancePlan& part : parts) AddBytes(part, plan);
   return absl::OkStatus();
 }
 

@@ -23,6 +23,9 @@ struct FamilyMember {
   PlanWorld world;
 };
 
+// Why nothing else moves while IntoLine() is not empty.
+inline constexpr char kFollowFirst[] = "ranges of objects beside it follow first";
+
 class FamilyPlan {
  public:
   // The first member is the one whose cuts the others have. REQUIRES: at least one; each sample has
@@ -35,13 +38,20 @@ class FamilyPlan {
   const PlanWorld& world() const { return world_; }
 
   // The transfers after which all members are cut like the first one, on the grain. Empty: they
-  // are. For tables and hashes some may be left out (transfer_plan.h).
+  // are. A table or a hash gives nothing from the middle of a range: there all behind it leaves,
+  // too, and comes back from the end of its new owner's range.
   std::vector<PlannedTransfer> IntoLine() const;
+  // If IntoLine() is not empty, it becomes what the plan, one for sample() and world(), does first,
+  // with a reason. Returns whether.
+  bool ComesIntoLine(BalancePlan& plan) const;
   // Replaces the transfers of a plan for sample() and world() by those of all members, each next to
   // that of the member before. With `kind` those of plan.object are all of it.
   // Errors: FailedPrecondition (plan.object cannot move by this kind).
-  // REQUIRES: IntoLine() is empty.
+  // If IntoLine() is not empty, the result must not be executed.
   absl::Status Spread(BalancePlan& plan, std::optional<TransferKind> kind = std::nullopt) const;
+
+  // Each member alone.
+  std::vector<FamilyPlan> Apart() const;
 
  private:
   // Unchanged after construction.

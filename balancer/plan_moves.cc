@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,30 +58,11 @@ absl::StatusOr<Span> SpanOf(const KeyRange& range, const LoadSample& sample,
   return whole;
 }
 
-// The current partitioning, with every span given to its owner.
-Partitioning WithSpans(const LoadSample& sample, const std::vector<std::pair<Span, AeuId>>& given) {
-  std::map<Position, AeuId> owners;  // by start
-  for (const PartitionSample& partition : sample.partitions) {
-    owners[partition.range.lo.head] = partition.owner;
-  }
-  for (const auto& [span, owner] : given) {
-    const AeuId behind = std::prev(owners.upper_bound(span.hi))->second;
-    if (span.hi < EndOfSample(sample)) owners.try_emplace(span.hi, behind);
-    owners.erase(owners.lower_bound(span.lo), owners.lower_bound(span.hi));
-    owners[span.lo] = owner;
-  }
-  Partitioning result;
-  for (const auto& [start, owner] : owners) {
-    result.starts.push_back(storage::Key::FromU64(static_cast<uint64_t>(start)));
-    result.owners.push_back(owner);
-  }
-  return result;
-}
-
 absl::StatusOr<BalancePlan> PlanTo(std::string object, const LoadSample& sample,
-                                   const Partitioning& target, const PlanWorld& world) {
+                                   const std::vector<RangeMove>& given, const PlanWorld& world) {
   const Partitioning current = CurrentPartitioning(sample);
   const Position end = EndOfSample(sample);
+  const Partitioning target = AfterMoves(current, given, end);
   const std::vector<RangeMove> moves = DifferingRanges(current, target, end);
   const std::vector<RangeMove> ordered = OrderMoves(current, moves, end, world);
   if (ordered.size() < moves.size()) {
@@ -207,9 +187,9 @@ absl::StatusOr<BalancePlan> PlanPresplit(std::string object, const LoadSample& s
                       span.lo + width * (i + 1) / parts * world.grain});
   }
   const std::vector<AeuId> aeus = LeastLoaded(sample, pieces, world);
-  std::vector<std::pair<Span, AeuId>> given;
-  for (uint32_t i = 0; i < parts; ++i) given.emplace_back(pieces[i], aeus[i]);
-  return PlanTo(std::move(object), sample, WithSpans(sample, given), world);
+  std::vector<RangeMove> given;
+  for (uint32_t i = 0; i < parts; ++i) given.push_back({pieces[i].lo, pieces[i].hi, {}, aeus[i]});
+  return PlanTo(std::move(object), sample, given, world);
 }
 
 absl::StatusOr<BalancePlan> PlanMove(std::string object, const LoadSample& sample,
@@ -221,7 +201,7 @@ absl::StatusOr<BalancePlan> PlanMove(std::string object, const LoadSample& sampl
                                                    world.aeu_count(), " of them, from 0 on"));
   }
   ERIS_ASSIGN_OR_RETURN(BalancePlan plan,
-                        PlanTo(std::move(object), sample, WithSpans(sample, {{span, to}}), world));
+                        PlanTo(std::move(object), sample, {{span.lo, span.hi, {}, to}}, world));
   if (kind) ERIS_RETURN_IF_ERROR(SetKind(*kind, sample, world, plan));
   return plan;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -63,6 +65,26 @@ std::vector<RangeMove> DifferingRanges(const Partitioning& current, const Partit
     lo = hi;
   }
   return moves;
+}
+
+Partitioning AfterMoves(const Partitioning& partitioning, absl::Span<const RangeMove> moves,
+                        Position end) {
+  std::map<Position, AeuId> owners;  // by start
+  for (size_t i = 0; i < partitioning.starts.size(); ++i) {
+    owners[partitioning.starts[i].head] = partitioning.owners[i];
+  }
+  for (const RangeMove& move : moves) {
+    const AeuId behind = std::prev(owners.upper_bound(move.hi))->second;
+    if (move.hi < end) owners.try_emplace(move.hi, behind);
+    owners.erase(owners.lower_bound(move.lo), owners.lower_bound(move.hi));
+    owners[move.lo] = move.to;
+  }
+  Partitioning result;
+  for (const auto& [start, owner] : owners) {
+    result.starts.push_back(storage::Key::FromU64(static_cast<uint64_t>(start)));
+    result.owners.push_back(owner);
+  }
+  return result;
 }
 
 std::vector<RangeMove> OrderMoves(const Partitioning& current, std::vector<RangeMove> moves,

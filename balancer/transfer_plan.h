@@ -33,6 +33,10 @@ Partitioning OnGrain(const Partitioning& partitioning, uint64_t grain);
 std::vector<RangeMove> DifferingRanges(const Partitioning& current, const Partitioning& target,
                                        Position end);
 
+// Each range with its new owner; `from` does not matter. `end` is that of the last range.
+Partitioning AfterMoves(const Partitioning& partitioning, absl::Span<const RangeMove> moves,
+                        Position end);
+
 // Orders the moves so that each can be made after the ones before it. Links come first, and near
 // before far. If possible, no AEU becomes empty while a range is on its way to it, and each AEU's
 // range stays in one piece. If world.cuts_inside is false every range leaves from an end of its

@@ -373,6 +373,7 @@ std::string ToText(const client::Plan& out, bool done) {
     absl::StrAppend(&text, "; to follow: ", FormatBytes(plan.bytes_to_remap),
                     " by remapping pages, ", FormatBytes(plan.bytes_to_move), " block by block");
   }
+  if (!plan.reason.empty()) absl::StrAppend(&text, "; ", plan.reason);
   return text + "\n";
 }
 

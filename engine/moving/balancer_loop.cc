@@ -158,7 +158,7 @@ std::optional<BalancePlan> BalancerLoop::LookAt(const Family& family, const Look
   if (!sampled.ok()) return std::nullopt;  // dropped
   BalancePlan plan = PlanFor(family.front()->name, *sampled);
   const absl::string_view why_not = !look.may_move  ? "the balancer is paused"
-                                    : !look.in_line ? "ranges of objects beside it follow first"
+                                    : !look.in_line ? balancer::kFollowFirst
                                                     : Decide(id, *sampled, plan);
   Show(family, sampled->sample(), plan, why_not);
   if (why_not.empty() && sampled->Spread(plan).ok()) {
@@ -307,14 +307,19 @@ absl::Status BalancerLoop::Execute(const Family& family, const BalancePlan& plan
     if (object == family.end()) continue;
     const absl::Status moved = executor_.Run(**object, transfer, ticket).status;
     if (absl::IsNotFound(moved) && transfer.object != plan.object) continue;
-    ERIS_RETURN_IF_ERROR(moved);
+    if (moved.ok() || transfer.object == plan.object) {
+      ERIS_RETURN_IF_ERROR(moved);
+      continue;
+    }
+    return absl::Status(moved.code(), absl::StrCat("object \"", transfer.object, "\", beside \"",
+                                                   plan.object, "\": ", moved.message()));
   }
   return absl::OkStatus();
 }
 
 absl::Status BalancerLoop::BringIntoLine(const Family& family, absl::string_view name,
                                          const TransferStop::Ticket& ticket) {
-  // A move that has no order among the others is left for the next round.
+  // The next round is for members that have been dropped in this one.
   for (int round = 0; round < kRoundsIntoLine; ++round) {
     if (InLine(family)) return absl::OkStatus();
     BalancePlan plan;
@@ -330,6 +335,23 @@ absl::Status BalancerLoop::BringIntoLine(const Family& family, absl::string_view
   if (InLine(family)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("ranges of objects beside \"", name, "\" have still to follow"));
+}
+
+absl::Status BalancerLoop::MoveApart(const Family& family, absl::string_view name, Planner planner,
+                                     const TransferStop::Ticket& ticket) {
+  BalancePlan all;
+  try {
+    all.object = std::string(name);
+    ERIS_ASSIGN_OR_RETURN(const balancer::FamilyPlan sampled, SampleFamily(family, name));
+    for (const balancer::FamilyPlan& one : sampled.Apart()) {
+      ERIS_ASSIGN_OR_RETURN(const BalancePlan plan, planner(one));
+      all.transfers.insert(all.transfers.end(), plan.transfers.begin(), plan.transfers.end());
+    }
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory for a plan");
+  }
+  ERIS_RETURN_IF_ERROR(Execute(family, all, ticket));
+  return BringIntoLine(family, name, ticket);
 }
 
 absl::StatusOr<balancer::FamilyPlan> BalancerLoop::SampleFamily(const Family& family,
@@ -361,7 +383,8 @@ absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const Family& family,
 
 absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
                                                   const TransferStop::Limits& limits,
-                                                  balancer::PlacedBy by, Planner planner) {
+                                                  balancer::PlacedBy by, Planner planner,
+                                                  bool apart) {
   if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
   const InFlight::Entered entered(core_.administration);
   const TransferStop::Call call(core_.transfer_stop, limits);
@@ -375,6 +398,10 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
     return absl::NotFoundError(absl::StrCat("object \"", name, "\" has been dropped"));
   }
   absl::Status moved = BringIntoLine(family, name, ticket);
+  // If that does not help either, the first error tells why they are out of line.
+  if (!moved.ok() && apart && MoveApart(family, name, planner, ticket).ok()) {
+    moved = absl::OkStatus();
+  }
   absl::StatusOr<BalancePlan> plan(BalancePlan{});
   if (moved.ok()) plan = SampleAndPlan(family, name, planner);
   if (moved.ok() && plan.ok()) {
@@ -397,6 +424,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Plan(absl::string_view name) {
   return SampleAndPlan(FamilyOf(core_.catalogue, object->family), name,
                        [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
                          BalancePlan plan = PlanFor(std::string(name), family);
+                         if (family.ComesIntoLine(plan)) return plan;
                          ERIS_RETURN_IF_ERROR(family.Spread(plan));
                          return plan;
                        });
@@ -428,15 +456,16 @@ absl::Status BalancerLoop::Presplit(absl::string_view name, const KeyRange& rang
 absl::Status BalancerLoop::MoveRange(absl::string_view name, const KeyRange& range, AeuId to,
                                      std::optional<TransferKind> kind,
                                      const TransferStop::Limits& limits) {
-  return Command(name, limits, balancer::PlacedBy::kOperator,
-                 [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
-                   ERIS_ASSIGN_OR_RETURN(
-                       BalancePlan plan,
-                       balancer::PlanMove(std::string(name), family.sample(), range, to,
-                                          std::nullopt, family.world()));
-                   ERIS_RETURN_IF_ERROR(family.Spread(plan, kind));
-                   return plan;
-                 })
+  return Command(
+             name, limits, balancer::PlacedBy::kOperator,
+             [&](const balancer::FamilyPlan& family) -> absl::StatusOr<BalancePlan> {
+               ERIS_ASSIGN_OR_RETURN(BalancePlan plan,
+                                     balancer::PlanMove(std::string(name), family.sample(), range,
+                                                        to, std::nullopt, family.world()));
+               ERIS_RETURN_IF_ERROR(family.Spread(plan, kind));
+               return plan;
+             },
+             /*apart=*/true)
       .status();
 }
 

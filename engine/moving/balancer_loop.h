@@ -2,7 +2,8 @@
 // worthwhile, plans and moves. Also executes operators' requests; one operation per family
 // (engine/objects/family.h) at a time: objects beside each other are sampled, planned and moved as
 // one. A transfer that fails for one of them leaves it cut otherwise; then nothing else moves until
-// it has followed. Its thread belongs to no AEU and may block. Paper: ERIS 3.3.
+// it has followed, or MoveRange has taken the others back. Its thread belongs to no AEU and may
+// block. Paper: ERIS 3.3.
 #ifndef ERIS_ENGINE_MOVING_BALANCER_LOOP_H_
 #define ERIS_ENGINE_MOVING_BALANCER_LOOP_H_
 
@@ -137,15 +138,20 @@ class BalancerLoop {
   absl::StatusOr<BalancePlan> SampleAndPlan(const Family& family, absl::string_view name,
                                             Planner planner) const;
   // Plans and moves, when it is this call's turn. `by`: the cause that is recorded for the
-  // boundaries.
+  // boundaries. `apart`: the planner's result for each member alone puts them in line, too.
   absl::StatusOr<BalancePlan> Command(absl::string_view name, const TransferStop::Limits& limits,
-                                      balancer::PlacedBy by, Planner planner);
-  // Members that have been dropped are passed over, except plan.object.
+                                      balancer::PlacedBy by, Planner planner, bool apart = false);
+  // Members that have been dropped are passed over, except plan.object. Errors name the member, if
+  // it is another one.
   absl::Status Execute(const Family& family, const BalancePlan& plan,
                        const TransferStop::Ticket& ticket);
   // Moves what members have still to follow. REQUIRES: it is this call's turn.
   absl::Status BringIntoLine(const Family& family, absl::string_view name,
                              const TransferStop::Ticket& ticket);
+  // For members that cannot be brought into line: what `planner` wants, for each alone, and then
+  // into line. REQUIRES: it is this call's turn.
+  absl::Status MoveApart(const Family& family, absl::string_view name, Planner planner,
+                         const TransferStop::Ticket& ticket);
   // No other call plans for the family or moves it until EndTurn. Throw std::bad_alloc.
   [[nodiscard]] bool TryTakeTurn(ObjectId family);
   // Blocks until it is this call's turn. Errors: the reason that stops the call.

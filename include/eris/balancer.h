@@ -85,7 +85,7 @@ struct BalancePlan {
   // What is expected to follow leaps with its pages, and block by block.
   uint64_t bytes_to_remap = 0;
   uint64_t bytes_to_move = 0;
-  std::string reason{};  // if there are no transfers: why
+  std::string reason{};  // why there are no transfers, or only those of objects beside it
 };
 
 enum class TransferOutcome : uint8_t {
