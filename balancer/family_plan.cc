@@ -39,6 +39,12 @@ std::vector<RangeMove> MovesOf(const std::vector<PlannedTransfer>& transfers) {
   return moves;
 }
 
+bool Overlap(const KeyRange& range, const std::vector<PlannedTransfer>& transfers) {
+  return std::any_of(transfers.begin(), transfers.end(), [&](const PlannedTransfer& one) {
+    return (!range.hi || one.range.lo < *range.hi) && (!one.range.hi || range.lo < *one.range.hi);
+  });
+}
+
 void SetObject(const std::string& object, std::vector<PlannedTransfer>& transfers) {
   for (PlannedTransfer& transfer : transfers) transfer.object = object;
 }
@@ -120,12 +126,19 @@ bool FamilyPlan::ComesIntoLine(BalancePlan& plan) const {
   return true;
 }
 
-std::vector<FamilyPlan> FamilyPlan::Apart() const {
-  std::vector<FamilyPlan> apart;
+absl::StatusOr<std::vector<PlannedTransfer>> FamilyPlan::Apart(Planner planner) const {
+  std::vector<PlannedTransfer> all;
   for (const FamilyMember& member : members_) {
-    apart.push_back(FamilyPlan(std::vector<FamilyMember>{member}));
+    ERIS_ASSIGN_OR_RETURN(const BalancePlan part,
+                          planner(FamilyPlan(std::vector<FamilyMember>{member})));
+    all.insert(all.end(), part.transfers.begin(), part.transfers.end());
   }
-  return apart;
+  const std::vector<PlannedTransfer> into_line = IntoLine();
+  if (std::none_of(all.begin(), all.end(),
+                   [&](const PlannedTransfer& one) { return Overlap(one.range, into_line); })) {
+    return absl::FailedPreconditionError("these keys are in line");
+  }
+  return all;
 }
 
 absl::Status FamilyPlan::Spread(BalancePlan& plan, std::optional<TransferKind> kind) const {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "balancer/load/load_sample.h"
@@ -50,8 +52,10 @@ class FamilyPlan {
   // If IntoLine() is not empty, the result must not be executed.
   absl::Status Spread(BalancePlan& plan, std::optional<TransferKind> kind = std::nullopt) const;
 
-  // Each member alone.
-  std::vector<FamilyPlan> Apart() const;
+  using Planner = absl::FunctionRef<absl::StatusOr<BalancePlan>(const FamilyPlan&)>;
+  // What `planner` wants for each member alone. Errors: the planner's; FailedPrecondition (it is
+  // about no keys of IntoLine()).
+  absl::StatusOr<std::vector<PlannedTransfer>> Apart(Planner planner) const;
 
  private:
   // Unchanged after construction.

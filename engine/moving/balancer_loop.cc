@@ -343,10 +343,7 @@ absl::Status BalancerLoop::MoveApart(const Family& family, absl::string_view nam
   try {
     all.object = std::string(name);
     ERIS_ASSIGN_OR_RETURN(const balancer::FamilyPlan sampled, SampleFamily(family, name));
-    for (const balancer::FamilyPlan& one : sampled.Apart()) {
-      ERIS_ASSIGN_OR_RETURN(const BalancePlan plan, planner(one));
-      all.transfers.insert(all.transfers.end(), plan.transfers.begin(), plan.transfers.end());
-    }
+    ERIS_ASSIGN_OR_RETURN(all.transfers, sampled.Apart(planner));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory for a plan");
   }

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -84,7 +83,7 @@ class BalancerLoop {
   void RunCycle();
 
  private:
-  using Planner = absl::FunctionRef<absl::StatusOr<BalancePlan>(const balancer::FamilyPlan&)>;
+  using Planner = balancer::FamilyPlan::Planner;
 
   // Everything besides its loads that a decision on a family depends on.
   struct Look {

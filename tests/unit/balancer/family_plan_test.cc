@@ -42,6 +42,44 @@ PlanWorld World(uint32_t aeus) {
   return world;
 }
 
+LoadSample WithOwners(LoadSample sample, const std::vector<uint32_t>& owners) {
+  for (size_t i = 0; i < owners.size(); ++i) sample.partitions[i].owner = AeuId{owners[i]};
+  return sample;
+}
+
+// Whether [lo, hi) is of that owner; with neither neighbour of the same owner it is all of a range,
+// with both of them its middle.
+bool LeavesFromAnEnd(const Partitioning& current, const RangeMove& move, Position end) {
+  const auto owner_of = [&](Position key) {
+    size_t i = 0;
+    while (i + 1 < current.starts.size() && current.starts[i + 1].head <= key) ++i;
+    return current.owners[i];
+  };
+  for (const storage::Key& start : current.starts) {
+    const bool inside = start.head > move.lo && start.head < move.hi;
+    if (inside && owner_of(start.head) != move.from) return false;
+  }
+  if (owner_of(move.lo) != move.from) return false;
+  const bool before = move.lo > current.starts[0].head && owner_of(move.lo - 1) == move.from;
+  const bool after = move.hi < end && owner_of(move.hi) == move.from;
+  return !before || !after;
+}
+
+// Whether each transfer of the object leaves from an end of a range, and all lead to `target`.
+bool LeadFromEndsTo(const Partitioning& target, const FamilyMember& member,
+                    const std::vector<PlannedTransfer>& transfers) {
+  const Position end = EndOfSample(member.sample);
+  Partitioning current = CurrentPartitioning(member.sample);
+  for (const PlannedTransfer& one : transfers) {
+    if (one.object != member.object) continue;
+    const Position hi = one.range.hi ? Position{*one.range.hi} : end;
+    const RangeMove move{one.range.lo, hi, one.from, one.to};
+    if (!member.world.cuts_inside && !LeavesFromAnEnd(current, move, end)) return false;
+    current = AfterMoves(current, {&move, 1}, end);
+  }
+  return DifferingRanges(current, target, end).empty();
+}
+
 TEST(AddedLoadsTest, LoadsRowsAndNotedKeysAddUpWhereTheyAre) {
   LoadSample one = MakeSample({{0, {10, 0}, 5}, {100, {40}, 7}}, 200);
   LoadSample two = MakeSample({{0, {3, 5}, 1}, {100, {2, 6, 0, 0}, 2}}, 200);
@@ -156,6 +194,59 @@ TEST(FamilyPlanTest, OthersFollowTheFirst) {
   ASSERT_EQ(both.size(), 2u);
   EXPECT_EQ(both[0].range, (KeyRange{100, 128}));
   EXPECT_EQ(both[1].range, (KeyRange{70, 128}));
+}
+
+TEST(FamilyPlanTest, ATableFollowsIntoTheMiddleOfItsRange) {
+  const auto sample = [](const std::vector<uint32_t>& owners) {
+    return WithOwners(
+        MakeSample({{0, {1}, 10}, {10, {1}, 10}, {20, {1}, 10}, {30, {1}, 10}, {40, {1}, 10}},
+                   std::nullopt),
+        owners);
+  };
+  PlanWorld table = World(4);
+  table.relinks = table.cuts_inside = false;
+  const FamilyMember index{"index", sample({0, 1, 2, 3, 0}), World(4)};
+  const FamilyMember all_at_one{"table", sample({0, 0, 0, 0, 0}), table};
+  const FamilyPlan family({index, all_at_one});
+  const std::vector<PlannedTransfer> moves = family.IntoLine();
+  // What lies behind comes back.
+  ASSERT_EQ(moves.size(), 4u);
+  EXPECT_EQ(moves[0].range, (KeyRange{10, std::nullopt}));
+  EXPECT_EQ(moves[0].to, AeuId{1});
+  EXPECT_EQ(moves[0].rows, 40u);
+  EXPECT_TRUE(LeadFromEndsTo(CurrentPartitioning(index.sample), all_at_one, moves));
+
+  BalancePlan plan = MakePlan("index", family.sample(), BalanceAlgorithm::kSize, 1, family.world());
+  ASSERT_TRUE(family.ComesIntoLine(plan));
+  EXPECT_EQ(plan.transfers.size(), moves.size());
+  EXPECT_EQ(plan.reason, kFollowFirst);
+  EXPECT_EQ(plan.imbalance_after, plan.imbalance_before);
+  uint64_t bytes = 0;
+  for (const PlannedTransfer& one : moves) bytes += one.bytes;
+  EXPECT_EQ(plan.bytes_to_copy, bytes);
+  EXPECT_FALSE(FamilyPlan({index}).ComesIntoLine(plan));
+}
+
+TEST(FamilyPlanTest, AnyMembersComeIntoLine) {
+  test::ExpectHolds({}, [] {
+    const auto aeus = *rc::gen::inRange<uint32_t>(2, 6);
+    const LoadSample first = *test::AnySample(aeus);
+    PlanWorld table = World(aeus);
+    table.relinks = table.cuts_inside = false;
+    std::vector<FamilyMember> members{{"first", first, World(aeus)}};
+    for (const char* name : {"a", "b"}) {
+      LoadSample sample = first;
+      const bool one_owner = *rc::gen::arbitrary<bool>();
+      for (PartitionSample& partition : sample.partitions) {
+        partition.owner = AeuId{one_owner ? 0 : *rc::gen::inRange<uint32_t>(0, aeus)};
+      }
+      members.push_back({name, sample, table});
+    }
+    const std::vector<PlannedTransfer> moves = FamilyPlan(members).IntoLine();
+    for (const FamilyMember& member : members) {
+      RC_ASSERT(LeadFromEndsTo(CurrentPartitioning(first), member, moves));
+    }
+  });
 }
 
 TEST(FamilyPlanTest, PlansCutOnTheGrainAlone) {

@@ -16,6 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "engine/engine_impl.h"
+#include "engine/moving/balancer_loop.h"
+#include "engine/moving/object_admin.h"
+#include "engine/moving/step_sender.h"
+#include "engine/moving/transfer_executor.h"
 #include "eris/key_encoding.h"
 #include "tests/support/seed.h"
 #include "tests/support/table_rows.h"
@@ -43,6 +47,38 @@ CreateOptions Table(const std::vector<ColumnType>& key, std::string beside = {})
 CreateOptions Index(ColumnType key, std::string beside = {}, ObjectKind kind = ObjectKind::kIndex) {
   return {.kind = kind, .schema = KeyValueSchema(key), .beside = std::move(beside)};
 }
+
+// AEUs, one of which has no memory for one object.
+class RefusingAeus final : public StepSender {
+ public:
+  RefusingAeus(EngineImpl& engine, std::string object, AeuId target)
+      : admin_(engine.core(), engine.memory(),
+               {NumaNodeId{0}, NumaNodeId{0}, NumaNodeId{1}, NumaNodeId{1}}),
+        aeus_(engine.core(), admin_),
+        object_(std::move(object)),
+        target_(target) {}
+
+  absl::Status Reserve(ObjectEntry& object, AeuId target) override {
+    if (object.name == object_ && target == target_) {
+      return absl::ResourceExhaustedError("no memory left");
+    }
+    return aeus_.Reserve(object, target);
+  }
+  void PrepareMemory(AeuId target, uint64_t bytes) override { aeus_.PrepareMemory(target, bytes); }
+  absl::Status Give(ObjectEntry& object, routing::TransferStep& step,
+                    absl::FunctionRef<bool()> goes_on) override {
+    return aeus_.Give(object, step, goes_on);
+  }
+  void Conclude(ObjectEntry& object, routing::TransferStep& step) override {
+    aeus_.Conclude(object, step);
+  }
+
+ private:
+  ObjectAdmin admin_;
+  AeuStepSender aeus_;
+  const std::string object_;
+  const AeuId target_;
+};
 
 class FamilyTest : public testing::Test {
  protected:
@@ -82,6 +118,14 @@ class FamilyTest : public testing::Test {
   Session& session() {
     if (session_ == nullptr) session_ = engine_->NewSession();
     return *session_;
+  }
+  // As after transfers of the others that were refused.
+  void MoveAlone(const char* name, const KeyRange& range, AeuId from, AeuId to) {
+    const PlannedTransfer transfer{.object = name, .range = range, .from = from, .to = to};
+    const TransferStop::Ticket ticket = engine_->core().transfer_stop.Begin({});
+    const ObjectRef object = Find(name);
+    ASSERT_TRUE(engine_->transfers().Run(*object, transfer, ticket).status.ok());
+    EXPECT_FALSE(InLine(FamilyOfObject(name)));
   }
   static Value First(ColumnType type, uint64_t number) {
     if (type == ColumnType::kUint64) return number;
@@ -233,7 +277,6 @@ TEST_F(FamilyTest, PlansNameTheObjectOfEachTransferAndAddUp) {
   EXPECT_LT(Find("b")->route.Pin()->starts().back(), 2 * kRows);
 }
 
-// As after a transfer that was refused for one of them.
 TEST_F(FamilyTest, AMemberThatIsCutOtherwiseFollowsInTheNextPeriodOrCall) {
   Open();
   CreateOptions first = Index(ColumnType::kUint64);
@@ -242,14 +285,7 @@ TEST_F(FamilyTest, AMemberThatIsCutOtherwiseFollowsInTheNextPeriodOrCall) {
   ASSERT_TRUE(Create("b", Table({ColumnType::kUint64, ColumnType::kInt32}, "a")).ok());
   Fill("a");
   Fill("b");
-  const auto move_alone = [&](const char* name, const KeyRange& range, AeuId from, AeuId to) {
-    const PlannedTransfer transfer{.object = name, .range = range, .from = from, .to = to};
-    const TransferStop::Ticket ticket = engine_->core().transfer_stop.Begin({});
-    const ObjectRef object = Find(name);
-    ASSERT_TRUE(engine_->transfers().Run(*object, transfer, ticket).status.ok());
-    EXPECT_FALSE(InLine(FamilyOfObject("a")));
-  };
-  move_alone("a", {0, 500}, AeuId{0}, AeuId{3});
+  MoveAlone("a", {0, 500}, AeuId{0}, AeuId{3});
   engine_->PauseBalancer();
   engine_->balancer_loop().RunCycle();
   EXPECT_FALSE(InLine(FamilyOfObject("a")));
@@ -258,12 +294,83 @@ TEST_F(FamilyTest, AMemberThatIsCutOtherwiseFollowsInTheNextPeriodOrCall) {
   EXPECT_TRUE(InLine(FamilyOfObject("a")));
   EXPECT_EQ(Find("b")->route.Pin()->OwnerOf(499), AeuId{3});
   // What the first one has is what counts, whichever has moved.
-  move_alone("b", {0, 500}, AeuId{3}, AeuId{1});
+  MoveAlone("b", {0, 500}, AeuId{3}, AeuId{1});
   ASSERT_TRUE(engine().MoveRange("b", {500, 1'000}, AeuId{2}, {}).ok());
   EXPECT_TRUE(InLine(FamilyOfObject("a")));
   EXPECT_EQ(Find("b")->route.Pin()->OwnerOf(499), AeuId{3});
   EXPECT_EQ(Find("a")->route.Pin()->OwnerOf(500), AeuId{2});
   EXPECT_EQ(RowsOf("a") + RowsOf("b"), 2 * kRows);
+}
+
+// As when they are created while ranges of the first one move.
+TEST_F(FamilyTest, TablesAndHashesFollowIntoTheMiddleOfARange) {
+  Open();
+  CreateOptions first = Index(ColumnType::kUint64);
+  first.expected = {0, kRows};
+  ASSERT_TRUE(Create("a", first).ok());
+  ASSERT_TRUE(Create("b", Table({ColumnType::kUint64}, "a")).ok());
+  ASSERT_TRUE(Create("c", Index(ColumnType::kUint64, "a", ObjectKind::kHash)).ok());
+  for (const char* name : {"a", "b", "c"}) Fill(name);
+  const auto part = [&](uint32_t shift) {
+    for (uint64_t i = 1; i < 4; ++i) {
+      MoveAlone("a", {shift + 100 * i, shift + 100 * (i + 1)}, AeuId{shift / 1'000},
+                AeuId{static_cast<uint32_t>((shift / 1'000 + i) % 4)});
+    }
+  };
+  part(0);
+  const BalancePlan plan = *engine_->PlanBalance("b");
+  EXPECT_THAT(plan.reason, HasSubstr("follow first"));
+  EXPECT_FALSE(plan.transfers.empty());
+  for (const PlannedTransfer& one : plan.transfers) EXPECT_NE(one.object, "a");
+  ASSERT_TRUE(engine().MoveRange("b", {0, 50}, AeuId{1}, {}).ok());
+  ASSERT_TRUE(InLine(FamilyOfObject("a")));
+  EXPECT_EQ(Find("b")->route.Pin()->OwnerOf(250), AeuId{2});
+  part(1'000);
+  engine_->balancer_loop().RunCycle();
+  EXPECT_TRUE(InLine(FamilyOfObject("a")));
+  EXPECT_EQ(Find("c")->route.Pin()->OwnerOf(1'150), AeuId{2});
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(RowsOf(name), kRows) << name;
+}
+
+TEST_F(FamilyTest, WhereOneCannotFollowAMoveTakesTheOthersBack) {
+  Open();
+  CreateOptions first = Index(ColumnType::kUint64);
+  first.expected = {0, kRows};
+  ASSERT_TRUE(Create("a", first).ok());
+  ASSERT_TRUE(Create("b", Table({ColumnType::kUint64}, "a")).ok());
+  ASSERT_TRUE(Create("c", Index(ColumnType::kUint64, "a")).ok());
+  for (const char* name : {"a", "b", "c"}) Fill(name);
+  RefusingAeus aeus(*engine_, "b", AeuId{3});
+  TransferExecutor executor(engine_->core(), aeus);
+  balancer::PlanWorld machine;
+  machine.numa_nodes = {NumaNodeId{0}, NumaNodeId{0}, NumaNodeId{1}, NumaNodeId{1}};
+  BalancerLoop loop(
+      engine_->core(), executor,
+      [this](const ObjectEntry& object) { return engine_->SampleLoad(object.name); },
+      [](const ObjectEntry&) { return false; }, [] { return 0.0; }, [] {}, machine, {});
+  const auto ranges_at = [&](uint64_t key) {
+    std::vector<AeuId> owners;
+    for (const char* name : {"a", "b", "c"})
+      owners.push_back(Find(name)->route.Pin()->OwnerOf(key));
+    return owners;
+  };
+  const absl::Status refused = loop.MoveRange("a", {0, 500}, AeuId{3}, {}, {});
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("object \"b\", beside \"a\": "));
+  EXPECT_THAT(ranges_at(0), ElementsAre(AeuId{3}, AeuId{0}, AeuId{0}));
+  EXPECT_EQ(loop.Rebalance("c", {}).status().code(), Code::kResourceExhausted);
+  // Elsewhere it helps nothing, and the reason is told.
+  const absl::Status elsewhere = loop.MoveRange("c", {600, 1'000}, AeuId{1}, {}, {});
+  EXPECT_EQ(elsewhere.code(), Code::kResourceExhausted) << elsewhere;
+  EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("object \"b\", beside \"c\": "));
+  EXPECT_THAT(ranges_at(600), ElementsAre(AeuId{0}, AeuId{0}, AeuId{0}));
+  // Of whichever it is asked.
+  ASSERT_TRUE(loop.MoveRange("b", {0, 500}, AeuId{0}, {}, {}).ok());
+  EXPECT_TRUE(InLine(FamilyOfObject("a")));
+  EXPECT_THAT(ranges_at(0), ElementsAre(AeuId{0}, AeuId{0}, AeuId{0}));
+  ASSERT_TRUE(loop.MoveRange("a", {0, 500}, AeuId{2}, {}, {}).ok());
+  EXPECT_THAT(ranges_at(0), ElementsAre(AeuId{2}, AeuId{2}, AeuId{2}));
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(RowsOf(name), kRows) << name;
 }
 
 // Equal first columns that are the upper half of a word: (i32) and (i32, i32).
