@@ -364,7 +364,7 @@ TEST_F(FamilyTest, WhereOneCannotFollowAMoveTakesTheOthersBack) {
   EXPECT_EQ(elsewhere.code(), Code::kResourceExhausted) << elsewhere;
   EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("object \"b\", beside \"c\": "));
   EXPECT_THAT(ranges_at(600), ElementsAre(AeuId{0}, AeuId{0}, AeuId{0}));
-  // Of whichever it is asked.
+  // Whichever of them is named.
   ASSERT_TRUE(loop.MoveRange("b", {0, 500}, AeuId{0}, {}, {}).ok());
   EXPECT_TRUE(InLine(FamilyOfObject("a")));
   EXPECT_THAT(ranges_at(0), ElementsAre(AeuId{0}, AeuId{0}, AeuId{0}));
