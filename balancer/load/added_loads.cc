@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -85,7 +86,9 @@ std::vector<SubRange> SubRangesOf(Position lo, Position hi, std::vector<Loads>& 
     const Position end = i + 1 < cuts.size() ? cuts[i + 1] : hi;
     Position weight = 0;
     for (Loads& one : loads) weight += one.In(cuts[i], end);
-    result.push_back({static_cast<uint64_t>(cuts[i]), static_cast<uint64_t>(weight)});
+    const Position most = std::numeric_limits<uint64_t>::max();
+    result.push_back(
+        {static_cast<uint64_t>(cuts[i]), static_cast<uint64_t>(std::min(weight, most))});
   }
   return result;
 }
