@@ -77,6 +77,7 @@ class MapRun final : public StepRun {
     run_->TakeGroups(next_group_, rows);
     const bool full = next_group_ < group_count_ && rows.rows < rows.capacity;  // of strings
     rows.capacity = capacity;
+    out->Count();
     if (full || (rows.rows == capacity && next_group_ < group_count_)) {
       ERIS_RETURN_IF_ERROR(sink_.Full());
     }

@@ -100,7 +100,7 @@ class FamilyTest : public testing::Test {
   }
   // Rows with first key columns 0, 1, ..., two of each where the key has another column.
   void Fill(const std::string& name, uint64_t rows = kRows) {
-    const Object object = test::Open(*engine_, name);
+    const eris::Object object = test::Open(*engine_, name);
     test::Rows batch(object.schema().columns);
     const bool pairs = object.schema().key.size() > 1;
     for (uint64_t i = 0; i < rows; ++i) {
@@ -472,7 +472,7 @@ TEST_F(FamilyTest, TheLoadOfAllPlacesTheRangesOfAll) {
   Fill("a");
   Fill("b");
   // Reads of b's first quarter alone, until it has several owners; a, which is not read, follows.
-  const Object b = test::Open(*engine_, "b");
+  const eris::Object b = test::Open(*engine_, "b");
   std::vector<uint64_t> keys(kRows / 4);
   for (uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
   std::vector<uint64_t> values(keys.size());
