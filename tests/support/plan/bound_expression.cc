@@ -145,7 +145,7 @@ BoundResult BindCase(const Expression& expression, const ExpressionScope& scope)
   ERIS_ASSIGN_OR_RETURN(std::vector<Bound> bound, BindTogether(values, scope));
   Bound out{.kind = Kind::kCase, .type = bound[0].type};
   for (const Bound& value : bound) {
-    if (IsNumber(out.type) && out.type != value.type) out.type = SumType(out.type, value.type);
+    if (IsNumber(out.type)) out.type = SumType(out.type, value.type);
   }
   for (size_t i = 0; i < bound.size(); ++i) {
     if (2 * i + 1 < arguments.size()) {
