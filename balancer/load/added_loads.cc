@@ -52,6 +52,11 @@ class Loads {
     if (sample_.window_ns == 0 || sample_.window_ns == window_ns_) return weight;
     return static_cast<uint64_t>(Position{weight} * window_ns_ / sample_.window_ns);
   }
+  // The same as a factor.
+  double Scale() const {
+    if (sample_.window_ns == 0) return 1;
+    return static_cast<double>(window_ns_) / static_cast<double>(sample_.window_ns);
+  }
   // Adds the places in [lo, hi) where the load per key changes. Call it for ascending ranges.
   void AddCuts(Position lo, Position hi, std::vector<Position>& cuts) {
     while (first_ < pieces_.size() && pieces_[first_].end <= lo) ++first_;
@@ -101,7 +106,7 @@ double AddedAccesses(absl::Span<const LoadSample> samples, const std::vector<Loa
   for (size_t i = 0; i < samples.size(); ++i) {
     double load = 0;
     for (const double one : PartitionLoads(samples[i])) load += one;
-    load = static_cast<double>(loads[i].Scaled(static_cast<uint64_t>(load)));
+    load *= loads[i].Scale();
     all += load;
     if (samples[i].accesses > 0) squared += load * load / samples[i].accesses;
   }
