@@ -181,8 +181,12 @@ TEST(BalancerTextTest, PlanSaysWhatMovesOrWhyNothingDoes) {
                           .rows = 5,
                           .bytes = 4096}};
   plan.plan.bytes_to_copy = 0;
+  plan.plan.reason.clear();
   EXPECT_THAT(ToText(plan, false), HasSubstr("link  10  20     1   0     5  4.0 KiB\n"));
   EXPECT_THAT(ToText(plan, false), HasSubstr(" to copy\n"));
+  plan.plan.reason = "ranges of objects beside it follow first";
+  EXPECT_THAT(ToText(plan, false),
+              HasSubstr(" to copy; ranges of objects beside it follow first\n"));
 }
 
 // Sizes are rows.
