@@ -14,6 +14,7 @@
 #include "engine/query/join_key_plan.h"
 #include "engine/query/planner/better_plan.h"
 #include "storage/query/expression_tools.h"
+#include "storage/query/subquery_values.h"
 #include "storage/table/plan/table_plan.h"
 
 namespace eris::engine {
@@ -447,14 +448,7 @@ class StepMaker {
     return AddStep(std::move(step));
   }
   void UseValues(const Query& query) {
-    const auto use = [&](const Expression& expression) {
-      storage::ForSubqueries(expression, [&](uint32_t step) { Use(step); });
-    };
-    if (query.filter) use(*query.filter);
-    for (const NamedExpression& column : query.columns) use(column.expression);
-    for (const AggregateColumn& column : query.aggregates) {
-      if (column.argument) use(*column.argument);
-    }
+    storage::ForSubqueries(query, [&](uint32_t step) { Use(step); });
   }
 
   const std::vector<ColumnSchema>& ColumnsOf(uint32_t step) const {

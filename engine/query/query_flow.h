@@ -11,9 +11,8 @@
 //           AEUs: groups with equal keys are sent to the same one. If no key is at two AEUs
 //           (key_spans.h), nothing is merged
 //   join    each AEU its own rows, if no key is at two AEUs; else all AEUs refer to the smaller
-//   side, each makes a table of it, and probes its own rows;
-//           or, if many AEUs would make large tables, rows of both sides with equal keys are sent
-//           to the same AEU
+//           side, each makes a table of it, and probes its own rows; or, if many AEUs would make
+//           large tables, rows of both sides with equal keys are sent to the same AEU
 //   sort    each AEU finds as many rows as the limit has; they are sorted at home
 //
 // Used by one thread at a time.

@@ -69,9 +69,7 @@ Expression ValueOf(const Envelope& envelope, const ColumnSchema& schema) {
   return LiteralOf(envelope.column(0), 0, schema);
 }
 
-namespace {
-
-void ForSubqueriesOf(const Query& query, absl::FunctionRef<void(uint32_t)> visit) {
+void ForSubqueries(const Query& query, absl::FunctionRef<void(uint32_t)> visit) {
   if (query.filter) ForSubqueries(*query.filter, visit);
   for (const NamedExpression& column : query.columns) ForSubqueries(column.expression, visit);
   for (const AggregateColumn& column : query.aggregates) {
@@ -79,13 +77,11 @@ void ForSubqueriesOf(const Query& query, absl::FunctionRef<void(uint32_t)> visit
   }
 }
 
-}  // namespace
-
 void ForSubqueries(const QueryStep& step, absl::FunctionRef<void(uint32_t)> visit) {
   if (const auto* const scan = std::get_if<ScanStep>(&step.what)) {
-    ForSubqueriesOf(scan->query, visit);
+    ForSubqueries(scan->query, visit);
   } else if (const auto* const map = std::get_if<MapStep>(&step.what)) {
-    ForSubqueriesOf(map->query, visit);
+    ForSubqueries(map->query, visit);
   } else if (const auto* const join = std::get_if<JoinStep>(&step.what)) {
     if (join->condition) ForSubqueries(*join->condition, visit);
   }

@@ -20,7 +20,8 @@ namespace eris::storage {
 Expression NullOf(const ColumnSchema& schema);
 Expression ValueOf(const Envelope& envelope, const ColumnSchema& schema);
 
-// Calls visit(step) for each value of a step that a step names, as often as it does.
+// Calls visit(step) for each value of a step that a query or a step names, as often as it does.
+void ForSubqueries(const Query& query, absl::FunctionRef<void(uint32_t)> visit);
 void ForSubqueries(const QueryStep& step, absl::FunctionRef<void(uint32_t)> visit);
 
 class SubqueryValues {

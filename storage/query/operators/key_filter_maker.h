@@ -33,7 +33,7 @@ class KeyFilterMaker final : public KeyFilter {
   // or what stays in a core's cache anyway. A filter with a bit each is never wrong.
   static constexpr uint64_t kBitsPerRow = 64;
   static constexpr uint64_t kBitsAnyway = uint64_t{1} << 20;
-  // With four bits set of 16 that a row has, some 2 of 100 absent keys pass.
+  // Four bits set of 16 that a row has: fewer than 5 of 100 absent keys pass (key_filter_test.cc).
   static constexpr uint64_t kRowsPerBloomWord = 4;
 
   // Goes to the envelope that comes next. False: there is none.
