@@ -9,7 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "engine/query/key_filter_plan.h"
+#include "engine/query/two_phase_groups.h"
 #include "storage/query/expression_tools.h"
+#include "storage/query/subquery_values.h"
 #include "storage/table/plan/plan_compiler.h"
 
 namespace eris::engine {
@@ -94,24 +96,18 @@ class Explainer {
       targets_[input.step].push_back(absl::StrCat("step ", step));
     }
   }
-  void AddValueTargets(const Expression& expression, uint32_t step) {
-    storage::ForSubqueries(expression, [&](uint32_t value) {
+  template <class Named>  // an expression or a query
+  void AddValueTargets(const Named& named, uint32_t step) {
+    storage::ForSubqueries(named, [&](uint32_t value) {
       targets_[value].push_back(absl::StrCat("step ", step, " (value)"));
     });
-  }
-  void AddValueTargets(const Query& query, uint32_t step) {
-    if (query.filter) AddValueTargets(*query.filter, step);
-    for (const NamedExpression& column : query.columns) AddValueTargets(column.expression, step);
-    for (const AggregateColumn& aggregate : query.aggregates) {
-      if (aggregate.argument) AddValueTargets(*aggregate.argument, step);
-    }
   }
 
   absl::StatusOr<std::string> LineOf(const ScanStep& scan, uint32_t step) const {
     ERIS_ASSIGN_OR_RETURN(const Schema schema, schema_of_(scan.object));
     Names names;
     for (const ColumnSchema& column : schema.columns) names.push_back(column.name);
-    const bool groups = !scan.query.aggregates.empty() || !scan.query.group_by.empty();
+    const bool groups = MakesGroups(scan.query);
     return absl::StrCat(groups ? "scan and group " : "scan ", scan.object,
                         KeysText(scan, schema.columns, step), QueryText(scan.query, names, step));
   }
@@ -129,7 +125,7 @@ class Explainer {
     return text;
   }
   absl::StatusOr<std::string> LineOf(const MapStep& map, uint32_t step) const {
-    const bool groups = !map.query.aggregates.empty() || !map.query.group_by.empty();
+    const bool groups = MakesGroups(map.query);
     return absl::StrCat(groups ? "group step " : "compute from step ", map.input,
                         QueryText(map.query, FieldsOf(map.input), step));
   }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/query/planner/conditions.h"
+#include "engine/query/two_phase_groups.h"
 #include "storage/query/expression_tools.h"
 #include "storage/query/subquery_values.h"
 #include "storage/table/query/key_filter.h"
@@ -36,11 +37,9 @@ std::optional<uint32_t> FieldOf(const std::string& name, size_t columns) {
   return std::nullopt;
 }
 
-bool IsGrouped(const Query& query) { return !query.aggregates.empty() || !query.group_by.empty(); }
-
 // Whether TableColumnOf finds one.
 bool IsColumn(const ScanStep& scan, uint32_t column) {
-  if (IsGrouped(scan.query)) return column < scan.query.group_by.size();
+  if (MakesGroups(scan.query)) return column < scan.query.group_by.size();
   return column < scan.query.columns.size() &&
          scan.query.columns[column].expression.kind == Expression::Kind::kField;
 }
@@ -100,7 +99,7 @@ class OrderMaker {
     for (;;) {
       const QueryStep& step = steps_[filtered.step];
       if (made_[filtered.step] || step.uses > 1) return;
-      whole_groups = whole_groups || (can_fail && MakesGroups(step));
+      whole_groups = whole_groups || (can_fail && GroupsRows(step));
       can_fail = can_fail || ComputesWhatCanFail(step);
       if (const auto* scan = std::get_if<ScanStep>(&step.what)) {
         if (!IsColumn(*scan, filtered.column)) return;
@@ -118,10 +117,11 @@ class OrderMaker {
     }
   }
 
-  static bool MakesGroups(const QueryStep& step) {
+  static bool GroupsRows(const QueryStep& step) {
     const auto* scan = std::get_if<ScanStep>(&step.what);
     const auto* map = std::get_if<MapStep>(&step.what);
-    return (scan != nullptr && IsGrouped(scan->query)) || (map != nullptr && IsGrouped(map->query));
+    return (scan != nullptr && MakesGroups(scan->query)) ||
+           (map != nullptr && MakesGroups(map->query));
   }
   bool ComputesWhatCanFail(const QueryStep& step) const {
     if (const auto* map = std::get_if<MapStep>(&step.what)) {
@@ -148,7 +148,7 @@ class OrderMaker {
   std::optional<Place> Below(const ScanStep&, uint32_t) const { return std::nullopt; }
   std::optional<Place> Below(const MapStep& map, uint32_t column) const {
     const Query& query = map.query;
-    if (IsGrouped(query)) {
+    if (MakesGroups(query)) {
       if (column >= query.group_by.size()) return std::nullopt;
       const auto field = FieldOf(query.group_by[column], steps_[map.input].schema.columns.size());
       return field ? std::optional(Place{map.input, *field}) : std::nullopt;
@@ -181,7 +181,7 @@ class OrderMaker {
 std::optional<uint32_t> TableColumnOf(const ScanStep& scan, uint32_t column,
                                       const std::vector<ColumnSchema>& table) {
   if (!IsColumn(scan, column)) return std::nullopt;
-  if (!IsGrouped(scan.query)) return scan.query.columns[column].expression.number;
+  if (!MakesGroups(scan.query)) return scan.query.columns[column].expression.number;
   for (uint32_t i = 0; i < table.size(); ++i) {
     if (table[i].name == scan.query.group_by[column]) return i;
   }

@@ -108,7 +108,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of)
     refers_ = true;
     return true;
   }
-  const bool groups = !step.query.aggregates.empty() || !step.query.group_by.empty();
+  const bool groups = MakesGroups(step.query);
   if (phase_ > 0) {
     ERIS_RETURN_IF_ERROR(PlanMerge());
     return true;
@@ -148,8 +148,7 @@ std::vector<storage::ScanFilter> QueryFlow::PlanFilters(const ScanStep& step,
 bool QueryFlow::IsTooMuch(uint64_t keys) const {
   constexpr uint64_t kKeysPerRow = 4;
   const QueryStep& step = steps_[current_];
-  const Query& query = std::get<ScanStep>(step.what).query;
-  const bool groups = !query.aggregates.empty() || !query.group_by.empty();  // of more rows
+  const bool groups = MakesGroups(std::get<ScanStep>(step.what).query);  // of more rows
   return !groups && step.rows_about && keys / kKeysPerRow > *step.rows_about;
 }
 
@@ -158,7 +157,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
     ERIS_RETURN_IF_ERROR(PlanMerge());
     return true;
   }
-  const bool groups = !step.query.aggregates.empty() || !step.query.group_by.empty();
+  const bool groups = MakesGroups(step.query);
   const RowSet from = RowsOfStep(step.input);
   const std::vector<ColumnSchema> columns = storage::NamedByField(SchemaOfStep(step.input).columns);
   if (groups && !IsAtHome(step.input)) {

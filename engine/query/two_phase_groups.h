@@ -10,6 +10,11 @@
 
 namespace eris::engine {
 
+// Whether it makes groups of rows; without keys one group of all.
+inline bool MakesGroups(const Query& query) {
+  return !query.aggregates.empty() || !query.group_by.empty();
+}
+
 // Three queries that make, one after the other, what one query makes at once: the first over its
 // rows, the others over the columns that the one before hands out, by number. Averages become sums
 // and counts, counts are added up.
