@@ -97,6 +97,12 @@ std::string MemoryLimitSource(const Options& options, const MemoryPlan& plan) {
 constexpr uint64_t kBytesPerScanChunk =
     2 * sizeof(uint64_t) * routing::kScanChunkRows + kTableChunkBytes / 2;
 constexpr uint32_t kScanChunksMax = 128;
+constexpr uint64_t kKeptBytesMin = uint64_t{64} << 20;
+
+uint32_t NumaNodesWithMemory(const topology::Topology& topology) {
+  return static_cast<uint32_t>(std::ranges::count_if(
+      topology.numa_nodes(), [](const topology::NumaNode& one) { return one.memory_bytes > 0; }));
+}
 
 absl::StatusOr<MemoryWishes> WishesOf(const Options& options, const topology::Topology& topology) {
   const uint64_t there = topology.memory_bytes();
@@ -108,10 +114,7 @@ absl::StatusOr<MemoryWishes> WishesOf(const Options& options, const topology::To
                       .aeu_buffer_bytes = base::RoundUp(2 * options.incoming_buffer_bytes,
                                                         options.superblock_bytes),
                       .superblock_bytes = options.superblock_bytes};
-  wishes.numa_nodes = 0;
-  for (const topology::NumaNode& one : topology.numa_nodes()) {
-    if (one.memory_bytes > 0) ++wishes.numa_nodes;
-  }
+  wishes.numa_nodes = NumaNodesWithMemory(topology);
   if (there < topology.limits().memory_bytes) {
     wishes.process_source = "memory of the NumaNodes that the process may use";
   }
@@ -204,6 +207,10 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   resolved.port_buffers_bytes_max = PortBuffersBytes(resolved, memory_plan);
   if (options.version_bytes_max == 0) {
     resolved.version_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 8, 1);
+  }
+  if (options.memory_kept_bytes_max == 0) {
+    resolved.memory_kept_bytes_max = std::max<uint64_t>(
+        kKeptBytesMin, resolved.memory_limit_bytes / 16 / NumaNodesWithMemory(*topology));
   }
   if (options.query_bytes_max == 0) {
     resolved.query_bytes_max = std::max<uint64_t>(resolved.memory_limit_bytes / 4, 1);

@@ -74,8 +74,9 @@ struct Options {
   // How long freed memory is kept for reuse before it is returned to the system. Between 8 and
   // 3,600,000.
   uint32_t memory_decay_ms = 2000;
-  // Freed memory beyond this, per NumaNode, is returned at once.
-  uint64_t memory_kept_bytes_max = 64u << 20;
+  // Freed memory beyond this, per NumaNode, is returned at once. 0: a NumaNode's share of a
+  // sixteenth of memory_limit_bytes, at least 64 MiB.
+  uint64_t memory_kept_bytes_max = 0;
   // When allocation is heavy, up to this much memory per NumaNode is prepared ahead, in the
   // background.
   uint64_t memory_ready_bytes_max = 32u << 20;

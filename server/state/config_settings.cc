@@ -123,7 +123,9 @@ std::vector<Setting> MemorySettings() {
        Number{Engine64(&Options::superblock_bytes), 2 * kMiB, 32 * kMiB, true}, "--superblock"},
       {"engine", "memory_decay_ms", "what has been freed goes back to the system after this long",
        Number{Engine32(&Options::memory_decay_ms), 8, 3'600'000}},
-      {"engine", "memory_kept_bytes_max", "beyond this, per NumaNode, at once",
+      {"engine", "memory_kept_bytes_max",
+       "beyond this, per NumaNode, at once; 0: its share of a sixteenth of memory_limit_bytes, at "
+       "least 64 MiB",
        Number{Engine64(&Options::memory_kept_bytes_max), 0, kNoLimit, true}, "--memory-kept"},
       {"engine", "memory_ready_bytes_max", "made ready ahead of use, per NumaNode",
        Number{Engine64(&Options::memory_ready_bytes_max), 0, kNoLimit, true}, "--memory-ready"},
