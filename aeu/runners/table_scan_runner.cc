@@ -227,7 +227,7 @@ void TableScanRunner::RunSegments(RunningScan& first, uint64_t deadline_ns) {
     });
     if (on == group_.end()) return;
     lead = *on;
-  } while (NowNs() < deadline_ns);
+  } while (NowNs() + step_ns_ < deadline_ns);
 }
 
 void TableScanRunner::MoveTo(const TablePlace& at) {
@@ -331,16 +331,17 @@ bool TableScanRunner::RunBlocks(TablePlace at, uint64_t rows_end, uint64_t deadl
     counters_.table_blocks.Add(1);
     at.row = NextBlock(at.row);
     MoveTo(at);
-    if (runs < runs_per_clock_ || at.row >= rows_end) continue;
+    if (runs < runs_per_clock_) continue;
     const uint64_t now_ns = NowNs();
-    const uint64_t step_ns = now_ns - looked_ns;
-    // Stop before the deadline rather than after it: one more step is expected to take as long.
-    if (now_ns + step_ns > deadline_ns) return false;
-    if (step_ns > kLongStepNs) {
+    step_ns_ = now_ns - looked_ns;
+    // Also if this slice ends here: the next one would take as long again.
+    if (step_ns_ > kLongStepNs) {
       runs_per_clock_ = 1;
-    } else if (step_ns < kLongStepNs / kRunsPerClock) {
+    } else if (step_ns_ < kLongStepNs / kRunsPerClock) {
       runs_per_clock_ = kRunsPerClock;
     }
+    // Stop before the deadline rather than after it: one more step is expected to take as long.
+    if (at.row < rows_end && now_ns + step_ns_ > deadline_ns) return false;
     looked_ns = now_ns;
     runs = 0;
   }

@@ -153,6 +153,7 @@ class TableScanRunner final : public Runner {
   // Blocks between two reads of the clock: fewer if they took long, also in the slice before.
   static constexpr uint32_t kRunsPerClock = 4;
   uint32_t runs_per_clock_ = kRunsPerClock;
+  uint64_t step_ns_ = 0;  // what was between the last two
   // Scratch.
   Group group_;
 };
