@@ -22,15 +22,9 @@ constexpr uint32_t kNearGroups = 256;
 // Some 30 us.
 constexpr uint32_t kPagesFreedAtOnce = 16;
 
-uint32_t WordsOf(const std::vector<ColumnType>& types) {
-  uint32_t words = 0;
-  for (const ColumnType type : types) words += type == ColumnType::kInt128 ? 2 : 1;
-  return words;
-}
-
 // Cells are aligned; without cells there is no gap.
-size_t CellsOffset(uint32_t key_words, size_t cells) {
-  const size_t bytes = (key_words + size_t{1}) * sizeof(uint64_t);
+size_t CellsOffset(uint32_t words, size_t cells) {
+  const size_t bytes = words * sizeof(uint64_t);
   return cells == 0 ? bytes : base::RoundUp(bytes, alignof(GroupTable::Cell));
 }
 
@@ -56,21 +50,34 @@ GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, Page
       limits_(limits),
       types_(std::move(types)),
       source_(source),
-      key_words_(WordsOf(types_)),
-      cells_offset_(CellsOffset(key_words_, plan.accumulators.size())),
+      key_words_(WordsOf(plan, types_, /*carried=*/false)),
+      carried_words_(WordsOf(plan, types_, /*carried=*/true)),
+      key_nulls_(static_cast<uint16_t>(~plan.carried)),
+      cells_offset_(CellsOffset(key_words_ + 1 + carried_words_, plan.accumulators.size())),
       texts_(source),
       slots_(source),
       records_(source, cells_offset_ + plan.accumulators.size() * sizeof(Cell), kFirstGroups) {
   for (const Accumulator& accumulator : plan.accumulators) {
     empty_.push_back(EmptyCell(accumulator.kind, plan.values[accumulator.value].value_class));
   }
-  uint32_t word = 0;
-  for (const ColumnType type : types_) {
+  uint32_t key_word = 0;
+  uint32_t carried_word = key_words_ + 1;
+  for (size_t i = 0; i < types_.size(); ++i) {
+    uint32_t& word = plan.IsCarried(i) ? carried_word : key_word;
     word_of_.push_back(word);
-    word += type == ColumnType::kInt128 ? 2 : 1;
+    word += WordsOf(types_[i], plan.IsCarried(i));
   }
   // Without group columns there is one group, even without rows.
   if (types_.empty()) Add(0, nullptr, 0);
+}
+
+uint32_t GroupTable::WordsOf(const PlanBody& plan, const std::vector<ColumnType>& types,
+                             bool carried) {
+  uint32_t words = 0;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (plan.IsCarried(i) == carried) words += WordsOf(types[i], carried);
+  }
+  return words;
 }
 
 template <uint32_t kWords>
@@ -85,7 +92,7 @@ uint32_t GroupTable::HashOf(const uint64_t* words, uint16_t nulls) const {
 template <uint32_t kWords>
 bool GroupTable::Equal(uint32_t group, const uint64_t* words, uint16_t nulls) const {
   const uint64_t* const kept = this->words(group);
-  uint64_t differs = kept[WordCount<kWords>()] >> kRowBits ^ nulls;
+  uint64_t differs = (kept[WordCount<kWords>()] >> kRowBits ^ nulls) & key_nulls_;
   for (uint32_t i = 0; i < WordCount<kWords>(); ++i) differs |= kept[i] ^ words[i];
   return differs == 0;
 }
@@ -158,6 +165,23 @@ uint32_t GroupTable::Add(uint32_t hash, const uint64_t* words, uint16_t nulls) {
   return size_++;
 }
 
+void GroupTable::Carry(const GroupKeys& carried, uint32_t count, uint32_t first) {
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t* const words = WordsIn(record(first + i)) + key_words_;
+    words[0] |= uint64_t{carried.nulls[i]} << kRowBits;
+    std::copy_n(&carried.words[size_t{i} * carried_words_], carried_words_, words + 1);
+  }
+}
+
+bool GroupTable::PlaceCarried(std::string_view text, uint64_t* words) {
+  char* const place = texts_.Place(std::max<size_t>(text.size(), 1));
+  if (place == nullptr) return Refused();
+  std::copy(text.begin(), text.end(), place);
+  words[0] = reinterpret_cast<uint64_t>(place);
+  words[1] = text.size();
+  return true;
+}
+
 bool GroupTable::MayAdd() {
   if (size_ == limits_.groups) {
     status_ = absl::OutOfRangeError(absl::StrCat("a query has more than ", limits_.groups,
@@ -213,11 +237,11 @@ uint32_t GroupTable::Intern(std::string_view text, uint32_t hash) {
 
 bool GroupTable::TakeKeys(const GroupTable& other, uint32_t from, uint32_t count, GroupKeys& keys) {
   for (uint32_t i = 0; i < count; ++i) {
-    keys.nulls[i] = other.nulls(from + i);
+    keys.nulls[i] = static_cast<uint16_t>(other.nulls(from + i) & key_nulls_);
     std::copy_n(other.words(from + i), key_words_, &keys.words[size_t{i} * key_words_]);
   }
   for (size_t column = 0; column < types_.size(); ++column) {
-    if (types_[column] != ColumnType::kString) continue;
+    if (types_[column] != ColumnType::kString || plan_.IsCarried(column)) continue;
     for (uint32_t i = 0; i < count; ++i) {
       if (other.null(from + i, column)) continue;
       uint64_t& word = keys.words[size_t{i} * key_words_ + word_of_[column]];
@@ -230,13 +254,30 @@ bool GroupTable::TakeKeys(const GroupTable& other, uint32_t from, uint32_t count
   return true;
 }
 
+bool GroupTable::TakeCarried(const GroupTable& other, uint32_t from, uint32_t group) {
+  const uint64_t* const kept = other.words(from) + key_words_;
+  uint64_t* const words = WordsIn(record(group)) + key_words_;
+  words[0] |= kept[0] >> kRowBits << kRowBits;
+  std::copy_n(kept + 1, carried_words_, words + 1);
+  for (size_t column = 0; column < types_.size(); ++column) {
+    if (types_[column] != ColumnType::kString || !plan_.IsCarried(column)) continue;
+    uint64_t* const place = WordsIn(record(group)) + word_of_[column];
+    if (!null(group, column) && !PlaceCarried(TextOf(column, place), place)) return false;
+  }
+  return true;
+}
+
 bool GroupTable::Merge(const GroupTable& other) {
   GroupKeys keys;
   uint32_t groups[kGroupsAtOnce];
   for (uint32_t first = 0; first < other.size_; first += kGroupsAtOnce) {
     const uint32_t count = std::min(kGroupsAtOnce, other.size_ - first);
+    uint32_t known = size_;
     if (!TakeKeys(other, first, count, keys) || !FindOrAddAll(keys, count, groups)) return false;
     for (uint32_t i = 0; i < count; ++i) {
+      const bool added = groups[i] == known;
+      if (added) ++known;
+      if (added && carried_words_ > 0 && !TakeCarried(other, first + i, groups[i])) return false;
       AddRows(groups[i], other.rows(first + i));
       const Cell* const from = other.cells(first + i);
       Cell* const to = cells(groups[i]);
@@ -263,7 +304,7 @@ int GroupTable::CompareColumn(uint32_t a, uint32_t b, size_t column) const {
   const Scalar y{.u64 = b_words[0]};
   switch (ClassOf(types_[column])) {
     case ValueClass::kString:
-      return sign(Text(x.u64), Text(y.u64));
+      return sign(TextOf(column, a_words), TextOf(column, b_words));
     case ValueClass::kUnsigned:
       return sign(x.u64, y.u64);
     case ValueClass::kDouble:

@@ -1,13 +1,15 @@
 // Groups and their sums. A group is one record, so its key and what is added up for it are fetched
 // together:
 //
-//   words of the key | rows (48 bits), nulls of the key (16 bits) | a cell per accumulator
+//   words of the key | rows (48 bits), nulls (16 bits) | carried words | a cell per accumulator
 //
-// Strings of keys are kept once, and have numbers. Grows at most to its limits, and as far as the
-// source of its pages allows, at most a page at a time. Beyond a limit of its own it refuses with
-// OutOfRange, since the same query meets it again; where memory is short just now with
-// ResourceExhausted. Either way it stays as it was. One TableRun owns it; no latch. Paper:
-// ERIS 3.1.
+// The key are the group columns that tell groups apart. The others are carried: they are the same
+// in all rows of a group, and are taken from its first one (Carry), neither hashed nor compared.
+// Strings of keys are kept once, and have numbers; those that are carried have places. Grows at
+// most to its limits, and as far as the source of its pages allows, at most a page at a time.
+// Beyond a limit of its own it refuses with OutOfRange, since the same query meets it again; where
+// memory is short just now with ResourceExhausted. Either way it stays as it was. One TableRun owns
+// it; no latch. Paper: ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 #define ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 
@@ -30,12 +32,13 @@ namespace eris::storage {
 // Rows whose groups are found together: while one row waits for memory, the others are fetched.
 inline constexpr uint32_t kGroupsAtOnce = 64;
 
-// The keys of some rows. Only as many words as the table's columns have are used.
+// The keys of some rows, or their carried columns. Only as many words as these columns have are
+// used.
 struct GroupKeys {
   // Row by row, and in a row by column: an integer, of 128 bits in two words, a double's bits (one
-  // zero, one NaN), or a string's number. If null 0.
+  // zero, one NaN), or a string's number; a carried string's place and size. If null 0.
   std::array<uint64_t, size_t{kGroupsAtOnce} * 2 * kGroupColumnsMax> words;
-  std::array<uint16_t, kGroupsAtOnce> nulls;  // by row; bit i: column i is null
+  std::array<uint16_t, kGroupsAtOnce> nulls;  // by row; bit i: group column i is null
 };
 static_assert(kGroupColumnsMax <= 16);
 
@@ -79,16 +82,35 @@ class GroupTable {
              const GroupLimits& limits = {});
 
   uint32_t size() const { return size_; }
-  // Words of a key, and where those of a column begin.
+  // Words of a key, and of what is carried with it.
   uint32_t key_words() const { return key_words_; }
+  uint32_t carried_words() const { return carried_words_; }
+  uint32_t words_of(size_t column) const {
+    return WordsOf(types_[column], plan_.IsCarried(column));
+  }
+  // Where the words of a column begin: in a record; and in a row of GroupKeys.
   uint32_t word_of(size_t column) const { return word_of_[column]; }
-  // The groups with the first `count` of the keys, at most kGroupsAtOnce, added if absent. False:
-  // there are too many, status(); those before have been added.
+  uint32_t row_word_of(size_t column) const {
+    return plan_.IsCarried(column) ? word_of_[column] - key_words_ - 1 : word_of_[column];
+  }
+  // The groups with the first `count` of the keys, at most kGroupsAtOnce, added if absent: new ones
+  // have numbers from size() on, in the order of their first rows. False: there are too many,
+  // status(); those before have been added.
   [[nodiscard]] bool FindOrAddAll(const GroupKeys& keys, uint32_t count, uint32_t* groups);
+  // Gives new groups, from `first` on, what they carry; to be called before any group is added.
+  void Carry(const GroupKeys& carried, uint32_t count, uint32_t first);
+  // Writes the two words of a carried string. False: no memory, status(). Then there are groups
+  // without what they carry, and the run must end.
+  [[nodiscard]] bool PlaceCarried(std::string_view text, uint64_t* words);
   // The numbers of `count` strings, at most kGroupsAtOnce, for use in keys. False: too many bytes,
   // status(); those before have been added.
   [[nodiscard]] bool InternAll(const std::string_view* texts, uint32_t count, uint32_t* numbers);
   std::string_view Text(uint64_t number) const { return texts_.Text(number); }
+  // The string of a group column that is not null, from its words.
+  std::string_view TextOf(size_t column, const uint64_t* words) const {
+    if (!plan_.IsCarried(column)) return Text(words[0]);
+    return {reinterpret_cast<const char*>(words[0]), words[1]};
+  }
 
   // A group's record. It stays where it is until a group is added.
   std::byte* record(uint32_t group) const { return records_.At(group); }
@@ -132,6 +154,12 @@ class GroupTable {
  private:
   static constexpr uint32_t kRowBits = 48;
 
+  // A carried string has a place and a size.
+  static uint32_t WordsOf(ColumnType type, bool carried) {
+    return type == ColumnType::kInt128 || (carried && type == ColumnType::kString) ? 2 : 1;
+  }
+  static uint32_t WordsOf(const PlanBody& plan, const std::vector<ColumnType>& types, bool carried);
+
   // Words of a key, known to the compiler unless kWords is 0.
   template <uint32_t kWords>
   uint32_t WordCount() const {
@@ -154,6 +182,8 @@ class GroupTable {
   bool Refused();
   // Copies the keys of groups [from, from + count) of `other`; strings get their numbers here.
   bool TakeKeys(const GroupTable& other, uint32_t from, uint32_t count, GroupKeys& keys);
+  // Copies what group `from` of `other` carries to a new group; strings get places here.
+  bool TakeCarried(const GroupTable& other, uint32_t from, uint32_t group);
   // Adds up two partial results of one accumulator.
   bool AddCell(uint32_t accumulator, const Cell& from, Cell& to);
   // -1, 0 or 1 by a column of the keys of two groups.
@@ -163,8 +193,10 @@ class GroupTable {
   const GroupLimits limits_;
   const std::vector<ColumnType> types_;
   PageSource& source_;
-  std::vector<uint32_t> word_of_;  // by column of the keys
+  std::vector<uint32_t> word_of_;  // by group column
   const uint32_t key_words_;
+  const uint32_t carried_words_;
+  const uint64_t key_nulls_;  // bit i: group column i is one of the key
   const size_t cells_offset_;
   std::vector<Cell> empty_;  // the initial cells of a new group
   GroupTexts texts_;

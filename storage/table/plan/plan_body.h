@@ -170,9 +170,13 @@ class PlanBody {
   std::vector<uint32_t> outputs{};          // values returned for each row
   std::vector<uint32_t> group_columns{};    // columns of the rows
   std::vector<ColumnType> group_types{};    // and their types
+  uint16_t carried = 0;                     // bit i: the others determine group column i
   std::vector<Accumulator> accumulators{};
   std::vector<AggregateResult> results{};
+
+  bool IsCarried(size_t group_column) const { return (carried >> group_column & 1) != 0; }
 };
+static_assert(kGroupColumnsMax <= 16);
 
 }  // namespace eris::storage
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "storage/table/plan/plan_body.h"
 #include "storage/table/plan/plan_compiler.h"
@@ -206,8 +207,10 @@ TablePlan::~TablePlan() = default;
 
 absl::StatusOr<std::shared_ptr<const TablePlan>> TablePlan::Create(
     std::span<const ColumnSchema> columns, const Query& query,
-    std::span<const ColumnSchema> subqueries) {
+    std::span<const ColumnSchema> subqueries, uint16_t carried) {
+  ERIS_DCHECK(carried == 0 || carried + 1u < 1u << query.group_by.size());
   auto body = std::make_unique<PlanBody>();
+  body->carried = carried;
   Schema result;
   ERIS_RETURN_IF_ERROR(PlanBuilder(columns, subqueries, *body, result).Build(query));
   const bool aggregates = !query.aggregates.empty() || !query.group_by.empty();

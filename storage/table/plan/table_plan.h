@@ -21,12 +21,14 @@ class TablePlan {
  public:
   // Uses filter, columns, group_by and aggregates of the query, over rows of `columns`.
   // `subqueries`: the types of the values that expressions may name, by number; a plan with such
-  // expressions tells only its types, and cannot be run. Errors: InvalidArgument (an
+  // expressions tells only its types, and cannot be run. `carried`: bit i: rows with the same
+  // values of the other columns of group_by have the same value of column i, which is taken from a
+  // group's first row. At least one column has no bit. Errors: InvalidArgument (an
   // unknown column, incompatible types, an expression too large or too deep, duplicate names, too
   // many columns), with the cause and the limit.
   static absl::StatusOr<std::shared_ptr<const TablePlan>> Create(
       std::span<const ColumnSchema> columns, const Query& query,
-      std::span<const ColumnSchema> subqueries = {});
+      std::span<const ColumnSchema> subqueries = {}, uint16_t carried = 0);
   ~TablePlan();
 
   // The schema of the answer. For aggregates: the group columns, then the aggregates.

@@ -46,6 +46,7 @@ void BlockGroups::BeginSegment(const SegmentView& segment) {
   bool same = known && was_direct;  // each code still has the same meaning
   uint32_t bits = 0;
   for (size_t i = 0; i < coders_.size(); ++i) {
+    if (plan_.IsCarried(i)) continue;
     const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
     Coder& coder = coders_[i];
     coder.dictionary = column.dictionary != nullptr;
@@ -127,12 +128,25 @@ bool BlockGroups::AddStrings(Coder& coder, const SegmentColumn& column, uint32_t
   return true;
 }
 
+bool BlockGroups::PlaceStrings(const SegmentColumn& column, uint32_t base, const uint16_t* picks,
+                               uint32_t count, GroupTable& table, uint64_t* words) {
+  for (uint32_t k = 0; k < count; ++k, words += table.carried_words()) {
+    const uint32_t row = base + picks[k];
+    if (column.validity != nullptr && !BitAt(column.validity, row)) continue;
+    if (!table.PlaceCarried(StringAt(column, row), words)) return false;
+  }
+  return true;
+}
+
 bool BlockGroups::AddToKeys(size_t i, const SegmentColumn& column, uint32_t base,
                             const uint16_t* picks, uint32_t count, GroupTable& table,
                             GroupKeys& keys) {
-  const uint32_t stride = table.key_words();
-  uint64_t* const words = keys.words.data() + table.word_of(i);
-  if (column.type == ColumnType::kString) {
+  const bool carried = plan_.IsCarried(i);
+  const uint32_t stride = carried ? table.carried_words() : table.key_words();
+  uint64_t* const words = keys.words.data() + table.row_word_of(i);
+  if (column.type == ColumnType::kString && carried) {
+    if (!PlaceStrings(column, base, picks, count, table, words)) return false;
+  } else if (column.type == ColumnType::kString) {
     if (!AddStrings(coders_[i], column, base, picks, count, table, words)) return false;
   } else if (column.type == ColumnType::kInt128) {
     const auto* const values = static_cast<const Int128Halves*>(column.values) + base;
@@ -151,9 +165,26 @@ bool BlockGroups::AddToKeys(size_t i, const SegmentColumn& column, uint32_t base
   for (uint32_t k = 0; k < count; ++k) {
     if (BitAt(column.validity, base + picks[k])) continue;
     keys.nulls[k] = static_cast<uint16_t>(keys.nulls[k] | 1u << i);
-    words[k * stride] = 0;
-    if (column.type == ColumnType::kInt128) words[k * stride + 1] = 0;
+    std::fill_n(words + k * stride, table.words_of(i), 0);
   }
+  return true;
+}
+
+bool BlockGroups::CarrySome(const SegmentView& segment, uint32_t base, const uint16_t* picks,
+                            uint32_t count, GroupTable& table, const uint32_t* groups,
+                            uint32_t known, GroupKeys& keys) {
+  uint16_t firsts[kGroupsAtOnce];  // the first rows of the new groups
+  uint32_t added = 0;
+  for (uint32_t k = 0; k < count; ++k) {
+    if (groups[k] == known + added) firsts[added++] = picks[k];
+  }
+  std::fill_n(keys.nulls.begin(), added, 0);
+  for (size_t i = 0; i < coders_.size(); ++i) {
+    if (!plan_.IsCarried(i)) continue;
+    const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
+    if (!AddToKeys(i, column, base, firsts, added, table, keys)) return false;
+  }
+  table.Carry(keys, added, known);
   return true;
 }
 
@@ -162,10 +193,14 @@ bool BlockGroups::FindSome(const SegmentView& segment, uint32_t base, const uint
   GroupKeys keys;
   std::fill_n(keys.nulls.begin(), count, 0);
   for (size_t i = 0; i < coders_.size(); ++i) {
+    if (plan_.IsCarried(i)) continue;
     const SegmentColumn& column = segment.columns[plan_.group_columns[i]];
     if (!AddToKeys(i, column, base, picks, count, table, keys)) return false;
   }
-  return table.FindOrAddAll(keys, count, groups);
+  const uint32_t known = table.size();
+  if (!table.FindOrAddAll(keys, count, groups)) return false;
+  if (plan_.carried == 0 || table.size() == known) return true;
+  return CarrySome(segment, base, picks, count, table, groups, known, keys);
 }
 
 bool BlockGroups::Find(const SegmentView& segment, uint32_t base, uint32_t rows,
@@ -182,8 +217,11 @@ bool BlockGroups::Find(const SegmentView& segment, uint32_t base, uint32_t rows,
     return true;
   }
   alignas(64) uint32_t codes[kBlockRows];
+  bool first = true;
   for (size_t i = 0; i < coders_.size(); ++i) {
-    AddCodes(segment.columns[plan_.group_columns[i]], coders_[i], base, rows, i == 0, codes);
+    if (plan_.IsCarried(i)) continue;
+    AddCodes(segment.columns[plan_.group_columns[i]], coders_[i], base, rows, first, codes);
+    first = false;
   }
   const uint32_t* const groups = groups_.data();
   // The value of a null is undefined, and a row that does not count may belong to an unknown group.

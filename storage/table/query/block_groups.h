@@ -1,9 +1,10 @@
 // Finds the group of each row of a block. Belongs to one TableRun; no latch. Paper: ERIS 3.1.
 //
-// If a segment's group columns have few codes together (dictionaries, integers in a narrow range),
-// a row's concatenated codes index one small table of groups. Otherwise keys are made, column by
-// column, for kGroupsAtOnce rows at a time, and looked up in the hash table of the groups. Groups
-// found for a segment's codes are kept for later slices of it.
+// Group columns that are carried are looked at only for the first row of a group. If a segment's
+// other group columns have few codes together (dictionaries, integers in a narrow range), a row's
+// concatenated codes index one small table of groups. Otherwise keys are made, column by column,
+// for kGroupsAtOnce rows at a time, and looked up in the hash table of the groups. Groups found for
+// a segment's codes are kept for later slices of it.
 #ifndef ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 #define ERIS_STORAGE_TABLE_BLOCK_GROUPS_H_
 
@@ -50,12 +51,17 @@ class BlockGroups {
   // table.status().
   bool FindSome(const SegmentView& segment, uint32_t base, const uint16_t* picks, uint32_t count,
                 GroupTable& table, uint32_t* groups);
-  // Writes the words of one column of their keys. False: as above.
+  // Writes what the new groups among them carry, from `known` on, which their number was before.
+  bool CarrySome(const SegmentView& segment, uint32_t base, const uint16_t* picks, uint32_t count,
+                 GroupTable& table, const uint32_t* groups, uint32_t known, GroupKeys& keys);
+  // Writes the words of one column of their keys, or of what they carry. False: as above.
   bool AddToKeys(size_t i, const SegmentColumn& column, uint32_t base, const uint16_t* picks,
                  uint32_t count, GroupTable& table, GroupKeys& keys);
   // The same for a column of strings; those of nulls are left out.
   static bool AddStrings(Coder& coder, const SegmentColumn& column, uint32_t base,
                          const uint16_t* picks, uint32_t count, GroupTable& table, uint64_t* words);
+  static bool PlaceStrings(const SegmentColumn& column, uint32_t base, const uint16_t* picks,
+                           uint32_t count, GroupTable& table, uint64_t* words);
 
   const PlanBody& plan_;
   std::vector<Coder> coders_;  // by group column

@@ -28,7 +28,7 @@ bool GroupResults::TakeOne(uint32_t group, ResultRows& out) const {
     const bool valid = !table_.null(group, i);
     const uint64_t* const word = words + table_.word_of(i);
     if (column.type == ColumnType::kString) {
-      const std::string_view text = valid ? table_.Text(*word) : std::string_view();
+      const std::string_view text = valid ? table_.TextOf(i, word) : std::string_view();
       if (!PutString(text, valid, column, out.rows)) return false;
     } else {
       PutValue(word, valid, column, out.rows);  // little-endian: also of 32 bits

@@ -46,7 +46,9 @@ class TestPages final : public PageSource {
 };
 
 // A plan that groups by columns of those types: count, sum of a number, maximum of a string.
-std::shared_ptr<const TablePlan> PlanFor(const std::vector<ColumnType>& types) {
+// Those in `carried` are carried.
+std::shared_ptr<const TablePlan> PlanFor(const std::vector<ColumnType>& types,
+                                         uint16_t carried = 0) {
   std::vector<ColumnSchema> columns;
   Query query;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -58,7 +60,7 @@ std::shared_ptr<const TablePlan> PlanFor(const std::vector<ColumnType>& types) {
   query.aggregates = {{AggregateFunction::kCount, std::nullopt, "rows"},
                       {AggregateFunction::kSum, expressions::Column("number"), "sum"},
                       {AggregateFunction::kMax, expressions::Column("text"), "max"}};
-  auto plan = TablePlan::Create(columns, query);
+  auto plan = TablePlan::Create(columns, query, {}, carried);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return *plan;
 }
@@ -348,6 +350,131 @@ TEST(GroupTableTest, MergedTablesHaveTheGroupsOfBoth) {
     one.ExpectAll();
     if (HasFatalFailure()) return;
   }
+}
+
+// Groups by a number and a string, with a string, a wide number and a number carried around them.
+class CarryingLab {
+ public:
+  explicit CarryingLab(PageSource& pages)
+      : plan_(PlanFor(kTypes, 0b10101)), table(plan_->body(), kTypes, pages, kNoGroupLimits) {}
+
+  // What a row carries is of the row, not of its key, so that it shows which row it came from.
+  struct Carried {
+    std::string text{};
+    uint64_t number = 0;
+    bool null = false;
+  };
+  using Key = std::pair<uint64_t, std::string>;
+
+  void AddRows(const std::vector<Key>& rows) {
+    GroupKeys keys;
+    uint32_t groups[kGroupsAtOnce];
+    const auto count = static_cast<uint32_t>(rows.size());
+    for (uint32_t i = 0; i < count; ++i) {
+      uint32_t number = 0;
+      const std::string_view text = rows[i].second;
+      ASSERT_TRUE(table.InternAll(&text, 1, &number));
+      keys.words[i * 2] = rows[i].first;
+      keys.words[i * 2 + 1] = number;
+      keys.nulls[i] = 0;
+    }
+    const uint32_t known = table.size();
+    ASSERT_TRUE(table.FindOrAddAll(keys, count, groups));
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      ++row_;
+      if (groups[i] == known + added) {
+        const Carried carried{std::string(row_ % 50, 'c') + std::to_string(row_), row_,
+                              row_ % 5 == 0};
+        uint64_t* const words = &keys.words[size_t{added} * 5];
+        std::fill_n(words, 5, 0);
+        if (!carried.null) ASSERT_TRUE(table.PlaceCarried(carried.text, words));
+        words[2] = carried.number;
+        words[3] = ~carried.number;
+        words[4] = carried.number * 3;
+        keys.nulls[added++] = carried.null ? 1 : 0;
+        wanted.emplace(rows[i], std::pair(groups[i], carried));
+      }
+      ASSERT_EQ(wanted.at(rows[i]).first, groups[i]);
+    }
+    ASSERT_EQ(table.size(), known + added);
+    table.Carry(keys, added, known);
+    for (uint32_t i = 0; i < count; ++i) table.AddRows(groups[i], 1);
+  }
+
+  void AddManyRows(uint32_t batches, uint64_t seed) {
+    Random random(seed);
+    row_ = seed * 1'000'000;
+    for (uint32_t batch = 0; batch < batches; ++batch) {
+      std::vector<Key> rows(1 + random() % kGroupsAtOnce);
+      for (Key& row : rows) row = {random() % 100, std::to_string(random() % 100)};
+      ASSERT_NO_FATAL_FAILURE(AddRows(rows));
+    }
+  }
+
+  void ExpectAll() const {
+    ASSERT_EQ(table.size(), wanted.size());
+    for (const auto& [key, at] : wanted) {
+      const auto& [group, carried] = at;
+      const uint64_t* const words = table.words(group);
+      ASSERT_EQ(words[table.word_of(1)], key.first);
+      ASSERT_EQ(table.TextOf(3, words + table.word_of(3)), key.second);
+      ASSERT_EQ(table.nulls(group), carried.null ? 1 : 0);
+      if (!carried.null) ASSERT_EQ(table.TextOf(0, words + table.word_of(0)), carried.text);
+      ASSERT_EQ(words[table.word_of(2)], carried.number);
+      ASSERT_EQ(words[table.word_of(2) + 1], ~carried.number);
+      ASSERT_EQ(words[table.word_of(4)], carried.number * 3);
+      ASSERT_GT(table.rows(group), 0u);
+    }
+  }
+
+ private:
+  static inline const std::vector<ColumnType> kTypes = {ColumnType::kString, ColumnType::kInt64,
+                                                        ColumnType::kInt128, ColumnType::kString,
+                                                        ColumnType::kInt32};
+  const std::shared_ptr<const TablePlan> plan_;
+  uint64_t row_ = 0;
+
+ public:
+  GroupTable table;
+  std::map<Key, std::pair<uint32_t, Carried>> wanted;  // with the group's number
+};
+
+TEST(GroupTableTest, WhatIsCarriedIsOfTheFirstRow) {
+  TestPages pages;
+  CarryingLab lab(pages);
+  lab.AddManyRows(600, 1);
+  if (HasFatalFailure()) return;
+  EXPECT_GT(lab.table.size(), 5000u);
+  lab.ExpectAll();
+}
+
+TEST(GroupTableTest, MergedGroupsCarryWhatTheyBroughtAlong) {
+  TestPages pages, other_pages;
+  CarryingLab lab(pages);
+  lab.AddManyRows(60, 1);
+  {
+    CarryingLab other(other_pages);
+    other.AddManyRows(60, 2);
+    if (HasFatalFailure()) return;
+    ASSERT_TRUE(lab.table.Merge(other.table));
+    std::map<uint32_t, CarryingLab::Key> added;
+    for (const auto& [key, at] : other.wanted) added.emplace(at.first, key);
+    for (const auto& [group, key] : added) {
+      const auto next = static_cast<uint32_t>(lab.wanted.size());
+      lab.wanted.try_emplace(key, next, other.wanted.at(key).second);
+    }
+  }
+  lab.ExpectAll();  // also when the other table's strings are gone
+}
+
+TEST(GroupTableTest, NoMemoryForCarriedStringsIsAnError) {
+  TestPages pages;
+  CarryingLab lab(pages);
+  pages.refused = 1;
+  uint64_t words[2];
+  EXPECT_FALSE(lab.table.PlaceCarried(std::string(100'000, 'x'), words));
+  EXPECT_EQ(lab.table.status().message(), "refused by the test");
 }
 
 TEST(GroupSlotsTest, EqualHashesAreChainedAndDivided) {
