@@ -109,7 +109,7 @@ class Explainer {
     for (const ColumnSchema& column : schema.columns) names.push_back(column.name);
     const bool groups = MakesGroups(scan.query);
     return absl::StrCat(groups ? "scan and group " : "scan ", scan.object,
-                        KeysText(scan, schema.columns, step), QueryText(scan.query, names, step));
+                        KeysText(scan, schema.columns, step), QueryText(scan, names, step));
   }
   // By which keys of other steps it is filtered.
   std::string KeysText(const ScanStep& scan, const std::vector<ColumnSchema>& columns,
@@ -127,7 +127,7 @@ class Explainer {
   absl::StatusOr<std::string> LineOf(const MapStep& map, uint32_t step) const {
     const bool groups = MakesGroups(map.query);
     return absl::StrCat(groups ? "group step " : "compute from step ", map.input,
-                        QueryText(map.query, FieldsOf(map.input), step));
+                        QueryText(map, FieldsOf(map.input), step));
   }
   absl::StatusOr<std::string> LineOf(const JoinStep& join, uint32_t step) const {
     Names both;
@@ -172,12 +172,17 @@ class Explainer {
     });
   }
 
-  std::string QueryText(const Query& query, const Names& names, uint32_t step) const {
+  template <class Step>  // a scan or a map
+  std::string QueryText(const Step& what, const Names& names, uint32_t step) const {
+    const Query& query = what.query;
     std::string out;
     if (query.filter) absl::StrAppend(&out, "; where ", Text(*query.filter, names));
-    if (!query.group_by.empty()) {
-      absl::StrAppend(&out, "; by ", absl::StrJoin(query.group_by, ", "));
+    Names compared, carried;
+    for (size_t i = 0; i < query.group_by.size(); ++i) {
+      ((what.carried >> i & 1) != 0 ? carried : compared).push_back(query.group_by[i]);
     }
+    if (!compared.empty()) absl::StrAppend(&out, "; by ", absl::StrJoin(compared, ", "));
+    if (!carried.empty()) absl::StrAppend(&out, ", carrying ", absl::StrJoin(carried, ", "));
     std::vector<std::string> gives = query.group_by;
     if (query.columns.empty() && query.aggregates.empty() && gives.empty()) gives = names;
     for (const NamedExpression& column : query.columns) {

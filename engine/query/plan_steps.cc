@@ -13,6 +13,7 @@
 #include "engine/query/distinct_plan.h"
 #include "engine/query/join_key_plan.h"
 #include "engine/query/planner/better_plan.h"
+#include "engine/query/planner/carried_keys.h"
 #include "storage/query/expression_tools.h"
 #include "storage/query/subquery_values.h"
 #include "storage/table/plan/table_plan.h"
@@ -44,10 +45,12 @@ bool IsField(const Expression& expression) { return expression.kind == Expressio
 class StepMaker {
  public:
   StepMaker(const QueryPlan& plan, const std::vector<Schema>& schemas,
-            const std::vector<NodeSize>& sizes, const PlanObjects& objects)
+            const std::vector<NodeSize>& sizes, const std::vector<CarriedSet>& carried,
+            const PlanObjects& objects)
       : plan_(plan),
         schemas_(schemas),
         sizes_(sizes),
+        carried_(carried),
         schema_of_(objects.schema_of),
         is_table_(objects.is_table),
         uses_(plan.nodes.size()),
@@ -263,10 +266,12 @@ class StepMaker {
     NodeRows rows;
     rows.columns.assign(needed_[node].size(), Literal(0));
     std::map<uint32_t, uint32_t> groups;  // the place of a column of the base among the groups
+    uint32_t compared = 0;                // bit: place of a column that is not carried
     for (size_t i = 0; i < aggregate.keys.size(); ++i) {
       const uint32_t column = input.columns[aggregate.keys[i]].number;
       const auto [at, is_new] = groups.emplace(column, static_cast<uint32_t>(groups.size()));
       if (is_new) query.group_by.push_back(base[column].name);
+      if ((carried_[node] >> i & 1) == 0) compared |= 1u << at->second;
       rows.columns[i] = Field(at->second);
     }
     for (const auto& [column, measure] : measures) {
@@ -278,7 +283,8 @@ class StepMaker {
       query.aggregates.push_back(std::move(one));
     }
     if (query.group_by.empty() && query.aggregates.empty()) query.aggregates.push_back({});
-    ERIS_ASSIGN_OR_RETURN(rows.step, AddQuery(input, std::move(query)));
+    const auto carried = static_cast<CarriedSet>(~compared & ((1u << groups.size()) - 1));
+    ERIS_ASSIGN_OR_RETURN(rows.step, AddQuery(input, std::move(query), carried));
     return rows;
   }
 
@@ -432,18 +438,19 @@ class StepMaker {
     ERIS_ASSIGN_OR_RETURN(Schema schema, schema_of_(*rows.object));
     return std::move(schema.columns);
   }
-  absl::StatusOr<uint32_t> AddQuery(const NodeRows& rows, Query query) {
+  absl::StatusOr<uint32_t> AddQuery(const NodeRows& rows, Query query, CarriedSet carried = 0) {
     ERIS_ASSIGN_OR_RETURN(const std::vector<ColumnSchema> base, BaseColumns(rows));
     std::vector<ColumnSchema> values;
     for (const QueryStep& step : steps_.steps) values.push_back(step.schema.columns[0]);
-    ERIS_ASSIGN_OR_RETURN(const auto made, storage::TablePlan::Create(base, query, values));
+    ERIS_ASSIGN_OR_RETURN(const auto made,
+                          storage::TablePlan::Create(base, query, values, carried));
     UseValues(query);
     QueryStep step{.schema = made->result()};
     if (rows.object) {
-      step.what = ScanStep{.object = *rows.object, .query = std::move(query)};
+      step.what = ScanStep{*rows.object, std::move(query), carried};
     } else {
       Use(rows.step);
-      step.what = MapStep{.input = rows.step, .query = std::move(query)};
+      step.what = MapStep{rows.step, std::move(query), carried};
     }
     return AddStep(std::move(step));
   }
@@ -463,6 +470,7 @@ class StepMaker {
   const QueryPlan& plan_;
   const std::vector<Schema>& schemas_;
   const std::vector<NodeSize>& sizes_;
+  const std::vector<CarriedSet>& carried_;
   const storage::SchemaOf schema_of_;
   const IsTable is_table_;
   std::vector<std::vector<bool>> needed_;  // by node and column
@@ -483,7 +491,9 @@ absl::StatusOr<storage::QuerySteps> PlanSteps(const QueryPlan& plan, const PlanO
   ERIS_ASSIGN_OR_RETURN(schemas, storage::PlanSchemas(plain, schema_of));
   ERIS_ASSIGN_OR_RETURN(const std::vector<NodeSize> sizes,
                         PlanSizes(plain, schemas, schema_of, objects.rows_of));
-  return StepMaker(plain, schemas, sizes, objects).Run();
+  ERIS_ASSIGN_OR_RETURN(const std::vector<CarriedSet> carried,
+                        CarriedKeys(plain, schemas, schema_of));
+  return StepMaker(plain, schemas, sizes, carried, objects).Run();
 }
 
 }  // namespace eris::engine

@@ -1,7 +1,6 @@
 #include "engine/query/query_flow.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -113,9 +112,10 @@ absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of)
     ERIS_RETURN_IF_ERROR(PlanMerge());
     return true;
   }
-  if (groups && aeus_ > 1) phases_ = TwoPhases(step.query);
-  ERIS_ASSIGN_OR_RETURN(auto plan,
-                        TablePlan::Create(columns, phases_ ? phases_->partial : step.query));
+  if (groups && aeus_ > 1) phases_ = TwoPhases(step.query, step.carried);
+  ERIS_ASSIGN_OR_RETURN(
+      auto plan,
+      TablePlan::Create(columns, phases_ ? phases_->partial : step.query, {}, step.carried));
   if (phases_) partial_ = plan->result();
   std::vector<storage::ScanFilter> filters = PlanFilters(step, columns);
   planned_.emplace_back(ScanWork{step.object, std::move(plan), Own(kRows), std::move(filters)});
@@ -161,13 +161,14 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
   const RowSet from = RowsOfStep(step.input);
   const std::vector<ColumnSchema> columns = storage::NamedByField(SchemaOfStep(step.input).columns);
   if (groups && !IsAtHome(step.input)) {
-    phases_ = TwoPhases(step.query);
-    ERIS_ASSIGN_OR_RETURN(MapTask map, MapOf(columns, phases_->partial, from, Own(1)));
+    phases_ = TwoPhases(step.query, step.carried);
+    ERIS_ASSIGN_OR_RETURN(MapTask map,
+                          MapOf(columns, phases_->partial, from, Own(1), step.carried));
     partial_ = map.plan->result();
     Everywhere({std::move(map)});
     return false;
   }
-  ERIS_ASSIGN_OR_RETURN(MapTask map, MapOf(columns, step.query, from, Own(kRows)));
+  ERIS_ASSIGN_OR_RETURN(MapTask map, MapOf(columns, step.query, from, Own(kRows), step.carried));
   if (IsAtHome(step.input)) {
     at_home_[current_] = true;
     AtHome({std::move(map)});
@@ -183,17 +184,14 @@ absl::Status QueryFlow::PlanMerge() {
   if (GroupsApart(phases.keys)) return PlanUnmerged(phases);
   SetColumns(Own(2), partial_);
   const RowSet merged = phases.finish ? Own(3) : Own(kRows);
-  ERIS_ASSIGN_OR_RETURN(
-      MapTask merge, MapOf(storage::NamedByField(partial_.columns), phases.merge, Own(2), merged));
+  ERIS_ASSIGN_OR_RETURN(MapTask merge, MapOf(storage::NamedByField(partial_.columns), phases.merge,
+                                             Own(2), merged, phases.carried));
   std::vector<StageTask> tasks;
   const bool at_home = phases.keys == 0 || RowsOf(Own(1)) <= limits_.merged_at_home;
   if (at_home) {
     tasks.emplace_back(ShareTask{.from = Own(1), .to = Own(2)});
   } else {
-    SendTask send{.from = Own(1), .to = Own(2)};
-    send.keys.resize(phases.keys);
-    std::iota(send.keys.begin(), send.keys.end(), 0);
-    Everywhere({std::move(send)});
+    Everywhere({SendTask{.from = Own(1), .to = Own(2), .keys = ComparedKeys(phases)}});
     tasks.emplace_back(ReceiveTask{.set = Own(2)});
   }
   const std::vector<ColumnSchema> columns = storage::NamedByField(merge.plan->result().columns);
@@ -228,8 +226,9 @@ absl::Status QueryFlow::PlanUnmerged(const TwoPhaseGroups& phases) {
 }
 
 absl::StatusOr<MapTask> QueryFlow::MapOf(const std::vector<ColumnSchema>& columns,
-                                         const Query& query, RowSet from, RowSet to) {
-  ERIS_ASSIGN_OR_RETURN(auto plan, TablePlan::Create(columns, query));
+                                         const Query& query, RowSet from, RowSet to,
+                                         uint16_t carried) {
+  ERIS_ASSIGN_OR_RETURN(auto plan, TablePlan::Create(columns, query, {}, carried));
   SetColumns(to, plan->result());
   return MapTask{.plan = std::move(plan), .from = from, .to = to};
 }

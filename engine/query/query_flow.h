@@ -124,7 +124,7 @@ class QueryFlow {
   absl::Status PlanMerge();
   absl::StatusOr<storage::MapTask> MapOf(const std::vector<ColumnSchema>& columns,
                                          const Query& query, storage::RowSet from,
-                                         storage::RowSet to);
+                                         storage::RowSet to, uint16_t carried = 0);
   void PlanShared(storage::JoinTask join, uint32_t build, uint32_t probe);
   void PlanExchanged(storage::JoinTask join);
 

@@ -12,7 +12,8 @@ using expressions::Field;
 
 class PhaseMaker {
  public:
-  explicit PhaseMaker(const Query& query) {
+  PhaseMaker(const Query& query, uint16_t carried) {
+    made_.carried = carried;
     made_.keys = static_cast<uint32_t>(query.group_by.size());
     made_.partial.filter = query.filter;
     made_.partial.group_by = query.group_by;
@@ -71,10 +72,18 @@ class PhaseMaker {
 
 }  // namespace
 
-TwoPhaseGroups TwoPhases(const Query& query) {
-  PhaseMaker maker(query);
+TwoPhaseGroups TwoPhases(const Query& query, uint16_t carried) {
+  PhaseMaker maker(query, carried);
   for (const AggregateColumn& column : query.aggregates) maker.Add(column);
   return maker.Take();
+}
+
+std::vector<uint32_t> ComparedKeys(const TwoPhaseGroups& phases) {
+  std::vector<uint32_t> compared;
+  for (uint32_t key = 0; key < phases.keys; ++key) {
+    if ((phases.carried >> key & 1) == 0) compared.push_back(key);
+  }
+  return compared;
 }
 
 }  // namespace eris::engine

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "eris/query.h"
 
@@ -19,14 +20,17 @@ inline bool MakesGroups(const Query& query) {
 // rows, the others over the columns that the one before hands out, by number. Averages become sums
 // and counts, counts are added up.
 struct TwoPhaseGroups {
-  uint32_t keys = 0;  // the first columns of `partial`
+  uint32_t keys = 0;     // the first columns of `partial`
+  uint16_t carried = 0;  // of these: in `partial` and `merge` (TablePlan::Create)
   Query partial{};
   Query merge{};
   std::optional<Query> finish{};  // none: `merge` hands out the answer
 };
 
-// `query` has aggregates or groups.
-TwoPhaseGroups TwoPhases(const Query& query);
+// `query` has aggregates or groups. `carried`: of its group_by, as TablePlan::Create has it.
+TwoPhaseGroups TwoPhases(const Query& query, uint16_t carried = 0);
+// The keys by which groups are told apart: those that are not carried.
+std::vector<uint32_t> ComparedKeys(const TwoPhaseGroups& phases);
 
 }  // namespace eris::engine
 

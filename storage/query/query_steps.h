@@ -23,7 +23,8 @@ inline constexpr uint64_t kAllRows = ~uint64_t{0};
 // Rows or groups of an object, found where they lie.
 struct ScanStep {
   std::string object;
-  Query query{};  // filter, columns, group_by and aggregates
+  Query query{};         // filter, columns, group_by and aggregates
+  uint16_t carried = 0;  // bit i: the others of group_by determine column i (TablePlan::Create)
 };
 
 // The same of the rows of another step, whose columns are called as FieldName (plan_schemas.h)
@@ -31,6 +32,7 @@ struct ScanStep {
 struct MapStep {
   uint32_t input = 0;
   Query query{};
+  uint16_t carried = 0;  // as above
 };
 
 // The left side is read row by row, the right one is put into a table first.

@@ -90,6 +90,11 @@ def test_steps_are_explained(case):
     first = re.search(r"semi join, step (\d+) ", text).group(1)
     harness.check(f"step {first}: scan orders" in text, f"the semi join is not of orders:\n{text}")
     harness.check(re.search(r"~15000 rows|~\d{6,} rows", text), f"the rows of orders are not in:\n{text}")
+    # An order's key determines the order, and its customer.
+    for number, carried in ((3, 2), (10, 6), (18, 4)):
+        text = case.server.eris("query", "--explain", str(PLANS / "datafusion" / f"q{number:02}.plan")).stdout
+        found = re.search(r"; by f\d+, carrying ([f\d, ]+);", text)
+        harness.check(found and len(found.group(1).split(", ")) == carried, f"{carried} keys are not carried in:\n{text}")
 
 
 def test_steps_are_analysed(case):

@@ -1,9 +1,12 @@
 #include "tests/support/plan/table_samples.h"
 
+#include <algorithm>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -140,6 +143,31 @@ PlanTable SampleTable(PlanRandom& random, uint32_t rows_max) {
   return table;
 }
 
+// Gives the table a key of one or two columns, if it has any that may be one: of rows with equal
+// keys the first one stays.
+void AddKey(PlanRandom& random, PlanTable& table) {
+  std::vector<uint32_t> candidates;
+  for (uint32_t i = 0; i < table.schema.columns.size(); ++i) {
+    const ColumnSchema& column = table.schema.columns[i];
+    // A NaN is no key.
+    const bool has_order =
+        column.type != ColumnType::kString && column.type != ColumnType::kFloat64;
+    if (has_order && !column.nullable) candidates.push_back(i);
+  }
+  if (candidates.empty()) return;
+  std::shuffle(candidates.begin(), candidates.end(), random);
+  candidates.resize(std::min<size_t>(candidates.size(), 1 + Below(random, 2)));
+  table.schema.key = candidates;
+  std::set<std::vector<Int128>> keys;
+  std::vector<Cells> rows;
+  for (Cells& row : table.rows) {
+    std::vector<Int128> key;
+    for (const uint32_t column : candidates) key.push_back(row[column].number);
+    if (keys.insert(std::move(key)).second) rows.push_back(std::move(row));
+  }
+  table.rows = std::move(rows);
+}
+
 }  // namespace
 
 uint64_t Below(PlanRandom& random, uint64_t count) { return random() % count; }
@@ -166,6 +194,7 @@ PlanTables SampleTables(PlanRandom& random, uint32_t rows_max) {
   const uint64_t count = 1 + Below(random, kSampleTablesMax);
   for (uint64_t i = 0; i < count; ++i) {
     PlanTable table = SampleTable(random, rows_max);
+    if (!OneIn(random, 3)) AddKey(random, table);
     tables.emplace(absl::StrCat("t", i), std::move(table));
   }
   return tables;

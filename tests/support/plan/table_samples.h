@@ -27,7 +27,8 @@ enum class Reach : uint8_t { kNear, kFar, kExtreme };
 // Not null.
 Cell SampleCell(PlanRandom& random, CellType type, Reach reach);
 
-// One to kSampleTablesMax heap tables "t0", "t1" and so on, of at most `rows_max` rows.
+// One to kSampleTablesMax tables "t0", "t1" and so on, of at most `rows_max` rows; about half have
+// a key, the others are heap tables.
 PlanTables SampleTables(PlanRandom& random, uint32_t rows_max = kSampleRowsMax);
 
 }  // namespace eris::test

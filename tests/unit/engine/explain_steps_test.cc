@@ -61,6 +61,18 @@ TEST(ExplainStepsTest, GroupsWithoutAggregatesAreGroups) {
             "step 1: group step 0; by f0; gives day = f0 -> answer\n");
 }
 
+TEST(ExplainStepsTest, CarriedKeysAreApart) {
+  Query query;
+  query.group_by = {"day", "id", "price"};
+  Query again;
+  again.group_by = {"f0", "f1"};
+  EXPECT_EQ(Explained({Giving({"", "", ""}, ScanStep{"orders", query, 0b101}),
+                       Giving({"day", "id"}, MapStep{0, again, 0b10})}),
+            "step 0: scan and group orders; by id, carrying day, price; gives f0 = day, f1 = id, "
+            "f2 = price -> step 1\n"
+            "step 1: group step 0; by f0, carrying f1; gives day = f0, id = f1 -> answer\n");
+}
+
 TEST(ExplainStepsTest, ALimitedSortOfGroups) {
   Query clerks;
   clerks.group_by = {"customer"};

@@ -66,7 +66,7 @@ TEST(PlanStepsTest, DistinctValuesOfTwoColumnsAreGroupedApart) {
       Steps({ReadNode{.object = "orders"},
              AggregateNode{.input = 0, .keys = {1}, .measures = {ids, Measure{}, prices, ids}}});
   // Two groupings each, of which the first one is a scan's; the key of the join may be null.
-  EXPECT_THAT(steps, HasSubstr("scan and group orders; by day, id; "));
+  EXPECT_THAT(steps, HasSubstr("scan and group orders; by id, carrying day; "));
   EXPECT_THAT(steps, HasSubstr("scan and group orders; by day, price; "));
   EXPECT_THAT(steps, HasSubstr("inner join"));
   EXPECT_THAT(steps, HasSubstr(" = right."));
@@ -88,6 +88,25 @@ TEST(PlanStepsTest, DistinctValuesNeedAKeyOfTheirOwn) {
   aggregate.keys.assign(kPlanGroupKeysMax, 1);
   EXPECT_EQ(Steps({ReadNode{.object = "orders"}, aggregate}),
             "INVALID_ARGUMENT: an aggregate of distinct values groups by 16 columns, at most 15");
+}
+
+TEST(PlanStepsTest, KeysThatOthersDetermineAreCarried) {
+  EXPECT_EQ(Steps({ReadNode{.object = "orders"}, AggregateNode{.input = 0, .keys = {1, 0, 2}}}),
+            "step 0: scan and group orders; by id, carrying day, price; "
+            "gives day, id, price -> answer\n");
+  // A column that is there twice is one of the scan's, and compared.
+  EXPECT_EQ(Steps({ReadNode{.object = "orders", .columns = {0, 0, 2}},
+                   AggregateNode{.input = 0, .keys = {0, 1, 2}}}),
+            "step 0: scan and group orders; by id, carrying price; gives f0 = id, f1 = price -> "
+            "step 1\n"
+            "step 1: compute from step 0; gives id = f0, id_2 = f0, price = f1 -> answer\n");
+  // The first of the two groupings of distinct values carries, and so does the second.
+  const std::string steps = Steps(
+      {ReadNode{.object = "orders"},
+       AggregateNode{
+           .input = 0, .keys = {0, 1}, .measures = {{.argument = Field(3), .distinct = true}}}});
+  EXPECT_THAT(steps, HasSubstr("scan and group orders; by id, carrying day, ratio; "));
+  EXPECT_THAT(steps, HasSubstr("group step 0; by f0, carrying f1; "));
 }
 
 TEST(PlanStepsTest, UnionsTakeTheColumnsThatAreNeeded) {

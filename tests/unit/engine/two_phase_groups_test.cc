@@ -140,5 +140,13 @@ TEST_P(TwoPhaseGroupsTest, ThirdQueryOnlyIfNeeded) {
   Expect(query, 3000);
 }
 
+// Groups are sent by the keys that tell them apart.
+TEST(ComparedKeysTest, AreThoseThatAreNotCarried) {
+  Query query;
+  query.group_by = {"k", "s", "d"};
+  EXPECT_EQ(ComparedKeys(TwoPhases(query)), (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(ComparedKeys(TwoPhases(query, 0b101)), (std::vector<uint32_t>{1}));
+}
+
 }  // namespace
 }  // namespace eris::engine
