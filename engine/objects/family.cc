@@ -43,21 +43,23 @@ absl::Status CheckBeside(absl::string_view name, ObjectKind kind, const Schema& 
   const std::string refused =
       absl::StrCat("object \"", name, "\" cannot lie beside \"", other.name, "\": ");
   if (!schema.has_key() || !other.schema.has_key()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        refused, "\"", schema.has_key() ? absl::string_view(other.name) : name, "\" has no key"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(refused, "\"", schema.has_key() ? absl::string_view(other.name) : name,
+                     "\" has no key by which it could be cut"));
   }
   const ColumnSchema& own = FirstKeyColumn(schema);
   const ColumnSchema& others = FirstKeyColumn(other.schema);
   if (own.type != others.type || own.scale != others.scale) {
     return absl::InvalidArgumentError(absl::StrCat(refused, "its keys begin with ", TypeText(own),
                                                    ", those of \"", other.name, "\" with ",
-                                                   TypeText(others)));
+                                                   TypeText(others), "; give both the same type"));
   }
   const bool narrow = ColumnValueBytes(own.type) < sizeof(uint64_t);
   if (narrow && (kind == ObjectKind::kTable) != other.is_table()) {
     return absl::InvalidArgumentError(
         absl::StrCat(refused, "keys that begin with ", TypeText(own),
-                     " are cut otherwise in a table than in an index or a hash"));
+                     " are cut otherwise in a table than in an index or a hash; make both tables, "
+                     "or neither of them"));
   }
   return absl::OkStatus();
 }

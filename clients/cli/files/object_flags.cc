@@ -36,6 +36,7 @@ ObjectFlags::Added ObjectFlags::AddTo(Flags& verb) {
       verb.Add("--beside", beside,
                "An object whose ranges the new one has, too; they are balanced and moved together")
           .Check(CheckName)
+          .Check(CheckNotEmpty)
           .Excludes(range);
   return {columns, range, other};
 }

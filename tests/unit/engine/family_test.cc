@@ -177,9 +177,13 @@ TEST_F(FamilyTest, WhatCannotLieBesideIsRefusedWithBothNames) {
     std::string why;
   } refused[] = {
       {Table({ColumnType::kInt64}, "numbers"),
-       "its keys begin with int64, those of \"numbers\" with uint64"},
+       "its keys begin with int64, those of \"numbers\" with uint64; give both the same type"},
+      {Table({ColumnType::kDate}, "numbers"),
+       "its keys begin with date, those of \"numbers\" with uint64; give both the same type"},
       {finer, "its keys begin with decimal(4), those of \"prices\" with decimal(2)"},
-      {Table({ColumnType::kDate}, "days"), "in a table than in an index"},
+      {Table({ColumnType::kDate}, "days"),
+       "keys that begin with date are cut otherwise in a table than in an index or a hash; make both "
+       "tables, or neither of them"},
       {heap, "\"new\" has no key"},
       {Index(ColumnType::kUint64, "heap"), "\"heap\" has no key"},
   };
