@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "engine/query/distinct_plan.h"
 #include "engine/query/join_key_plan.h"
+#include "engine/query/plan_needs.h"
 #include "engine/query/planner/better_plan.h"
 #include "engine/query/planner/carried_keys.h"
 #include "storage/query/expression_tools.h"
@@ -53,22 +54,19 @@ class StepMaker {
         carried_(carried),
         schema_of_(objects.schema_of),
         is_table_(objects.is_table),
-        uses_(plan.nodes.size()),
-        rows_(plan.nodes.size()) {
-    for (const Schema& schema : schemas) needed_.emplace_back(schema.columns.size());
-  }
+        needs_(NeedsOf(plan, schemas)),
+        rows_(plan.nodes.size()) {}
 
   absl::StatusOr<storage::QuerySteps> Run() {
-    FindNeeds();
     const auto last = static_cast<uint32_t>(plan_.nodes.size() - 1);
     for (uint32_t node = 0; node <= last; ++node) {
-      if (uses_[node] == 0) continue;
+      if (needs_.uses[node] == 0) continue;
       ERIS_ASSIGN_OR_RETURN(
           rows_[node],
           std::visit([&](const auto& one) { return RowsOf(one, node); }, plan_.nodes[node]));
       NoteSize(node);
       const bool plain = std::holds_alternative<ReadNode>(plan_.nodes[node]);
-      if (uses_[node] > 1 && !plain) ERIS_RETURN_IF_ERROR(Make(node));
+      if (needs_.uses[node] > 1 && !plain) ERIS_RETURN_IF_ERROR(Make(node));
     }
     ERIS_RETURN_IF_ERROR(Make(last));
     if (!MakesAll(last)) ERIS_RETURN_IF_ERROR(AddColumns(last));
@@ -79,80 +77,6 @@ class StepMaker {
   }
 
  private:
-  // What each node hands out that later ones use, and how many use it.
-  void FindNeeds() {
-    needed_.back().assign(needed_.back().size(), true);
-    uses_.back() = 1;
-    for (size_t node = plan_.nodes.size(); node-- > 0;) {
-      if (uses_[node] == 0) continue;
-      for (const uint32_t input : storage::InputsOf(plan_.nodes[node])) ++uses_[input];
-      std::visit([&](const auto& one) { NeedOf(one, static_cast<uint32_t>(node)); },
-                 plan_.nodes[node]);
-    }
-  }
-  void NeedFields(uint32_t input, const Expression& expression) {
-    storage::ForFields(expression, [&](uint32_t field) { needed_[input][field] = true; });
-    storage::ForSubqueries(expression, [&](uint32_t node) {
-      needed_[node][0] = true;
-      ++uses_[node];
-    });
-  }
-  void NeedSame(uint32_t input, uint32_t node) {
-    for (size_t i = 0; i < needed_[node].size(); ++i) {
-      if (needed_[node][i]) needed_[input][i] = true;
-    }
-  }
-  void NeedOf(const ReadNode&, uint32_t) {}
-  void NeedOf(const FilterNode& filter, uint32_t node) {
-    NeedSame(filter.input, node);
-    NeedFields(filter.input, filter.condition);
-  }
-  void NeedOf(const ProjectNode& project, uint32_t node) {
-    for (size_t i = 0; i < project.columns.size(); ++i) {
-      if (needed_[node][i]) NeedFields(project.input, project.columns[i]);
-    }
-  }
-  void NeedOf(const JoinNode& join, uint32_t node) {
-    const size_t left = needed_[join.left].size();
-    const auto need = [&](size_t field) {
-      if (field < left) needed_[join.left][field] = true;
-      if (field >= left) needed_[join.right][field - left] = true;
-    };
-    for (size_t i = 0; i < needed_[node].size(); ++i) {
-      if (needed_[node][i]) need(i);
-    }
-    for (const JoinNode::Key& key : join.keys) {
-      needed_[join.left][key.left] = true;
-      needed_[join.right][key.right] = true;
-    }
-    if (!join.condition) return;
-    storage::ForFields(*join.condition, need);
-    storage::ForSubqueries(*join.condition, [&](uint32_t value) {
-      needed_[value][0] = true;
-      ++uses_[value];
-    });
-  }
-  void NeedOf(const AggregateNode& aggregate, uint32_t node) {
-    for (const uint32_t key : aggregate.keys) needed_[aggregate.input][key] = true;
-    for (size_t i = 0; i < aggregate.measures.size(); ++i) {
-      const Measure& measure = aggregate.measures[i];
-      if (!needed_[node][aggregate.keys.size() + i] || !measure.argument) continue;
-      NeedFields(aggregate.input, *measure.argument);
-    }
-  }
-  void NeedOf(const SortNode& sort, uint32_t node) {
-    NeedSame(sort.input, node);
-    for (const SortKey& key : sort.keys) needed_[sort.input][key.column] = true;
-  }
-  void NeedOf(const LimitNode& limit, uint32_t node) { NeedSame(limit.input, node); }
-
-  void NeedOf(const UnionNode& all, uint32_t node) {
-    auto& needed = needed_[node];
-    // If only their number is asked for, a column that all inputs have is still needed.
-    if (std::find(needed.begin(), needed.end(), true) == needed.end()) needed[0] = true;
-    for (const uint32_t input : all.inputs) NeedSame(input, node);
-  }
-
   absl::StatusOr<NodeRows> RowsOf(const ReadNode& read, uint32_t node) {
     NodeRows rows{.object = read.object};
     for (uint32_t i = 0; i < schemas_[node].columns.size(); ++i) {
@@ -185,13 +109,13 @@ class StepMaker {
   absl::StatusOr<NodeRows> RowsOf(const ProjectNode& project, uint32_t node) {
     // One that is too large makes a step of the input, over which all are then.
     for (size_t i = 0; i < project.columns.size(); ++i) {
-      if (!needed_[node][i]) continue;
+      if (!needs_.columns[node][i]) continue;
       ERIS_RETURN_IF_ERROR(OverBase(project.input, project.columns[i]).status());
     }
     NodeRows rows = rows_[project.input];
     rows.columns.assign(project.columns.size(), Literal(0));
     for (size_t i = 0; i < project.columns.size(); ++i) {
-      if (!needed_[node][i]) continue;
+      if (!needs_.columns[node][i]) continue;
       ERIS_ASSIGN_OR_RETURN(rows.columns[i], OverBase(project.input, project.columns[i]));
       const ColumnSchema& column = schemas_[node].columns[i];
       const bool number = column.type != ColumnType::kString && column.type != ColumnType::kDate;
@@ -225,9 +149,9 @@ class StepMaker {
     }
     NodeRows rows;
     Schema schema;
-    for (size_t i = 0; i < needed_[node].size(); ++i) {
+    for (size_t i = 0; i < needs_.columns[node].size(); ++i) {
       rows.columns.push_back(Literal(0));
-      if (!needed_[node][i]) continue;
+      if (!needs_.columns[node][i]) continue;
       rows.columns.back() = Field(static_cast<uint32_t>(step.columns.size()));
       const uint32_t column = both[i].number;
       step.columns.push_back(column);
@@ -255,7 +179,7 @@ class StepMaker {
     std::vector<std::pair<size_t, const Measure*>> measures;  // the needed ones, by column
     for (size_t i = 0; i < aggregate.measures.size(); ++i) {
       const Measure& measure = aggregate.measures[i];
-      if (!needed_[node][aggregate.keys.size() + i]) continue;
+      if (!needs_.columns[node][aggregate.keys.size() + i]) continue;
       measures.emplace_back(aggregate.keys.size() + i, &measure);
       if (!measure.argument) continue;
       ERIS_RETURN_IF_ERROR(OverBase(aggregate.input, *measure.argument).status());
@@ -264,7 +188,7 @@ class StepMaker {
     ERIS_ASSIGN_OR_RETURN(const std::vector<ColumnSchema> base, BaseColumns(input));
     Query query{.filter = input.filter};
     NodeRows rows;
-    rows.columns.assign(needed_[node].size(), Literal(0));
+    rows.columns.assign(needs_.columns[node].size(), Literal(0));
     std::map<uint32_t, uint32_t> groups;  // the place of a column of the base among the groups
     uint32_t compared = 0;                // bit: place of a column that is not carried
     for (size_t i = 0; i < aggregate.keys.size(); ++i) {
@@ -318,15 +242,15 @@ class StepMaker {
       UnionStep::Input& from = step.inputs.emplace_back();
       from.step = rows_[input].step;
       Use(from.step);
-      for (size_t i = 0; i < needed_[node].size(); ++i) {
-        if (needed_[node][i]) from.columns.push_back(rows_[input].columns[i].number);
+      for (size_t i = 0; i < needs_.columns[node].size(); ++i) {
+        if (needs_.columns[node][i]) from.columns.push_back(rows_[input].columns[i].number);
       }
     }
     NodeRows rows;
     Schema schema;
-    for (size_t i = 0; i < needed_[node].size(); ++i) {
+    for (size_t i = 0; i < needs_.columns[node].size(); ++i) {
       rows.columns.push_back(Literal(0));
-      if (!needed_[node][i]) continue;
+      if (!needs_.columns[node][i]) continue;
       rows.columns.back() = Field(static_cast<uint32_t>(schema.columns.size()));
       schema.columns.push_back(schemas_[node].columns[i]);
     }
@@ -338,11 +262,12 @@ class StepMaker {
   // reads; nullptr if there is none.
   SortStep* SortBelow(uint32_t node) {
     const auto* project = std::get_if<ProjectNode>(&plan_.nodes[node]);
-    while (project != nullptr && uses_[node] == 1) {
+    while (project != nullptr && needs_.uses[node] == 1) {
       node = project->input;
       project = std::get_if<ProjectNode>(&plan_.nodes[node]);
     }
-    if (!std::holds_alternative<SortNode>(plan_.nodes[node]) || uses_[node] > 1) return nullptr;
+    if (!std::holds_alternative<SortNode>(plan_.nodes[node]) || needs_.uses[node] > 1)
+      return nullptr;
     return std::get_if<SortStep>(&steps_.steps[rows_[node].step].what);
   }
 
@@ -391,7 +316,7 @@ class StepMaker {
     const NodeRows& rows = rows_[node];
     bool made = !rows.object && !rows.filter;
     for (size_t i = 0; i < rows.columns.size(); ++i) {
-      made &= !needed_[node][i] || IsField(rows.columns[i]);
+      made &= !needs_.columns[node][i] || IsField(rows.columns[i]);
     }
     return made ? absl::OkStatus() : AddColumns(node);
   }
@@ -402,7 +327,7 @@ class StepMaker {
     Query query{.filter = rows.filter};
     std::vector<Expression> columns(rows.columns.size(), Literal(0));
     for (size_t i = 0; i < rows.columns.size(); ++i) {
-      if (!needed_[node][i]) continue;
+      if (!needs_.columns[node][i]) continue;
       columns[i] = Field(static_cast<uint32_t>(query.columns.size()));
       query.columns.push_back({rows.columns[i], ""});
     }
@@ -473,9 +398,8 @@ class StepMaker {
   const std::vector<CarriedSet>& carried_;
   const storage::SchemaOf schema_of_;
   const IsTable is_table_;
-  std::vector<std::vector<bool>> needed_;  // by node and column
-  std::vector<uint32_t> uses_;             // by node: nodes and expressions that name it
-  std::vector<NodeRows> rows_;             // by node
+  const PlanNeeds needs_;
+  std::vector<NodeRows> rows_;  // by node
   storage::QuerySteps steps_;
 };
 
