@@ -22,6 +22,7 @@ using storage::MapStep;
 using storage::ScanStep;
 using storage::SortStep;
 using storage::UnionStep;
+using storage::ValuesStep;
 
 // What the columns of a step's input are called in its line.
 using Names = std::vector<std::string>;
@@ -96,6 +97,7 @@ class Explainer {
       targets_[input.step].push_back(absl::StrCat("step ", step));
     }
   }
+  void AddTarget(const ValuesStep&, uint32_t) {}
   template <class Named>  // an expression or a query
   void AddValueTargets(const Named& named, uint32_t step) {
     storage::ForSubqueries(named, [&](uint32_t value) {
@@ -165,6 +167,10 @@ class Explainer {
       inputs.push_back(absl::StrCat("step ", input.step, " (", FieldNames(input.columns), ")"));
     }
     return absl::StrCat("union of ", absl::StrJoin(inputs, ", "), GivesText(step, FieldsOf(step)));
+  }
+  absl::StatusOr<std::string> LineOf(const ValuesStep& values, uint32_t step) const {
+    return absl::StrCat("values, ", values.rows.size(), values.rows.size() == 1 ? " row" : " rows",
+                        GivesText(step, FieldsOf(step)));
   }
   static std::string FieldNames(const std::vector<uint32_t>& fields) {
     return absl::StrJoin(fields, ", ", [](std::string* out, uint32_t field) {

@@ -22,6 +22,7 @@ using storage::QueryStep;
 using storage::ScanStep;
 using storage::SortStep;
 using storage::UnionStep;
+using storage::ValuesStep;
 
 // A column of a step, or of the table that a scan reads.
 struct Place {
@@ -66,6 +67,7 @@ class OrderMaker {
     storage::ForSubqueries(step, [&](uint32_t value) { Make(value); });
   }
   void MakeInputs(const ScanStep&) {}
+  void MakeInputs(const ValuesStep&) {}
   void MakeInputs(const MapStep& map) { Make(map.input); }
   void MakeInputs(const SortStep& sort) { Make(sort.input); }
   void MakeInputs(const UnionStep& all) {
@@ -162,6 +164,7 @@ class OrderMaker {
     return Place{sort.input, column};
   }
   std::optional<Place> Below(const UnionStep&, uint32_t) const { return std::nullopt; }
+  std::optional<Place> Below(const ValuesStep&, uint32_t) const { return std::nullopt; }
   std::optional<Place> Below(const JoinStep& join, uint32_t column) const {
     const uint32_t of_both = join.columns[column];
     const auto left = static_cast<uint32_t>(steps_[join.left].schema.columns.size());

@@ -44,6 +44,11 @@ class NeedFinder {
     }
   }
   void NeedOf(const ReadNode&, uint32_t) {}
+  void NeedOf(const ValuesNode&, uint32_t node) {
+    auto& needed = needs_.columns[node];
+    // If only their number is asked for, they still have a column.
+    if (std::find(needed.begin(), needed.end(), true) == needed.end()) needed[0] = true;
+  }
   void NeedOf(const FilterNode& filter, uint32_t node) {
     NeedSame(filter.input, node);
     NeedFields(filter.input, filter.condition);

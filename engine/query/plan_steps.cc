@@ -30,6 +30,7 @@ using storage::QueryStep;
 using storage::ScanStep;
 using storage::SortStep;
 using storage::UnionStep;
+using storage::ValuesStep;
 
 // The rows of a node that no step of its own makes so far: those of an object, or of a step, for
 // which the filter is true.
@@ -253,6 +254,24 @@ class StepMaker {
       if (!needs_.columns[node][i]) continue;
       rows.columns.back() = Field(static_cast<uint32_t>(schema.columns.size()));
       schema.columns.push_back(schemas_[node].columns[i]);
+    }
+    rows.step = AddStep({.what = std::move(step), .schema = std::move(schema)});
+    return rows;
+  }
+
+  absl::StatusOr<NodeRows> RowsOf(const ValuesNode& values, uint32_t node) {
+    ValuesStep step;
+    step.rows.resize(values.rows.size());
+    NodeRows rows;
+    Schema schema;
+    for (size_t i = 0; i < needs_.columns[node].size(); ++i) {
+      rows.columns.push_back(Literal(0));
+      if (!needs_.columns[node][i]) continue;
+      rows.columns.back() = Field(static_cast<uint32_t>(schema.columns.size()));
+      schema.columns.push_back(schemas_[node].columns[i]);
+      for (size_t row = 0; row < step.rows.size(); ++row) {
+        step.rows[row].push_back(values.rows[row][i]);
+      }
     }
     rows.step = AddStep({.what = std::move(step), .schema = std::move(schema)});
     return rows;

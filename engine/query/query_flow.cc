@@ -31,6 +31,8 @@ using storage::StageTask;
 using storage::TablePlan;
 using storage::UnionStep;
 using storage::UnionTask;
+using storage::ValuesStep;
+using storage::ValuesTask;
 
 QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, QueryFlowLimits limits)
     : steps_(std::move(steps.steps)),
@@ -337,6 +339,12 @@ absl::StatusOr<bool> QueryFlow::Plan(const UnionStep& step, ColumnsOf) {
   // Rows at home are there alone: the other AEUs find none.
   at_home_[current_] = at_home;
   at_home ? AtHome({std::move(all)}) : Everywhere({std::move(all)});
+  return true;
+}
+
+absl::StatusOr<bool> QueryFlow::Plan(const ValuesStep& step, ColumnsOf) {
+  at_home_[current_] = true;
+  AtHome({ValuesTask{.step = step, .schema = SchemaOfStep(current_), .to = Own(kRows)}});
   return true;
 }
 

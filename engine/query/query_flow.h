@@ -14,6 +14,7 @@
 //           side, each makes a table of it, and probes its own rows; or, if many AEUs would make
 //           large tables, rows of both sides with equal keys are sent to the same AEU
 //   sort    each AEU finds as many rows as the limit has; they are sorted at home
+//   values  are at home
 //
 // Used by one thread at a time.
 #ifndef ERIS_ENGINE_QUERY_QUERY_FLOW_H_
@@ -110,6 +111,7 @@ class QueryFlow {
   absl::StatusOr<bool> Plan(const storage::JoinStep& step, ColumnsOf columns_of);
   absl::StatusOr<bool> Plan(const storage::SortStep& step, ColumnsOf columns_of);
   absl::StatusOr<bool> Plan(const storage::UnionStep& step, ColumnsOf columns_of);
+  absl::StatusOr<bool> Plan(const storage::ValuesStep& step, ColumnsOf columns_of);
   // Adds the filters of the scan to planned_, and tells which they are.
   std::vector<storage::ScanFilter> PlanFilters(const storage::ScanStep& step,
                                                const std::vector<ColumnSchema>& columns);

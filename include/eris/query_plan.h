@@ -116,8 +116,18 @@ struct UnionNode {
   std::vector<uint32_t> inputs{};  // at least one; a node may be there twice
 };
 
+// Rows that the plan itself has: SQL's "values". One row of any column is the input of a select
+// without "from".
+struct ValuesNode {
+  // At least one. One without a name is called "value".
+  std::vector<ColumnSchema> columns{};
+  // A value for each column: an int64_t for a kInt32, else what its type is in Value, of the
+  // column's scale; for a kInt128 a WideDecimal. Null only where the column is nullable.
+  std::vector<std::vector<Value>> rows{};
+};
+
 using PlanNode = std::variant<ReadNode, FilterNode, ProjectNode, JoinNode, AggregateNode, SortNode,
-                              LimitNode, UnionNode>;
+                              LimitNode, UnionNode, ValuesNode>;
 
 struct QueryPlan {
   std::vector<PlanNode> nodes{};
@@ -129,6 +139,8 @@ struct QueryPlan {
 // node hands out at most kTableColumnsMax columns.
 inline constexpr uint32_t kPlanNodesMax = 1000;
 inline constexpr uint32_t kPlanGroupKeysMax = 16;
+inline constexpr uint32_t kPlanValueRowsMax =
+    1024;  // of a ValuesNode; a string of it: as in a table
 
 struct QueryOptions {
   // nullptr: one is taken after the call begins. All reads of a query see the same.

@@ -40,7 +40,8 @@ absl::StatusOr<Part> TakeDecimal(const PlanLiteral::Decimal& decimal, const Plac
   return LiteralPart(WideDecimal{halves, scale});
 }
 
-// The type of a column for the values of a type; nullopt for a type that ERIS does not have.
+}  // namespace
+
 std::optional<ValueType> ColumnOfType(const Type& type) {
   switch (type.kind_case()) {
     case Type::kBool:
@@ -65,8 +66,6 @@ std::optional<ValueType> ColumnOfType(const Type& type) {
   if (kind == ValueKind::kString) return TypeOfColumn(ColumnType::kString, 0);
   return std::nullopt;
 }
-
-}  // namespace
 
 Part NullOfType(const Type& type) {
   Part null = LiteralPart(Value());

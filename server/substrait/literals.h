@@ -31,6 +31,9 @@ absl::StatusOr<Part> TakeLiteral(const ::substrait::Expression::Literal& literal
 // The kind of values that a type has; nullopt for a type that ERIS does not have.
 std::optional<ValueKind> KindOfType(const ::substrait::Type& type);
 
+// The type of a column for the values of a type; nullopt for a type that ERIS does not have.
+std::optional<ValueType> ColumnOfType(const ::substrait::Type& type);
+
 // `part` cast to `type`: the part itself if the cast changes nothing, a literal where it can be
 // computed here, else a kCast. Errors: InvalidArgument (no type, a decimal's precision or scale, a
 // text that is no date), Unimplemented (other casts).

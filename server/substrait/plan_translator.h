@@ -65,9 +65,15 @@ class PlanTranslator {
   absl::StatusOr<QueryPlan> Finish(const Relation& relation, const Place& place);
 
  private:
-  // Relations (relations.cc, reads.cc, joins.cc, aggregates.cc, sets.cc).
+  // Relations (relations.cc, reads.cc, virtual_tables.cc, joins.cc, aggregates.cc, sets.cc).
   absl::StatusOr<Relation> TakeInput(bool present, const ::substrait::Rel& rel, const Place& place);
   absl::StatusOr<Relation> TakeRead(const ::substrait::ReadRel& read, const Place& place);
+  absl::StatusOr<Relation> TakeObject(const ::substrait::ReadRel& read, const Place& place);
+  // The declared columns of rows that the plan has itself.
+  absl::StatusOr<Relation> TakeVirtualTable(const ::substrait::ReadRel& read, const Place& place);
+  absl::StatusOr<Relation> AppendValues(const RelationFields& columns,
+                                        const std::vector<std::vector<Part>>& rows,
+                                        const Place& place);
   absl::StatusOr<Relation> TakeFilter(const ::substrait::FilterRel& filter, const Place& place);
   absl::StatusOr<Relation> TakeProject(const ::substrait::ProjectRel& project, const Place& place);
   absl::StatusOr<Relation> TakeJoin(const ::substrait::JoinRel& join, const Place& place);
@@ -78,6 +84,8 @@ class PlanTranslator {
   absl::StatusOr<Relation> TakeAggregate(const ::substrait::AggregateRel& aggregate,
                                          const Place& place);
   absl::StatusOr<Relation> TakeSet(const ::substrait::SetRel& set, const Place& place);
+  // REQUIRES: at least one input, and all with as many fields.
+  absl::StatusOr<Relation> AppendUnion(const std::vector<Relation>& inputs, const Place& place);
   absl::StatusOr<Relation> TakeSort(const ::substrait::SortRel& sort, const Place& place);
   absl::StatusOr<Relation> TakeFetch(const ::substrait::FetchRel& fetch, const Place& place);
 

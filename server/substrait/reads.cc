@@ -1,4 +1,4 @@
-// Reads of objects: their columns by name, the filter over the declared columns, and the mask that
+// Reads: the columns of objects by name, the filter over the declared columns, and the mask that
 // picks some of them.
 #include <algorithm>
 #include <cstddef>
@@ -92,6 +92,18 @@ absl::StatusOr<RelationFields> SelectedFields(const ReadRel& read, const Relatio
 }  // namespace
 
 absl::StatusOr<Relation> PlanTranslator::TakeRead(const ReadRel& read, const Place& place) {
+  if (!read.has_virtual_table()) return TakeObject(read, place);
+  ERIS_ASSIGN_OR_RETURN(Relation out, TakeVirtualTable(read, place));
+  if (read.has_filter()) {
+    ERIS_ASSIGN_OR_RETURN(Expression filter,
+                          TakeCondition(true, read.filter(), out.fields, Place(place, "filter")));
+    ERIS_ASSIGN_OR_RETURN(out.node, AppendFilter(out.node, std::move(filter), place));
+  }
+  ERIS_ASSIGN_OR_RETURN(out.fields, SelectedFields(read, out.fields, Place(place, "projection")));
+  return Emit(read.common(), std::move(out), place);
+}
+
+absl::StatusOr<Relation> PlanTranslator::TakeObject(const ReadRel& read, const Place& place) {
   ERIS_ASSIGN_OR_RETURN(const std::string object, ObjectName(read, place));
   ERIS_ASSIGN_OR_RETURN(const Schema schema, SchemaOf(catalogue_, object, place));
   ERIS_ASSIGN_OR_RETURN(const RelationFields declared,

@@ -67,6 +67,22 @@ absl::StatusOr<Relation> PlanTranslator::TakeSet(const SetRel& set, const Place&
     }
     inputs.push_back(std::move(input));
   }
+  ERIS_ASSIGN_OR_RETURN(Relation out, AppendUnion(inputs, place));
+  if (set.op() == SetRel::SET_OP_UNION_DISTINCT) {
+    const size_t width = out.fields.size();
+    if (width == 0 || width > kPlanGroupKeysMax) {
+      return Malformed(place, "a union of distinct rows of ", width, " columns, must be 1 to ",
+                       kPlanGroupKeysMax);
+    }
+    AggregateNode distinct{.input = out.node};
+    for (uint32_t column = 0; column < width; ++column) distinct.keys.push_back(column);
+    ERIS_ASSIGN_OR_RETURN(out.node, Append(std::move(distinct), width, place));
+  }
+  return Emit(set.common(), std::move(out), place);
+}
+
+absl::StatusOr<Relation> PlanTranslator::AppendUnion(const std::vector<Relation>& inputs,
+                                                     const Place& place) {
   Relation out;
   for (size_t column = 0; column < inputs[0].fields.size(); ++column) {
     std::vector<ValueType> types;
@@ -79,16 +95,7 @@ absl::StatusOr<Relation> PlanTranslator::TakeSet(const SetRel& set, const Place&
   }
   const size_t width = std::max<size_t>(out.fields.size(), 1);
   ERIS_ASSIGN_OR_RETURN(out.node, Append(std::move(node), width, place));
-  if (set.op() == SetRel::SET_OP_UNION_DISTINCT) {
-    if (out.fields.empty() || width > kPlanGroupKeysMax) {
-      return Malformed(place, "a union of distinct rows of ", out.fields.size(),
-                       " columns, must be 1 to ", kPlanGroupKeysMax);
-    }
-    AggregateNode distinct{.input = out.node};
-    for (uint32_t column = 0; column < width; ++column) distinct.keys.push_back(column);
-    ERIS_ASSIGN_OR_RETURN(out.node, Append(std::move(distinct), width, place));
-  }
-  return Emit(set.common(), std::move(out), place);
+  return out;
 }
 
 // The input's fields in the types of the union's.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/batch.h"
 #include "storage/query/expression_tools.h"
 #include "storage/table/plan/plan_compiler.h"
 
@@ -20,6 +21,49 @@ struct Overloads : Functions... {
 };
 template <class... Functions>
 Overloads(Functions...) -> Overloads<Functions...>;
+
+std::string TypeText(const ColumnSchema& column) {
+  return absl::StrCat(ColumnTypeName(column.type), " of scale ", uint32_t{column.scale});
+}
+
+bool IsTypeOfValues(const ColumnSchema& column) {
+  const bool wide = column.type == ColumnType::kInt128;
+  if (!IsColumnType(column.type) && !wide) return false;
+  const bool scaled = wide || column.type == ColumnType::kDecimal;
+  return column.scale <= (scaled ? kWideScaleMax : 0);
+}
+
+// Whether a value is one of the column, as ValuesNode says.
+bool IsValueOf(const Value& value, const ColumnSchema& column) {
+  if (std::holds_alternative<std::monostate>(value)) return column.nullable;
+  switch (column.type) {
+    case ColumnType::kInt32: {
+      const auto* number = std::get_if<int64_t>(&value);
+      return number != nullptr && *number == static_cast<int32_t>(*number);
+    }
+    case ColumnType::kInt64:
+      return std::holds_alternative<int64_t>(value);
+    case ColumnType::kUint64:
+      return std::holds_alternative<uint64_t>(value);
+    case ColumnType::kFloat64:
+      return std::holds_alternative<double>(value);
+    case ColumnType::kDate:
+      return std::holds_alternative<Date>(value);
+    case ColumnType::kString: {
+      const auto* text = std::get_if<std::string>(&value);
+      return text != nullptr && text->size() <= kTableStringBytesMax;
+    }
+    case ColumnType::kDecimal: {
+      const auto* decimal = std::get_if<Decimal>(&value);
+      return decimal != nullptr && decimal->scale == column.scale;
+    }
+    case ColumnType::kInt128: {
+      const auto* wide = std::get_if<WideDecimal>(&value);
+      return wide != nullptr && wide->scale == column.scale;
+    }
+  }
+  return false;
+}
 
 class Typer {
  public:
@@ -206,9 +250,6 @@ class Typer {
   absl::StatusOr<Schema> Of(const UnionNode& all) {
     if (all.inputs.empty()) return absl::InvalidArgumentError("it has no input");
     Schema schema = schemas_[all.inputs[0]];
-    const auto type_of = [](const ColumnSchema& column) {
-      return absl::StrCat(ColumnTypeName(column.type), " of scale ", uint32_t{column.scale});
-    };
     for (const uint32_t input : all.inputs) {
       const auto& columns = ColumnsOf(input);
       if (columns.size() != schema.columns.size()) {
@@ -220,11 +261,40 @@ class Typer {
         ColumnSchema& first = schema.columns[i];
         if (columns[i].type != first.type || columns[i].scale != first.scale) {
           return absl::InvalidArgumentError(
-              absl::StrCat("column ", i, " of its input node ", input, " is ", type_of(columns[i]),
-                           ", of the first input ", type_of(first), ": cast one of them"));
+              absl::StrCat("column ", i, " of its input node ", input, " is ", TypeText(columns[i]),
+                           ", of the first input ", TypeText(first), ": cast one of them"));
         }
         first.nullable |= columns[i].nullable;
       }
+    }
+    return schema;
+  }
+
+  absl::StatusOr<Schema> Of(const ValuesNode& values) {
+    if (values.columns.empty()) return absl::InvalidArgumentError("it hands out no column");
+    if (values.rows.size() > kPlanValueRowsMax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it has ", values.rows.size(), " rows, at most ", kPlanValueRowsMax));
+    }
+    for (const ColumnSchema& column : values.columns) {
+      if (IsTypeOfValues(column)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("no column of it can be ", TypeText(column)));
+    }
+    for (size_t row = 0; row < values.rows.size(); ++row) {
+      if (values.rows[row].size() != values.columns.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("row ", row, " has ",
+                                                       values.rows[row].size(), " values for ",
+                                                       values.columns.size(), " columns"));
+      }
+      for (size_t i = 0; i < values.columns.size(); ++i) {
+        if (IsValueOf(values.rows[row][i], values.columns[i])) continue;
+        return absl::InvalidArgumentError(absl::StrCat("row ", row, " has no value of column ", i,
+                                                       ", which is ", TypeText(values.columns[i])));
+      }
+    }
+    Schema schema{.columns = values.columns};
+    for (ColumnSchema& column : schema.columns) {
+      if (column.name.empty()) column.name = "value";
     }
     return schema;
   }
@@ -258,6 +328,7 @@ std::vector<std::string> AnswerNames(const QueryPlan& plan, const Schema& answer
 
 std::vector<uint32_t> InputsOf(const PlanNode& node) {
   return std::visit(Overloads{[](const ReadNode&) { return std::vector<uint32_t>(); },
+                              [](const ValuesNode&) { return std::vector<uint32_t>(); },
                               [](const JoinNode& join) {
                                 return std::vector<uint32_t>{join.left, join.right};
                               },
@@ -267,8 +338,8 @@ std::vector<uint32_t> InputsOf(const PlanNode& node) {
 }
 
 absl::string_view NodeName(const PlanNode& node) {
-  static constexpr absl::string_view kNames[] = {"read",      "filter", "project", "join",
-                                                 "aggregate", "sort",   "limit",   "union"};
+  static constexpr absl::string_view kNames[] = {"read", "filter", "project", "join",  "aggregate",
+                                                 "sort", "limit",  "union",   "values"};
   static_assert(std::size(kNames) == std::variant_size_v<PlanNode>);
   return kNames[node.index()];
 }

@@ -62,8 +62,13 @@ struct UnionStep {
   std::vector<Input> inputs{};
 };
 
+// Rows that the plan has, each with a value for every column of the step's schema.
+struct ValuesStep {
+  std::vector<std::vector<Value>> rows{};
+};
+
 struct QueryStep {
-  std::variant<ScanStep, MapStep, JoinStep, SortStep, UnionStep> what{};
+  std::variant<ScanStep, MapStep, JoinStep, SortStep, UnionStep, ValuesStep> what{};
   Schema schema{};                       // of its rows
   uint32_t uses = 0;                     // by later steps: after the last one its rows can go
   std::optional<uint64_t> rows_about{};  // as many rows as the planner expects

@@ -90,11 +90,17 @@ struct UnionTask {
   std::vector<RowSet> from{};  // by input of the step
   RowSet to = 0;
 };
+struct ValuesTask {
+  ValuesStep step{};
+  Schema schema{};
+  RowSet to = 0;
+};
 // The query has ended: frees all that the AEU has of it.
 struct LeaveTask {};
 
-using StageTask = std::variant<FreeTask, FilterTask, ShareTask, SpreadTask, SendTask, ReceiveTask,
-                               MapTask, GroupsTask, JoinTask, SortTask, UnionTask, LeaveTask>;
+using StageTask =
+    std::variant<FreeTask, FilterTask, ShareTask, SpreadTask, SendTask, ReceiveTask, MapTask,
+                 GroupsTask, JoinTask, SortTask, UnionTask, ValuesTask, LeaveTask>;
 
 struct Stage {
   std::vector<StageTask> tasks{};

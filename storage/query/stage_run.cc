@@ -163,6 +163,11 @@ absl::StatusOr<bool> StageRun::Do(const UnionTask& task) {
   return true;
 }
 
+absl::StatusOr<bool> StageRun::Do(const ValuesTask& task) {
+  run_ = NewValuesRun(world(), task, part_.Output(task.to));
+  return true;
+}
+
 absl::StatusOr<bool> StageRun::Do(const LeaveTask&) { return part_.FreeSome(); }
 
 }  // namespace eris::storage

@@ -41,6 +41,7 @@ class StageRun {
   absl::StatusOr<bool> Do(const JoinTask& task);
   absl::StatusOr<bool> Do(const SortTask& task);
   absl::StatusOr<bool> Do(const UnionTask& task);
+  absl::StatusOr<bool> Do(const ValuesTask& task);
   absl::StatusOr<bool> Do(const LeaveTask& task);
   // Refers to envelopes of all parts: to those whose number, over all parts, has the remainder
   // `share` of `of`.

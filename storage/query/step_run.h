@@ -67,6 +67,9 @@ absl::StatusOr<std::unique_ptr<StepRun>> NewSortRun(const StepWorld& world, cons
 absl::StatusOr<std::unique_ptr<StepRun>> NewUnionRun(const StepWorld& world, const UnionStep& step,
                                                      std::vector<const EnvelopeList*> inputs,
                                                      EnvelopeList& rows);
+// `task`: outlives the run.
+std::unique_ptr<StepRun> NewValuesRun(const StepWorld& world, const ValuesTask& task,
+                                      EnvelopeList& rows);
 // Rows for others. Errors: ResourceExhausted (no memory). `part`: of the AEU.
 absl::StatusOr<std::unique_ptr<StepRun>> NewSendRun(QueryPart& part, const SendTask& task);
 

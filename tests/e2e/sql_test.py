@@ -113,6 +113,38 @@ def test_values_of_all_types(case):
     harness.check_equal(case.sql("-c", 'select id from "values" where id = 99'), "id\n", "no row")
 
 
+def test_values_of_the_text(case):
+    def check(sql, expected):
+        harness.check_equal(case.rows(sql), expected, sql)
+    check("select 1", [["1"]])
+    check("select 1 + 2, 'x', date '2024-02-29' + interval '1' day, null, true", [["3", "x", "2024-03-01", None, "1"]])
+    check("select count(*), sum(v) from (select 7 as v) as one", [["1", "7"]])
+    check("select 1 as v union all select 2 union all select 2 order by v", [["1"], ["2"], ["2"]])
+    check("select (select count(*) from region) + 1", [["6"]])
+    check("select 1 where 1 = 2", [])
+    check("select r_name from region where false", [])
+    check("select count(*) from region limit 0", [])
+    check("values (1, 2.5), (null, 3)", [["1", "2.5"], [None, "3.0"]])
+    check("select y, x from (values (1, 'a'), (2, 'b')) as t(x, y) order by x desc", [["b", "2"], ["a", "1"]])
+    check("select sum(d), min(d) from (values (cast(1 as decimal(10, 2))), (2.55)) as t(d)",
+          [["3.550000000000000", "1.000000000000000"]])
+    check("select * from (values (date '1969-12-31', true), (null, false)) as t(d, b) order by d nulls first",
+          [[None, "0"], ["1969-12-31", "1"]])
+    check("select n_name, tag from nation join (values (3, 'cold'), (12, 'far'), (99, 'none'), (null, 'null')) as t(k, tag) "
+          "on n_nationkey = k order by tag", [["CANADA", "cold"], ["JAPAN", "far"]])
+    check("select tag, count(o_orderkey) from (values (1, 'one'), (2, 'two'), (3, 'three')) as t(k, tag) "
+          "left join orders on o_orderkey % 5 = k group by tag having count(*) < 10", [])
+    check("select n_name from nation where n_nationkey in (select k from (values (3), (4)) as t(k)) order by 1",
+          [["CANADA"], ["EGYPT"]])
+    rows = ", ".join(f"({i}, '{'x' * (i % 100)}')" for i in range(1024))
+    check(f"select count(*), sum(i), max(t) from (values {rows}) as v(i, t)", [["1024", str(1024 * 1023 // 2), "x" * 99]])
+    done = subprocess.run([*case.command, "-c", f"select * from (values {rows}, (0, '')) as v(i, t)"], capture_output=True, text=True)
+    harness.check(done.returncode == 2 and "a table of 1025 rows, must have at most 1024" in done.stderr, done.stderr)
+    explained = case.sql("--explain", "-c", "select x + 1 as y from (values (1), (2)) as t(x)")
+    harness.check_equal(explained.splitlines(), ["step 0: values, 2 rows; gives f0; ~2 rows -> step 1",
+                                                 "step 1: compute from step 0; gives y = f0 + 1; ~2 rows -> answer"], "explained")
+
+
 def test_ways_in_and_out(case):
     path = os.path.join(case.directory, "count.sql")
     with open(path, "w") as file:

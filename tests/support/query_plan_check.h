@@ -135,6 +135,14 @@ class QueryPlanCheck {
     return first;
   }
 
+  absl::StatusOr<uint32_t> Width(const ValuesNode& node) const {
+    if (node.rows.size() > kPlanValueRowsMax) return Broken("number of rows");
+    for (const std::vector<Value>& row : node.rows) {
+      if (row.size() != node.columns.size()) return Broken("width of a row");
+    }
+    return static_cast<uint32_t>(node.columns.size());
+  }
+
   const Catalogue& catalogue_;
   std::vector<uint32_t> widths_;
 };

@@ -130,6 +130,13 @@ struct PlanNodeText {
   std::string operator()(const UnionNode& node) const {
     return absl::StrCat("union ", List(node.inputs, Number));
   }
+  std::string operator()(const ValuesNode& node) const {
+    const auto column = [](const ColumnSchema& c) {
+      return absl::StrCat(ColumnTypeName(c.type), ":", int{c.scale}, c.nullable ? "?" : "");
+    };
+    const auto row = [](const std::vector<Value>& values) { return List(values, TextOfValue); };
+    return absl::StrCat("values ", List(node.columns, column), " ", List(node.rows, row));
+  }
 };
 
 inline std::string TextOf(const QueryPlan& plan) {

@@ -103,6 +103,8 @@ class FactFinder {
     return facts;
   }
 
+  absl::StatusOr<NodeFacts> Of(const ValuesNode&) { return Apart(); }
+
   // Fewer rows: what holds of any two rows still does.
   absl::StatusOr<NodeFacts> Of(const FilterNode& filter) { return facts_[filter.input]; }
   absl::StatusOr<NodeFacts> Of(const SortNode& sort) { return facts_[sort.input]; }

@@ -12,13 +12,6 @@ namespace {
 
 using Kind = Expression::Kind;
 
-bool SameValue(const Value& left, const Value& right) {
-  const auto* const a = std::get_if<double>(&left);
-  const auto* const b = std::get_if<double>(&right);
-  if (a == nullptr || b == nullptr) return left == right;
-  return std::bit_cast<uint64_t>(*a) == std::bit_cast<uint64_t>(*b);
-}
-
 // The arguments of nested operations of one kind.
 void AddNested(Kind kind, const Expression& expression, Conditions& parts) {
   if (expression.kind != kind) {
@@ -119,6 +112,13 @@ bool CastCanFail(const Expression& cast, const std::vector<ColumnSchema>& column
 }
 
 }  // namespace
+
+bool SameValue(const Value& left, const Value& right) {
+  const auto* const a = std::get_if<double>(&left);
+  const auto* const b = std::get_if<double>(&right);
+  if (a == nullptr || b == nullptr) return left == right;
+  return std::bit_cast<uint64_t>(*a) == std::bit_cast<uint64_t>(*b);
+}
 
 bool SameExpression(const Expression& left, const Expression& right) {
   return left.kind == right.kind && left.number == right.number && left.type == right.type &&

@@ -16,8 +16,9 @@ namespace eris::engine {
 using Conditions = std::vector<Expression>;
 using OfSide = absl::FunctionRef<bool(uint32_t)>;  // whether a field is of the side in question
 
-// Whether both compute the same. Unlike ==, doubles are compared by their bits: 1 / 0.0 is not
-// 1 / -0.0, and a NaN is the same as itself.
+// Whether both are the same, or compute it. Unlike ==, doubles are compared by their bits: 1 / 0.0
+// is not 1 / -0.0, and a NaN is the same as itself.
+bool SameValue(const Value& left, const Value& right);
 bool SameExpression(const Expression& left, const Expression& right);
 
 // Whether one of the parts is the same.

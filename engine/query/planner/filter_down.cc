@@ -97,6 +97,10 @@ class FilterDown {
     return Filtered(Add(read), std::move(conditions));
   }
 
+  uint32_t Down(const ValuesNode& values, uint32_t, Conditions conditions) {
+    return Filtered(Add(values), std::move(conditions));
+  }
+
   uint32_t Down(const FilterNode& filter, uint32_t, Conditions conditions) {
     const auto& columns = ColumnsOf(filter.input);
     Conditions parts;

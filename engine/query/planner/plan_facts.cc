@@ -9,6 +9,9 @@ namespace eris::engine {
 namespace {
 
 bool IsOneRow(const ReadNode&, const std::vector<bool>&) { return false; }
+bool IsOneRow(const ValuesNode& values, const std::vector<bool>&) {
+  return values.rows.size() <= 1;
+}
 bool IsOneRow(const LimitNode& limit, const std::vector<bool>& one_row) {
   return limit.count <= 1 || one_row[limit.input];
 }

@@ -192,6 +192,13 @@ class Sizer {
     return size;
   }
 
+  absl::StatusOr<NodeSize> Of(const ValuesNode& values) {
+    const auto rows = static_cast<double>(values.rows.size());
+    NodeSize size{.rows = rows, .object_rows = rows};
+    size.distinct.resize(values.columns.size());
+    return size;
+  }
+
   const QueryPlan& plan_;
   const std::vector<Schema>& schemas_;
   const storage::SchemaOf schema_of_;

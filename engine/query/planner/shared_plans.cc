@@ -48,6 +48,13 @@ bool SameNode(const LimitNode& a, const LimitNode& b) {
   return a.input == b.input && a.offset == b.offset && a.count == b.count;
 }
 bool SameNode(const UnionNode& a, const UnionNode& b) { return a.inputs == b.inputs; }
+bool SameNode(const ValuesNode& a, const ValuesNode& b) {
+  const auto same_row = [](const std::vector<Value>& one, const std::vector<Value>& other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(), SameValue);
+  };
+  return a.columns == b.columns &&
+         std::equal(a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), same_row);
+}
 bool SameNode(const PlanNode& a, const PlanNode& b) {
   if (a.index() != b.index()) return false;
   return std::visit(

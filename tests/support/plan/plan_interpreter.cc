@@ -264,6 +264,17 @@ class Interpreter {
     return Aggregated({aggregate, input, arguments, types_[node]}, values_, notes_, fault_);
   }
 
+  Relation Computed(uint32_t node, const ValuesNode& values) {
+    Relation out;
+    for (const std::vector<Value>& row : values.rows) {
+      PlanRow& made = out.rows.emplace_back();
+      for (size_t i = 0; i < row.size(); ++i) {
+        made.cells.push_back(CellOf(row[i], types_[node][i]));
+      }
+    }
+    return out;
+  }
+
   Relation Computed(uint32_t, const UnionNode& all) {
     Relation out;
     for (const uint32_t input : all.inputs) {

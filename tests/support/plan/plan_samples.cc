@@ -102,6 +102,29 @@ uint32_t PlanSamples::Read() {
   return static_cast<uint32_t>(plan_.nodes.size() - 1);
 }
 
+uint32_t PlanSamples::Values() {
+  // Some columns, and values, of a table, so that joins find partners.
+  auto table = tables_.begin();
+  std::advance(table, Below(random_, tables_.size()));
+  ValuesNode values;
+  std::vector<CellType> types;
+  for (ColumnSchema column : table->second.schema.columns) {
+    if (!types.empty() && OneIn(random_, 2)) continue;
+    column.nullable = OneIn(random_, 3);
+    types.push_back({column.type, column.scale});
+    values.columns.push_back(std::move(column));
+  }
+  values.rows.resize(OneIn(random_, 4) ? Below(random_, 200) : Below(random_, 4));
+  for (std::vector<Value>& row : values.rows) {
+    for (size_t i = 0; i < types.size(); ++i) {
+      const bool null = values.columns[i].nullable && OneIn(random_, 4);
+      row.push_back(null ? Value() : ValueOf(SampleCell(random_, types[i], Reach::kNear)));
+    }
+  }
+  plan_.nodes.push_back(std::move(values));
+  return static_cast<uint32_t>(plan_.nodes.size() - 1);
+}
+
 uint32_t PlanSamples::OneValue(int depth) {
   const size_t size = plan_.nodes.size();
   const uint32_t input = Node(depth - 1);
@@ -380,6 +403,7 @@ uint32_t PlanSamples::Node(int depth) {
       return repeats ? Repeated(shared) : shared;
     }
   }
+  if (OneIn(random_, 12)) return Values();
   if (depth <= 1) return Read();
   switch (Below(random_, 13)) {
     case 0:

@@ -30,6 +30,7 @@ class PlanSamples {
   // Add nodes, and return the number of the last one.
   uint32_t Node(int depth);
   uint32_t Read();
+  uint32_t Values();
   uint32_t Filter(int depth);
   uint32_t Project(int depth);
   uint32_t ProjectOf(uint32_t input, int depth);

@@ -99,6 +99,18 @@ struct NodeText {
   std::string operator()(const UnionNode& all) const {
     return absl::StrCat("union of ", absl::StrJoin(all.inputs, " and "));
   }
+  std::string operator()(const ValuesNode& values) const {
+    std::string text = "values";
+    for (const std::vector<Value>& row : values.rows) {
+      const char* before = " (";
+      for (const Value& value : row) {
+        absl::StrAppend(&text, before, LiteralText(value));
+        before = ", ";
+      }
+      text += ")";
+    }
+    return text;
+  }
 };
 
 std::string RowsText(const std::vector<Cells>& rows) {

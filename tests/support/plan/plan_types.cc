@@ -114,6 +114,10 @@ struct TypesOfNode {
     }
     return types;
   }
+  TypesResult operator()(const ValuesNode& values) const {
+    if (values.columns.empty()) return Wrong(node, "values without a column");
+    return TypesOf({.columns = values.columns});
+  }
 };
 
 }  // namespace

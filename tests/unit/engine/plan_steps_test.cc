@@ -123,5 +123,46 @@ TEST(PlanStepsTest, UnionsTakeTheColumnsThatAreNeeded) {
             "of the first input int64 of scale 0: cast one of them");
 }
 
+TEST(PlanStepsTest, ValuesHandOutWhatIsNeeded) {
+  const ValuesNode values{
+      .columns = {{.name = "k"}, {.type = ColumnType::kString, .nullable = true}, {.name = "d"}},
+      .rows = {{int64_t{1}, std::string("a"), int64_t{2}}, {int64_t{3}, {}, int64_t{4}}}};
+  EXPECT_EQ(Steps({values}),
+            "step 0: values, 2 rows; gives k = f0, value = f1, d = f2 -> answer\n");
+  EXPECT_EQ(Steps({values, ProjectNode{0, {Field(2)}}}),
+            "step 0: values, 2 rows; gives d = f0 -> answer\n");
+  // Few rows come first, and their keys filter what they are joined with.
+  EXPECT_THAT(Steps({values, ReadNode{.object = "orders"},
+                     JoinNode{.left = 1, .right = 0, .keys = {{0, 0}}}}),
+              HasSubstr("scan orders; id among f0 of step"));
+  // Only their number is asked for.
+  EXPECT_THAT(Steps({values, AggregateNode{.input = 0, .measures = {Measure{}}}}),
+              HasSubstr("values, 2 rows; gives f0 -> step 1"));
+}
+
+TEST(PlanStepsTest, ValuesHaveTheTypesOfTheirColumns) {
+  const auto refused = [](ColumnSchema column, Value value) {
+    return Steps({ValuesNode{.columns = {std::move(column)}, .rows = {{std::move(value)}}}});
+  };
+  const std::string no = "INVALID_ARGUMENT: node 0 (values): row 0 has no value of column 0, ";
+  EXPECT_EQ(refused({}, Value()), no + "which is int64 of scale 0");
+  EXPECT_EQ(refused({}, 1.5), no + "which is int64 of scale 0");
+  EXPECT_EQ(refused({.type = ColumnType::kInt32}, int64_t{1} << 31),
+            no + "which is int32 of scale 0");
+  EXPECT_EQ(refused({.type = ColumnType::kDecimal, .scale = 2}, Decimal{1, 1}),
+            no + "which is decimal of scale 2");
+  EXPECT_EQ(refused({.type = ColumnType::kInt128, .scale = 2}, Decimal{1, 2}),
+            no + "which is int128 of scale 2");
+  EXPECT_THAT(refused({.type = ColumnType::kString}, std::string(1 << 16, 'x')), HasSubstr(no));
+  EXPECT_EQ(refused({.scale = 1}, int64_t{1}),
+            "INVALID_ARGUMENT: node 0 (values): no column of it can be int64 of scale 1");
+  EXPECT_EQ(Steps({ValuesNode{}}), "INVALID_ARGUMENT: node 0 (values): it hands out no column");
+  EXPECT_EQ(Steps({ValuesNode{.columns = {{}}, .rows = {{}}}}),
+            "INVALID_ARGUMENT: node 0 (values): row 0 has 0 values for 1 columns");
+  ValuesNode many{.columns = {{}}};
+  many.rows.assign(kPlanValueRowsMax + 1, {int64_t{1}});
+  EXPECT_EQ(Steps({many}), "INVALID_ARGUMENT: node 0 (values): it has 1025 rows, at most 1024");
+}
+
 }  // namespace
 }  // namespace eris::engine

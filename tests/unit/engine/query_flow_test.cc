@@ -33,8 +33,9 @@ using test::Seed;
 using Done = std::vector<std::string>;
 
 const char* NameOf(const storage::StageTask& task) {
-  static constexpr const char* kNames[] = {"free", "filter", "share", "spread", "send",  "receive",
-                                           "map",  "groups", "join",  "sort",   "union", "leave"};
+  static constexpr const char* kNames[] = {"free",    "filter", "share",  "spread", "send",
+                                           "receive", "map",    "groups", "join",   "sort",
+                                           "union",   "values", "leave"};
   static_assert(std::size(kNames) == std::variant_size_v<storage::StageTask>);
   return kNames[task.index()];
 }

@@ -235,6 +235,13 @@ TEST(PlanInterpreterTest, UnionsHaveTheRowsOfAllInputs) {
   EXPECT_THAT(Answered(PlanOf({t, UnionNode{}}), tables), ElementsAre("INVALID_ARGUMENT"));
 }
 
+TEST(PlanInterpreterTest, ValuesAreTheirRows) {
+  const ValuesNode values{.columns = {{.type = ColumnType::kInt32, .nullable = true}},
+                          .rows = {{int64_t{1}}, {{}}, {int64_t{1}}}};
+  EXPECT_THAT(Answered(PlanOf({values}), {}), ElementsAre("1", "null", "1"));
+  EXPECT_THAT(Answered(PlanOf({ValuesNode{}}), {}), ElementsAre("INVALID_ARGUMENT"));
+}
+
 TEST(PlanInterpreterTest, SortsPutNullsWhereTheyAreAskedFor) {
   EXPECT_THAT(SortedBy({}), ElementsAre("1", "2", "null"));
   EXPECT_THAT(SortedBy({.nulls_first = true}), ElementsAre("null", "1", "2"));

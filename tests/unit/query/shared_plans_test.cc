@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,20 @@ TEST(SharedPlansTest, ReadsFiltersAndProjectionsStayApart) {
 2: read a []
 3: filter 2 (> #0 1)
 4: join inner 1 3 [0=0]
+)");
+}
+
+TEST(SharedPlansTest, ValuesAreComparedByTheirBits) {
+  const auto values = [](double real) {
+    return ValuesNode{.columns = {{.type = ColumnType::kFloat64}}, .rows = {{real}}};
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Shared({values(nan), values(0.0), values(nan), values(-0.0), UnionNode{{0, 1, 2, 3}}}),
+            R"(
+0: values [float64:0] [[double:nan]]
+1: values [float64:0] [[double:0]]
+2: values [float64:0] [[double:-0]]
+3: union [0 1 0 2]
 )");
 }
 

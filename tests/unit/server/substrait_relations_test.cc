@@ -91,8 +91,8 @@ TEST(SubstraitRelationsTest, UnknownObjectIsTheCataloguesError) {
             "NOT_FOUND: relations[0].rel.read: object \"nations\" does not exist");
   rel.mutable_read()->mutable_named_table()->add_names("public");
   EXPECT_THAT(PlanMaker().Answer(rel), HasSubstr("UNIMPLEMENTED"));
-  rel.mutable_read()->mutable_virtual_table();
-  EXPECT_THAT(PlanMaker().Answer(rel), HasSubstr("reading \"virtual_table\" is not supported"));
+  rel.mutable_read()->mutable_local_files();
+  EXPECT_THAT(PlanMaker().Answer(rel), HasSubstr("reading \"local_files\" is not supported"));
 }
 
 TEST(SubstraitRelationsTest, ReadOfNoColumnReadsOne) {
