@@ -89,20 +89,7 @@ void JoinKeys::Widen(const Envelope& envelope) {
     Part& part = parts_[i];
     const SegmentColumn::Bounds* const bounds = envelope.column(part.columns.build).bounds;
     if (bounds == nullptr || !IsIntegerLike(part.type)) continue;  // no values, or nothing known
-    uint64_t min = bounds->min.u64;
-    uint64_t max = bounds->max.u64;
-    if (part.any) {
-      const uint64_t most = part.min + part.last;
-      const bool is_signed = KeyClassOf(part.type) == KeyClass::kSigned;
-      const auto less = [=](uint64_t a, uint64_t b) {
-        return is_signed ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
-      };
-      min = less(part.min, min) ? part.min : min;
-      max = less(max, most) ? most : max;
-    }
-    part.any = true;
-    part.min = min;
-    part.last = max - min;
+    part.range.Widen(*bounds, KeyClassOf(part.type) == KeyClass::kSigned);
   }
 }
 
@@ -125,14 +112,14 @@ void JoinKeys::Decide() {
   numbers_ = 1;
   constexpr Uint128 kNumbersMax = Uint128{1} << 64;
   for (Part& part : parts) {
-    if (!part.any) {  // only nulls: no row joins
+    if (!part.range.any) {  // only nulls: no row joins
       form_ = Form::kNumber;
       numbers_ = 0;
       return;
     }
     if (form_ == Form::kHashed) continue;
     part.stride = static_cast<uint64_t>(numbers_);
-    const Uint128 span = Uint128{part.last} + 1;
+    const Uint128 span = Uint128{part.range.last} + 1;
     if (span > kNumbersMax / numbers_) {
       form_ = Form::kHashed;
     } else {
@@ -192,7 +179,7 @@ class JoinKeys::WordMaker {
       first_ = false;
       AddHashed([](uint32_t) { return true; }, [=](uint32_t row) { return values[row].high; });
     } else if (keys_.form_ == Form::kNumber) {
-      const uint64_t min = part.min, last = part.last, stride = part.stride;
+      const uint64_t min = part.range.min, last = part.range.last, stride = part.stride;
       Keep(
           [=](uint32_t row) { return valid(row) & (uint64_t(int64_t(values[row])) - min <= last); },
           [=](uint32_t row, uint64_t word) {

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "storage/hash/hash_table_mix.h"
+#include "storage/query/operators/number_bounds.h"
 #include "storage/query/rows/envelope_list.h"
 #include "storage/table/kernels/exact_number.h"
 #include "storage/table/rows/segment_view.h"
@@ -71,10 +72,8 @@ class JoinKeys {
   struct Part {
     JoinKey columns{};
     ColumnType type = ColumnType::kInt64;  // of the build side
-    // kNumber: adds (value - min) * stride; values are at most `last` above `min`.
-    bool any = false;  // some row has a value
-    uint64_t min = 0;
-    uint64_t last = 0;
+    // kNumber: adds (value - range.min) * stride.
+    NumberBounds range{};
     uint64_t stride = 1;
   };
   class WordMaker;

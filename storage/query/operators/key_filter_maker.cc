@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "storage/query/operators/number_bounds.h"
 #include "storage/table/query/block_values.h"
 
 namespace eris::storage {
@@ -61,18 +62,11 @@ void KeyFilterMaker::Measure() {
 void KeyFilterMaker::Widen(const SegmentColumn& column) {
   if (column.bounds == nullptr) return;  // integers without bounds are all null
   is_signed_ = column.type != ColumnType::kUint64;
-  uint64_t min = column.bounds->min.u64;
-  uint64_t max = column.bounds->max.u64;
-  if (form_ != Form::kNone) {
-    const auto less = [&](uint64_t a, uint64_t b) {
-      return is_signed_ ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
-    };
-    min = std::min(min, min_, less);
-    max = std::max(max, min_ + last_, less);
-  }
+  NumberBounds range{.any = form_ != Form::kNone, .min = min_, .last = last_};
+  range.Widen(*column.bounds, is_signed_);
   form_ = Form::kBits;  // for now
-  min_ = min;
-  last_ = max - min;
+  min_ = range.min;
+  last_ = range.last;
 }
 
 StepResult KeyFilterMaker::MakeRoom() {
