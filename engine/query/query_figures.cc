@@ -10,7 +10,7 @@ using storage::RowSet;
 
 void QueryFigures::Begin(const QueryFlow& flow, const QueryFlow::Work& work, uint64_t now_ns) {
   // Only now is it known which set has its rows.
-  if (ended_) steps_[*ended_].rows = RowsOf(flow.RowsOfStep(*ended_));
+  if (ended_) steps_[*ended_].rows = parts_.RowsOf(flow.RowsOfStep(*ended_));
   if (std::holds_alternative<NoWork>(work)) return;
   const uint32_t step = flow.step();
   under_way_ = step;
@@ -48,15 +48,7 @@ void QueryFigures::LookAt(const StageWork& work) {
 
 void QueryFigures::AddExchange(ExchangeFigures::Kind kind, RowSet from) {
   steps_[*under_way_].exchanges.push_back(
-      {.kind = kind, .step = QueryFlow::StepOf(from), .rows = RowsOf(from)});
-}
-
-uint64_t QueryFigures::RowsOf(RowSet set) const {
-  uint64_t rows = 0;
-  for (const auto& part : parts_.parts) {
-    if (const EnvelopeList* const list = part->list(set)) rows += list->rows();
-  }
-  return rows;
+      {.kind = kind, .step = QueryFlow::StepOf(from), .rows = parts_.RowsOf(from)});
 }
 
 void QueryFigures::End(uint64_t now_ns) {

@@ -61,7 +61,6 @@ class QueryFigures {
  private:
   void LookAt(const StageWork& work);
   void AddExchange(ExchangeFigures::Kind kind, storage::RowSet from);
-  uint64_t RowsOf(storage::RowSet set) const;
 
   const storage::QueryParts& parts_;
   std::vector<StepFigures> steps_;

@@ -45,18 +45,9 @@ QueryFlow::QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, Quer
   current_ = order_.steps[0];
 }
 
-uint64_t QueryFlow::RowsOf(RowSet set) const {
-  uint64_t rows = 0;
-  for (const auto& part : parts_.parts) {
-    const storage::EnvelopeList* const list = part->list(set);
-    if (list != nullptr) rows += list->rows();
-  }
-  return rows;
-}
-
 absl::StatusOr<Expression> QueryFlow::ValueOf(uint32_t step) const {
   const RowSet set = RowsOfStep(step);
-  const uint64_t rows = RowsOf(set);
+  const uint64_t rows = parts_.RowsOf(set);
   if (rows > 1) {
     return absl::InvalidArgumentError(absl::StrCat("a subquery whose value is asked for has ", rows,
                                                    " rows, must have one at most"));
@@ -136,7 +127,7 @@ std::vector<storage::ScanFilter> QueryFlow::PlanFilters(const ScanStep& step,
     const KeyFilterPlan& filter = order_.filters[number];
     if (filter.scan != current_) continue;
     const std::optional<uint32_t> column = TableColumnOf(step, filter.scan_column, columns);
-    const uint64_t keys = RowsOf(RowsOfStep(filter.made));
+    const uint64_t keys = parts_.RowsOf(RowsOfStep(filter.made));
     if (!column || keys > limits_.filter_keys || IsTooMuch(keys)) continue;
     filters.push_back({*column, number, filter.whole_groups});
     filters_.push_back(number);
@@ -189,7 +180,7 @@ absl::Status QueryFlow::PlanMerge() {
   ERIS_ASSIGN_OR_RETURN(MapTask merge, MapOf(storage::NamedByField(partial_.columns), phases.merge,
                                              Own(2), merged, phases.carried));
   std::vector<StageTask> tasks;
-  const bool at_home = phases.keys == 0 || RowsOf(Own(1)) <= limits_.merged_at_home;
+  const bool at_home = phases.keys == 0 || parts_.RowsOf(Own(1)) <= limits_.merged_at_home;
   if (at_home) {
     tasks.emplace_back(ShareTask{.from = Own(1), .to = Own(2)});
   } else {
@@ -242,8 +233,8 @@ absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
                 .left = RowsOfStep(step.left),
                 .right = RowsOfStep(step.right),
                 .to = Own(kRows)};
-  const uint64_t left = RowsOf(join.left);
-  const uint64_t right = RowsOf(join.right);
+  const uint64_t left = parts_.RowsOf(join.left);
+  const uint64_t right = parts_.RowsOf(join.right);
   // The smaller side makes the smaller table; but the table's rows cannot be those that count
   // without a partner.
   join.builds_left = step.type == JoinType::kInner && !step.keys.empty() && left < right;
@@ -280,7 +271,7 @@ void QueryFlow::PlanShared(JoinTask join, uint32_t build, uint32_t probe) {
   (join.builds_left ? join.left : join.right) = Own(1);
   SetColumns(Own(1), SchemaOfStep(build));
   std::vector<StageTask> tasks{ShareTask{.from = RowsOfStep(build), .to = Own(1)}};
-  const bool at_home = IsAtHome(probe) && RowsOf(probe_rows) <= limits_.stay_at_home;
+  const bool at_home = IsAtHome(probe) && parts_.RowsOf(probe_rows) <= limits_.stay_at_home;
   if (IsAtHome(probe) && !at_home) {
     (join.builds_left ? join.right : join.left) = Own(2);
     SetColumns(Own(2), SchemaOfStep(probe));

@@ -101,7 +101,6 @@ class QueryFlow {
   storage::RowSet Own(uint32_t which) const { return SetOf(current_, which); }
   const Schema& SchemaOfStep(uint32_t step) const { return steps_[step].schema; }
   bool IsAtHome(uint32_t step) const { return aeus_ == 1 || at_home_[step]; }
-  uint64_t RowsOf(storage::RowSet set) const;
   absl::StatusOr<Expression> ValueOf(uint32_t step) const;
   absl::Status PutValues();
 

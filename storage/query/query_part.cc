@@ -10,6 +10,14 @@ std::vector<EnvelopeColumn> EnvelopeColumnsOf(const Schema& schema) {
   return columns;
 }
 
+uint64_t QueryParts::RowsOf(RowSet set) const {
+  uint64_t rows = 0;
+  for (const auto& part : parts) {
+    if (const EnvelopeList* const list = part->list(set)) rows += list->rows();
+  }
+  return rows;
+}
+
 EnvelopeList& QueryPart::Output(RowSet set, EnvelopeList::Owns owns) {
   lists_[set] = std::make_unique<EnvelopeList>(*memory_, all_.columns[set], owns);
   return *lists_[set];

@@ -61,6 +61,8 @@ struct QueryParts {
   std::vector<uint32_t> filter_makers{};
 
   uint32_t aeus() const { return static_cast<uint32_t>(parts.size() - 1); }
+  // The rows of the set, of all parts together. Between stages.
+  uint64_t RowsOf(RowSet set) const;
 };
 
 class QueryPart {
