@@ -50,29 +50,27 @@ void TableScanRunner::Begin(const routing::CommandHeader* command, ObjectSlot* s
   scan->part = part;
   scan->snapshot = command->snapshot;
   scan->complete = command->complete;
-  scan->aggregate = scan->part->plan->aggregates();
-  if (scan->part->target != nullptr) scan->sender.emplace(self_, port_, *scan->part->target);
-  if (slot == nullptr) {
-    End(*scan, PartOutcome::kNoObject);
-  } else {
-    const bool prepared = scan->own.mask.Allocate() && PrepareQuery(*scan);
-    // Made here, so that this AEU touches its scratch memory first.
-    storage::PageSource* const pages =
-        prepared && part->query_part != nullptr ? &part->query_part->group_pages() : nullptr;
-    auto run = storage::TableRun::Create(part->plan, part->memory, part->limits, pages);
-    if (!prepared) {
-      End(*scan, PartOutcome::kNoMemory);
-    } else if (run.ok()) {
-      scan->run = *std::move(run);
-      scan->cursor = scan->part->from.chosen ? scan->part->from : Attach(*slot);
-      // It continues after the last row.
-      if (scan->part->from.chosen && scan->cursor.AtEnd()) End(*scan, PartOutcome::kAnswered);
-      if (!FilterByKeys(*scan)) End(*scan, PartOutcome::kNoMemory);
-    } else {
-      End(*scan, PartOutcome::kAnswered, run.status());
-    }
-  }
+  scan->aggregate = part->plan->aggregates();
+  if (part->target != nullptr) scan->sender.emplace(self_, port_, *part->target);
+  Start(*scan);
   scans_.push_back(std::move(scan));
+}
+
+void TableScanRunner::Start(RunningScan& scan) {
+  const routing::TableScanPart& part = *scan.part;
+  if (scan.slot == nullptr) return End(scan, PartOutcome::kNoObject);
+  const bool prepared = scan.own.mask.Allocate() && PrepareQuery(scan);
+  if (!prepared) return End(scan, PartOutcome::kNoMemory);
+  // Made here, so that this AEU touches its scratch memory first.
+  storage::PageSource* const pages =
+      part.query_part != nullptr ? &part.query_part->group_pages() : nullptr;
+  auto run = storage::TableRun::Create(part.plan, part.memory, part.limits, pages);
+  if (!run.ok()) return End(scan, PartOutcome::kAnswered, run.status());
+  scan.run = *std::move(run);
+  if (!FilterByKeys(scan)) return End(scan, PartOutcome::kNoMemory);
+  scan.cursor = part.from.chosen ? part.from : Attach(*scan.slot);
+  // It continues after the last row.
+  if (part.from.chosen && scan.cursor.AtEnd()) End(scan, PartOutcome::kAnswered);
 }
 
 bool TableScanRunner::PrepareQuery(RunningScan& scan) {

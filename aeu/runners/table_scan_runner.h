@@ -89,6 +89,8 @@ class TableScanRunner final : public Runner {
     const storage::QueryPart* const query = scan.part->query_part;
     return query != nullptr && query->all().stop.load(std::memory_order_relaxed);
   }
+  // Prepares a new scan, which is running then, or has ended.
+  void Start(RunningScan& scan);
   // Where a new scan of `slot` begins: at the current pass.
   routing::TableCursor Attach(const ObjectSlot& slot) const;
   // Runs the pass of the scan, with all scans that share it, until the deadline or until none of
