@@ -70,16 +70,6 @@ bool IsQuiet(Engine& engine) {
   return stats.scans_open == 0 && stats.scan_chunks_in_use == 0 && stats.requests_in_flight == 0;
 }
 
-// Waits until the engine has nothing left of any query.
-void AwaitQuiet(Engine& engine) {
-  constexpr uint64_t kWaitNs = 30'000'000'000;
-  const uint64_t begin_ns = NowNs();
-  while (!IsQuiet(engine)) {
-    if (NowNs() - begin_ns > kWaitNs) Die("a query is still in the engine after 30 s");
-    absl::SleepFor(absl::Microseconds(20));
-  }
-}
-
 // Cancels the query after `delay_ms`. Milliseconds until it is gone; nothing if it ended before.
 std::optional<double> CancelAfter(TpchEngine& tpch, Session& session, uint32_t number,
                                   double delay_ms) {
@@ -104,6 +94,15 @@ std::optional<double> CancelAfter(TpchEngine& tpch, Session& session, uint32_t n
 }
 
 }  // namespace
+
+void AwaitQuiet(Engine& engine) {
+  constexpr uint64_t kWaitNs = 30'000'000'000;
+  const uint64_t begin_ns = NowNs();
+  while (!IsQuiet(engine)) {
+    if (NowNs() - begin_ns > kWaitNs) Die("a query is still in the engine after 30 s");
+    absl::SleepFor(absl::Microseconds(20));
+  }
+}
 
 // --- ranges that move ---
 

@@ -44,13 +44,14 @@ absl::Status QueryAnswer::Read(Scan& query) {
   }
 }
 
-TpchEngine::TpchEngine(uint32_t aeus, const std::string& plans) : aeus_(aeus) {
+TpchEngine::TpchEngine(uint32_t aeus, const std::string& plans)
+    : TpchEngine(Must(Engine::Open({.aeu_count = aeus})), aeus, plans) {}
+
+TpchEngine::TpchEngine(std::unique_ptr<Engine> engine, uint32_t aeus, const std::string& plans)
+    : aeus_(aeus), engine_(std::move(engine)) {
   for (uint32_t number = 1; number <= kTpchQueries; ++number) {
     plans_.push_back(FileText(absl::StrFormat("%s/q%02d.plan", plans, number)));
   }
-  Options options;
-  options.aeu_count = aeus;
-  engine_ = Must(Engine::Open(options));
 }
 
 TpchEngine::~TpchEngine() { engine_->Close(); }
@@ -113,13 +114,17 @@ uint64_t TpchEngine::LoadTable(Session& session, const std::string& table,
   return loaded;
 }
 
-absl::StatusOr<std::unique_ptr<Scan>> TpchEngine::Open(Session& session, uint32_t number) const {
-  const auto plan = server::PlanFromSubstrait(
+absl::StatusOr<QueryPlan> TpchEngine::Plan(uint32_t number) const {
+  return server::PlanFromSubstrait(
       plans_[number - 1], [&](absl::string_view name) -> absl::StatusOr<Schema> {
         const auto found = schemas_.find(name);
         if (found != schemas_.end()) return found->second;
         return absl::NotFoundError(absl::StrFormat("no table %s is loaded", name));
       });
+}
+
+absl::StatusOr<std::unique_ptr<Scan>> TpchEngine::Open(Session& session, uint32_t number) const {
+  const absl::StatusOr<QueryPlan> plan = Plan(number);
   if (!plan.ok()) return plan.status();
   return session.OpenQuery(*plan);
 }

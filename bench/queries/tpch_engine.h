@@ -37,6 +37,8 @@ class TpchEngine {
  public:
   // `plans`: the folder of qNN.plan.
   TpchEngine(uint32_t aeus, const std::string& plans);
+  // Over an engine that has so many AEUs and no object.
+  TpchEngine(std::unique_ptr<Engine> engine, uint32_t aeus, const std::string& plans);
   TpchEngine(const TpchEngine&) = delete;
   TpchEngine& operator=(const TpchEngine&) = delete;
   ~TpchEngine();
@@ -49,8 +51,9 @@ class TpchEngine {
   const std::vector<CutTable>& cut_tables() const { return cut_tables_; }
 
   // For all of these: any thread after Load, each with a session of its own; `number`: 1 to
-  // kTpchQueries. The plan is read from its bytes each time, as a server does. Errors: those of
-  // Session::OpenQuery.
+  // kTpchQueries. The plan is read from its bytes each time, as a server does. Errors: of the plan,
+  // and those of Session::OpenQuery.
+  absl::StatusOr<QueryPlan> Plan(uint32_t number) const;
   absl::StatusOr<std::unique_ptr<Scan>> Open(Session& session, uint32_t number) const;
   // The whole answer. Errors: also those of Scan::Next.
   absl::StatusOr<QueryAnswer> Run(Session& session, uint32_t number) const;

@@ -14,20 +14,17 @@
 // tenth.
 // Prints a JSON object a line for each placement and query. Every answer is compared with what was
 // stored.
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "bench/counted_cpus.h"
 #include "bench/key_order.h"
 #include "bench/must.h"
 #include "bench/report.h"
@@ -38,7 +35,6 @@
 #include "eris/expression.h"
 #include "tests/numa/phase_marks.h"
 #include "tests/numa/plugin/node_memory.h"
-#include "topology/topology.h"
 
 namespace eris::bench {
 namespace {
@@ -59,58 +55,6 @@ struct LabOptions {
   int rounds = 7;
   bool counted = false;
   bool maps = false;
-};
-
-MemoryPlacement PlacementOf(const std::string& name) {
-  if (name == "local") return MemoryPlacement::kLocal;
-  if (name == "interleaved") return MemoryPlacement::kInterleaved;
-  if (name == "one") return MemoryPlacement::kOneNumaNode;
-  Die("no placement " + name);
-}
-
-void AllowThread(pid_t thread, const std::vector<uint32_t>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const uint32_t cpu : cpus) CPU_SET(cpu, &set);
-  if (sched_setaffinity(thread, sizeof set, &set) != 0) Die("pinning failed");
-}
-
-// Which cpus AEUs get when accesses are counted, and which ones are left for all other threads.
-struct CountedCpus {
-  std::vector<uint32_t> aeus;
-  std::vector<uint32_t> others;
-
-  static CountedCpus Find() {
-    const auto topology = Must(topology::Topology::Discover());
-    CountedCpus found;
-    std::vector<bool> has_aeu(topology.numa_nodes().size());
-    for (const topology::Core& core : topology.cores()) {
-      const bool first = !has_aeu[core.home_numa_node.value];
-      has_aeu[core.home_numa_node.value] = true;
-      for (const uint32_t cpu : core.cpus) {
-        (first && cpu == core.cpus.front() ? found.aeus : found.others).push_back(cpu);
-      }
-    }
-    if (found.aeus.size() < 2 || found.others.empty()) {
-      Die("--counted needs two NumaNodes, and a cpu beside the AEUs'");
-    }
-    return found;
-  }
-
-  // Call it before an engine reads the machine, and after it has pinned its AEUs.
-  void AllowAll() const {
-    std::vector<uint32_t> all = aeus;
-    all.insert(all.end(), others.begin(), others.end());
-    AllowThread(0, all);
-  }
-  void KeepOthersAway() const {
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-      const auto thread = static_cast<pid_t>(std::stol(task.path().filename()));
-      cpu_set_t set;
-      if (sched_getaffinity(thread, sizeof set, &set) != 0) continue;  // it has ended
-      if (CPU_COUNT(&set) > 1) AllowThread(thread, others);
-    }
-  }
 };
 
 // Groups over which the rows are spread evenly.
@@ -290,12 +234,6 @@ void Print(const json& line) {
   std::fflush(stdout);
 }
 
-// For examining single addresses: the locations of the program's code and data.
-void PrintMaps() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) std::printf("map\t%s\n", line.c_str());
-}
-
 int Count(const LabOptions& options) {
   if (const std::string wrong = numa_lab::ReadKnownPages(); !wrong.empty()) {
     Die(wrong);
@@ -318,7 +256,7 @@ int Count(const LabOptions& options) {
              {"aeus", cpus.aeus.size()},
              {"bytes", query.bytes_read + query.bytes_written}});
     }
-    if (options.maps && placement == "local") PrintMaps();
+    if (options.maps && placement == "local") numa_lab::PrintMaps();
   }
   return 0;
 }

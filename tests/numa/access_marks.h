@@ -12,7 +12,7 @@
 
 namespace eris::numa_lab {
 
-inline constexpr uint8_t kPhasesMax = 16;     // phase 0: nothing is counted
+inline constexpr uint8_t kPhasesMax = 32;     // phase 0: nothing is counted
 inline constexpr uint8_t kNumaNodesMax = 16;  // that the counter can tell apart
 inline constexpr uint8_t kActedMax = 64;      // NumaNodes that a program can act for (ActFor)
 

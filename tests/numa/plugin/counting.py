@@ -212,10 +212,11 @@ def build_plugin(build):
     return pathlib.Path(build, "tests", "numa", "plugin", "access_counter.so").resolve()
 
 
-def count(build, shape, program, *arguments, memory="512M", believed_memory=None, cpus=None, **options):
+def count(build, shape, program, *arguments, memory="512M", believed_memory=None, cpus=None, files=(), seconds=GUEST_SECONDS,
+          **options):
     """Boots a guest of `shape` and runs the program with the counter. `options`: the plugin's own.
-    `believed_memory`: what the counter is told instead of the truth (tests). Errors: as
-    build_plugin, and CountFailed where the program fails."""
+    `believed_memory`: what the counter is told instead of the truth (tests). `files`: guest.py's --file.
+    Errors: as build_plugin, and CountFailed where the program fails."""
     plugin = build_plugin(build)
     told = machine.Machine.parse(shape, cpus, believed_memory or memory)
     with tempfile.TemporaryDirectory() as folder:
@@ -225,7 +226,7 @@ def count(build, shape, program, *arguments, memory="512M", believed_memory=None
                  *(f"{name}={value}" for name, value in options.items())]
         done = subprocess.run(
             [sys.executable, "-B", str(ROOT / "tests" / "numa" / "guest.py"), "--memory", memory,
-             *(["--cpus", cpus] if cpus else []), "--timeout", str(GUEST_SECONDS),
+             *(["--cpus", cpus] if cpus else []), "--timeout", str(seconds), *(f"--file={file}" for file in files),
              "--init", str(pathlib.Path(build, "tests", "numa", "numa_guest_init")),
              f"--qemu=-plugin {','.join(words)}", shape, str(program), *arguments],
             capture_output=True, text=True)
