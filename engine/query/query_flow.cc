@@ -11,6 +11,7 @@
 
 namespace eris::engine {
 
+using storage::CopyTask;
 using storage::FilterTask;
 using storage::FreeTask;
 using storage::GroupsTask;
@@ -73,7 +74,7 @@ absl::Status QueryFlow::PutValues() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<QueryFlow::Work> QueryFlow::Next(ColumnsOf columns_of) {
+absl::StatusOr<QueryFlow::Work> QueryFlow::Next(Describe describe) {
   while (planned_.empty()) {
     if (last_) EndStep();
     if (next_ == order_.steps.size()) return NoWork();
@@ -81,9 +82,8 @@ absl::StatusOr<QueryFlow::Work> QueryFlow::Next(ColumnsOf columns_of) {
       SetColumns(Own(kRows), SchemaOfStep(current_));
       ERIS_RETURN_IF_ERROR(PutValues());
     }
-    ERIS_ASSIGN_OR_RETURN(last_,
-                          std::visit([&](const auto& step) { return Plan(step, columns_of); },
-                                     steps_[current_].what));
+    ERIS_ASSIGN_OR_RETURN(last_, std::visit([&](const auto& step) { return Plan(step, describe); },
+                                            steps_[current_].what));
     ++phase_;
   }
   Work next = std::move(planned_.front());
@@ -91,8 +91,9 @@ absl::StatusOr<QueryFlow::Work> QueryFlow::Next(ColumnsOf columns_of) {
   return next;
 }
 
-absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of) {
-  const std::vector<ColumnSchema> columns = columns_of(step.object);
+absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, Describe describe) {
+  const ScannedTable table = describe(step.object);
+  const std::vector<ColumnSchema>& columns = table.columns;
   if (columns.empty()) {
     SetColumns(Own(1), SchemaOfStep(current_));
     planned_.emplace_back(ReadWork{step.object, Own(1)});
@@ -110,7 +111,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of)
       auto plan,
       TablePlan::Create(columns, phases_ ? phases_->partial : step.query, {}, step.carried));
   if (phases_) partial_ = plan->result();
-  std::vector<storage::ScanFilter> filters = PlanFilters(step, columns);
+  std::vector<storage::ScanFilter> filters = PlanFilters(step, table);
   planned_.emplace_back(ScanWork{step.object, std::move(plan), Own(kRows), std::move(filters)});
   if (!groups) return true;
   const RowSet to = phases_ ? Own(1) : Own(kRows);
@@ -120,19 +121,21 @@ absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, ColumnsOf columns_of)
 }
 
 std::vector<storage::ScanFilter> QueryFlow::PlanFilters(const ScanStep& step,
-                                                        const std::vector<ColumnSchema>& columns) {
+                                                        const ScannedTable& table) {
   std::vector<storage::ScanFilter> filters;
   std::vector<StageTask> tasks;
   for (uint32_t number = 0; number < order_.filters.size(); ++number) {
     const KeyFilterPlan& filter = order_.filters[number];
     if (filter.scan != current_) continue;
-    const std::optional<uint32_t> column = TableColumnOf(step, filter.scan_column, columns);
+    const std::optional<uint32_t> column = TableColumnOf(step, filter.scan_column, table.columns);
     const uint64_t keys = parts_.RowsOf(RowsOfStep(filter.made));
     if (!column || keys > limits_.filter_keys || IsTooMuch(keys)) continue;
     filters.push_back({*column, number, filter.whole_groups});
     filters_.push_back(number);
-    tasks.emplace_back(
-        FilterTask{RowsOfStep(filter.made), filter.made_column, number, filter.whole_groups});
+    FilterTask make{RowsOfStep(filter.made), filter.made_column, number, filter.whole_groups, {}};
+    // Rows may move until they are scanned: then some pass that have no partner.
+    if (*column == table.key && !filter.whole_groups) make.met = table.met;
+    tasks.emplace_back(std::move(make));
   }
   if (!tasks.empty()) Everywhere(std::move(tasks));
   return filters;
@@ -145,7 +148,7 @@ bool QueryFlow::IsTooMuch(uint64_t keys) const {
   return !groups && step.rows_about && keys / kKeysPerRow > *step.rows_about;
 }
 
-absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, ColumnsOf) {
+absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, Describe) {
   if (phase_ > 0) {
     ERIS_RETURN_IF_ERROR(PlanMerge());
     return true;
@@ -182,7 +185,7 @@ absl::Status QueryFlow::PlanMerge() {
   std::vector<StageTask> tasks;
   const bool at_home = phases.keys == 0 || parts_.RowsOf(Own(1)) <= limits_.merged_at_home;
   if (at_home) {
-    tasks.emplace_back(ShareTask{.from = Own(1), .to = Own(2)});
+    PlanShare(Own(1), Own(2), true, tasks);
   } else {
     Everywhere({SendTask{.from = Own(1), .to = Own(2), .keys = ComparedKeys(phases)}});
     tasks.emplace_back(ReceiveTask{.set = Own(2)});
@@ -226,7 +229,7 @@ absl::StatusOr<MapTask> QueryFlow::MapOf(const std::vector<ColumnSchema>& column
   return MapTask{.plan = std::move(plan), .from = from, .to = to};
 }
 
-absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, ColumnsOf) {
+absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, Describe) {
   JoinTask join{.step = step,
                 .left_schema = SchemaOfStep(step.left),
                 .right_schema = SchemaOfStep(step.right),
@@ -266,12 +269,34 @@ bool QueryFlow::KeysApart(const JoinStep& step) const {
   return false;
 }
 
+void QueryFlow::PlanShare(RowSet from, RowSet to, bool at_home, std::vector<StageTask>& tasks) {
+  bool far = false, near = false;  // some AEUs are on different NumaNodes, some on the same one
+  for (uint32_t aeu = 1; aeu < aeus_; ++aeu) {
+    far = far || parts_.AreFar(aeu, 0);
+    near = near || parts_.filter_makers[aeu] != aeu;
+  }
+  ShareTask share{.from = from, .to = to};
+  if (far && parts_.RowsOf(from) >= limits_.copied_rows) {
+    share.copies = Own(kCopies);
+    parts_.columns[Own(kCopies)] = parts_.columns[from];
+    CopyTask copy{.from = from, .to = Own(kCopies), .divided = !at_home};
+    // What is copied for other AEUs, too, they read one stage later.
+    if (at_home || !near) {
+      tasks.emplace_back(std::move(copy));
+    } else {
+      Everywhere({std::move(copy)});
+    }
+  }
+  tasks.emplace_back(std::move(share));
+}
+
 void QueryFlow::PlanShared(JoinTask join, uint32_t build, uint32_t probe) {
   const RowSet probe_rows = RowsOfStep(probe);
   (join.builds_left ? join.left : join.right) = Own(1);
   SetColumns(Own(1), SchemaOfStep(build));
-  std::vector<StageTask> tasks{ShareTask{.from = RowsOfStep(build), .to = Own(1)}};
   const bool at_home = IsAtHome(probe) && parts_.RowsOf(probe_rows) <= limits_.stay_at_home;
+  std::vector<StageTask> tasks;
+  PlanShare(RowsOfStep(build), Own(1), at_home, tasks);
   if (IsAtHome(probe) && !at_home) {
     (join.builds_left ? join.right : join.left) = Own(2);
     SetColumns(Own(2), SchemaOfStep(probe));
@@ -297,7 +322,7 @@ void QueryFlow::PlanExchanged(JoinTask join) {
   Everywhere({ReceiveTask{.set = Own(1)}, ReceiveTask{.set = Own(2)}, std::move(join)});
 }
 
-absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, ColumnsOf) {
+absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, Describe) {
   SortTask sort{.step = step, .from = RowsOfStep(step.input), .to = Own(kRows)};
   at_home_[current_] = true;
   if (IsAtHome(step.input)) {
@@ -316,11 +341,14 @@ absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, ColumnsOf) {
     Everywhere({std::move(some)});
   }
   const RowSet from = std::exchange(sort.from, Own(2));
-  AtHome({ShareTask{.from = from, .to = Own(2)}, std::move(sort)});
+  std::vector<StageTask> tasks;
+  PlanShare(from, Own(2), true, tasks);
+  tasks.emplace_back(std::move(sort));
+  AtHome(std::move(tasks));
   return true;
 }
 
-absl::StatusOr<bool> QueryFlow::Plan(const UnionStep& step, ColumnsOf) {
+absl::StatusOr<bool> QueryFlow::Plan(const UnionStep& step, Describe) {
   UnionTask all{.step = step, .from = {}, .to = Own(kRows)};
   bool at_home = true;
   for (const UnionStep::Input& input : step.inputs) {
@@ -333,7 +361,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const UnionStep& step, ColumnsOf) {
   return true;
 }
 
-absl::StatusOr<bool> QueryFlow::Plan(const ValuesStep& step, ColumnsOf) {
+absl::StatusOr<bool> QueryFlow::Plan(const ValuesStep& step, Describe) {
   at_home_[current_] = true;
   AtHome({ValuesTask{.step = step, .schema = SchemaOfStep(current_), .to = Own(kRows)}});
   return true;

@@ -39,6 +39,7 @@
 #include "storage/query/query_steps.h"
 #include "storage/query/stage.h"
 #include "storage/table/plan/table_plan.h"
+#include "storage/table/query/key_filter.h"
 
 namespace eris::engine {
 
@@ -61,6 +62,14 @@ struct StageWork {
   storage::Stage stage;
   bool everywhere = false;  // false: at home
 };
+// What a scan reads.
+struct ScannedTable {
+  std::vector<ColumnSchema> columns{};  // empty: an index or a hash
+  // The first column of the key, by whose number the table is cut, and by AEU the numbers that are
+  // expected on its NumaNode. Empty: all may be anywhere.
+  uint32_t key = 0;
+  std::vector<storage::NumberRange> met{};
+};
 struct NoWork {};  // the answer is there
 
 class QueryFlow {
@@ -74,11 +83,11 @@ class QueryFlow {
   // `parts` outlives it, and is read between stages alone.
   QueryFlow(storage::QuerySteps steps, storage::QueryParts& parts, QueryFlowLimits limits = {});
 
-  // What is next, after what the last call returned has been done. `columns_of`: of a table, by its
-  // name; empty: it is an index or a hash. Errors: InvalidArgument (a subquery with more than one
-  // row, an expression with its values), ResourceExhausted (no memory). Throws std::bad_alloc.
-  using ColumnsOf = absl::FunctionRef<std::vector<ColumnSchema>(const std::string&)>;
-  absl::StatusOr<Work> Next(ColumnsOf columns_of);
+  // What is next, after what the last call returned has been done. Errors: InvalidArgument (a
+  // subquery with more than one row, an expression with its values), ResourceExhausted (no memory).
+  // Throws std::bad_alloc.
+  using Describe = absl::FunctionRef<ScannedTable(const std::string& object)>;
+  absl::StatusOr<Work> Next(Describe describe);
 
   // The step of the work that Next has returned last.
   uint32_t step() const { return current_; }
@@ -89,7 +98,7 @@ class QueryFlow {
   storage::RowSet answer() const { return rows_.back(); }
 
   // The sets of a step: its rows, and what it needs on the way.
-  static constexpr uint32_t kSetsPerStep = 4;
+  static constexpr uint32_t kSetsPerStep = 5;
   static storage::RowSet SetOf(uint32_t step, uint32_t which) {
     return step * kSetsPerStep + which;
   }
@@ -97,6 +106,7 @@ class QueryFlow {
 
  private:
   static constexpr uint32_t kRows = 0;
+  static constexpr uint32_t kCopies = 4;  // of rows of other NumaNodes
 
   storage::RowSet Own(uint32_t which) const { return SetOf(current_, which); }
   const Schema& SchemaOfStep(uint32_t step) const { return steps_[step].schema; }
@@ -105,15 +115,15 @@ class QueryFlow {
   absl::Status PutValues();
 
   // Adds what the phase of the step does to planned_. True: it is the last one.
-  absl::StatusOr<bool> Plan(const storage::ScanStep& step, ColumnsOf columns_of);
-  absl::StatusOr<bool> Plan(const storage::MapStep& step, ColumnsOf columns_of);
-  absl::StatusOr<bool> Plan(const storage::JoinStep& step, ColumnsOf columns_of);
-  absl::StatusOr<bool> Plan(const storage::SortStep& step, ColumnsOf columns_of);
-  absl::StatusOr<bool> Plan(const storage::UnionStep& step, ColumnsOf columns_of);
-  absl::StatusOr<bool> Plan(const storage::ValuesStep& step, ColumnsOf columns_of);
+  absl::StatusOr<bool> Plan(const storage::ScanStep& step, Describe describe);
+  absl::StatusOr<bool> Plan(const storage::MapStep& step, Describe describe);
+  absl::StatusOr<bool> Plan(const storage::JoinStep& step, Describe describe);
+  absl::StatusOr<bool> Plan(const storage::SortStep& step, Describe describe);
+  absl::StatusOr<bool> Plan(const storage::UnionStep& step, Describe describe);
+  absl::StatusOr<bool> Plan(const storage::ValuesStep& step, Describe describe);
   // Adds the filters of the scan to planned_, and tells which they are.
   std::vector<storage::ScanFilter> PlanFilters(const storage::ScanStep& step,
-                                               const std::vector<ColumnSchema>& columns);
+                                               const ScannedTable& table);
   // Whether so many keys are more than a filter of the scan's rows is worth.
   bool IsTooMuch(uint64_t keys) const;
   // Whether no key of the groups in Own(1) is at two AEUs; of a join, in both of its inputs.
@@ -126,6 +136,10 @@ class QueryFlow {
   absl::StatusOr<storage::MapTask> MapOf(const std::vector<ColumnSchema>& columns,
                                          const Query& query, storage::RowSet from,
                                          storage::RowSet to, uint16_t carried = 0);
+  // Adds to `tasks` what makes `to` refer to all rows of `from`; a stage before them may come
+  // first.
+  void PlanShare(storage::RowSet from, storage::RowSet to, bool at_home,
+                 std::vector<storage::StageTask>& tasks);
   void PlanShared(storage::JoinTask join, uint32_t build, uint32_t probe);
   void PlanExchanged(storage::JoinTask join);
 

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "engine/core/snapshot.h"
 #include "engine/query/analysis_text.h"
+#include "engine/query/scanned_table.h"
 #include "engine/reads/ended_part.h"
 #include "engine/reads/open.h"
 #include "engine/reads/read_chunk.h"
@@ -101,11 +102,10 @@ absl::StatusOr<bool> QueryState::WorkOn() {
   if (sink_ != nullptr) return TakeRead();
   ERIS_RETURN_IF_ERROR(EndOfWork());
   if (figures_) figures_->End(aeu::NowNs());
-  const auto columns_of = [&](const std::string& name) -> std::vector<ColumnSchema> {
-    const ObjectEntry& object = *objects_.find(name)->second;
-    return object.is_table() ? object.schema.columns : std::vector<ColumnSchema>();
+  const auto describe = [&](const std::string& name) {
+    return DescribeScanned(*objects_.find(name)->second, parts_);
   };
-  ERIS_ASSIGN_OR_RETURN(work_, flow_.Next(columns_of));
+  ERIS_ASSIGN_OR_RETURN(work_, flow_.Next(describe));
   if (figures_) figures_->Begin(flow_, work_, aeu::NowNs());
   ERIS_RETURN_IF_ERROR(std::visit([&](const auto& work) { return Begin(work); }, work_));
   return true;

@@ -54,8 +54,21 @@ KeyFilterMaker& QueryPart::NewFilter(const FilterTask& task) {
     if (part->list(task.from) != nullptr) lists.push_back(part->list(task.from));
   }
   if (filters_.size() <= task.filter) filters_.resize(task.filter + 1);
-  filters_[task.filter] = std::make_unique<KeyFilterMaker>(*memory_, std::move(lists), task.column);
+  filters_[task.filter] = std::make_unique<KeyFilterMaker>(
+      *memory_, std::move(lists), task.column, task.met.empty() ? NumberRange() : task.met[self_]);
   return *filters_[task.filter];
+}
+
+void QueryPart::CountKeys(const FilterTask& task) {
+  const size_t key_bytes = ColumnValueBytes(all_.columns[task.from][task.column].type);
+  size_t list = 0;
+  for (const auto& part : all_.parts) {
+    if (part->list(task.from) == nullptr) continue;
+    const uint64_t rows = filters_[task.filter]->rows_of(list++);
+    if (part.get() == this) continue;
+    figures_.rows_crossed += rows;
+    figures_.bytes_crossed += rows * key_bytes;
+  }
 }
 
 void QueryPart::FreeFilter(FilterNumber filter) {

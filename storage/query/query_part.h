@@ -5,6 +5,7 @@
 #ifndef ERIS_STORAGE_QUERY_QUERY_PART_H_
 #define ERIS_STORAGE_QUERY_QUERY_PART_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -40,7 +41,8 @@ struct ScanFilter {
 struct PartFigures {
   bool worked = false;
   uint64_t ns = 0;
-  // Rows of others that it has received, or refers to, and the bytes of their values.
+  // Rows of others that it has received, copied or refers to, and the bytes of their values; rows
+  // whose keys are in a filter of its own, and the bytes of the keys.
   uint64_t rows_crossed = 0;
   uint64_t bytes_crossed = 0;
 };
@@ -63,6 +65,11 @@ struct QueryParts {
   uint32_t aeus() const { return static_cast<uint32_t>(parts.size() - 1); }
   // The rows of the set, of all parts together. Between stages.
   uint64_t RowsOf(RowSet set) const;
+  // Whether they are parts of AEUs on different NumaNodes. The engine's part is near to all.
+  bool AreFar(uint32_t part, uint32_t other) const {
+    return std::max(part, other) < filter_makers.size() &&
+           filter_makers[part] != filter_makers[other];
+  }
 };
 
 class QueryPart {
@@ -107,6 +114,8 @@ class QueryPart {
   // A new filter of all parts' rows. Throws std::bad_alloc.
   KeyFilterMaker& NewFilter(const FilterTask& task);
   KeyFilterMaker& filter_under_way(FilterNumber filter) { return *filters_[filter]; }
+  // The filter has been made: counts the keys of other parts that it has read.
+  void CountKeys(const FilterTask& task);
   void FreeFilter(FilterNumber filter);
   // nullptr: there is none. Any thread, in a stage after the one that has made it.
   const KeyFilter* filter(FilterNumber filter) const {

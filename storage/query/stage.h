@@ -5,19 +5,21 @@
 //
 // Rows are in sets, by number: each AEU has a list of envelopes for each set, its part. A set is
 // filled in one stage and read in later ones. Its envelopes stay with the AEU that has filled them,
-// and others refer to them (ShareTask, SpreadTask); or they are sent (SendTask) and, in a later
-// stage, received (ReceiveTask).
+// and others refer to them (ShareTask, SpreadTask) or copy them (CopyTask); or they are sent
+// (SendTask) and, in a later stage, received (ReceiveTask).
 #ifndef ERIS_STORAGE_QUERY_STAGE_H_
 #define ERIS_STORAGE_QUERY_STAGE_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "eris/schema.h"
 #include "storage/query/query_steps.h"
 #include "storage/table/plan/table_plan.h"
+#include "storage/table/query/key_filter.h"
 
 namespace eris::storage {
 
@@ -37,11 +39,22 @@ struct FilterTask {
   uint32_t column = 0;
   FilterNumber filter = 0;
   bool required = false;
+  // By AEU: the keys that the scan is expected to meet on its NumaNode. Empty: any.
+  std::vector<NumberRange> met{};
 };
-// `to` refers to the rows that all AEUs have of `from`.
+// Copies rows that AEUs of other NumaNodes have of `from`, so that each byte comes once. AEUs of a
+// NumaNode divide the work, or each copies all.
+struct CopyTask {
+  RowSet from = 0;
+  RowSet to = 0;
+  bool divided = false;
+};
+// `to` refers to the rows that all AEUs have of `from`; if there is `copies`, to those of the own
+// NumaNode, and to what its AEUs have copied.
 struct ShareTask {
   RowSet from = 0;
   RowSet to = 0;
+  std::optional<RowSet> copies{};
 };
 // `to` refers to the AEU's share of them: each envelope is in the share of one AEU.
 struct SpreadTask {
@@ -57,7 +70,7 @@ struct SendTask {
   // nulls are equal.
   bool nulls_stay = false;
 };
-// Takes the rows of `set` that others have sent.
+// Takes the rows of `set` that others have sent; copies those that come from another NumaNode.
 struct ReceiveTask {
   RowSet set = 0;
 };
@@ -99,8 +112,8 @@ struct ValuesTask {
 struct LeaveTask {};
 
 using StageTask =
-    std::variant<FreeTask, FilterTask, ShareTask, SpreadTask, SendTask, ReceiveTask, MapTask,
-                 GroupsTask, JoinTask, SortTask, UnionTask, ValuesTask, LeaveTask>;
+    std::variant<FreeTask, FilterTask, CopyTask, ShareTask, SpreadTask, SendTask, ReceiveTask,
+                 MapTask, GroupsTask, JoinTask, SortTask, UnionTask, ValuesTask, LeaveTask>;
 
 struct Stage {
   std::vector<StageTask> tasks{};

@@ -29,6 +29,7 @@ absl::StatusOr<bool> StageRun::Advance() try {
   at_ = 0;
   envelope_ = 0;
   count_ = 0;
+  copies_ = false;
   return ++task_ < stage_.tasks.size();
 } catch (const std::bad_alloc&) {
   return base::NoMemory("no memory for a query");
@@ -59,6 +60,7 @@ absl::StatusOr<bool> StageRun::Do(const FilterTask& task) try {
     part_.FreeFilter(task.filter);
     if (task.required) return part_.memory().Refusal("key filter");
   }
+  if (made == StepResult::kDone) part_.CountKeys(task);
   return made == StepResult::kMore;
 } catch (const std::bad_alloc&) {
   part_.FreeFilter(task.filter);
@@ -66,7 +68,64 @@ absl::StatusOr<bool> StageRun::Do(const FilterTask& task) try {
   return false;
 }
 
-absl::StatusOr<bool> StageRun::Do(const ShareTask& task) { return Refer(task.from, task.to, 0, 1); }
+absl::StatusOr<bool> StageRun::Do(const CopyTask& task) {
+  Copy(ToCopy(task), part_.Output(task.to));
+  return true;
+}
+
+std::vector<const Envelope*> StageRun::ToCopy(const CopyTask& task) const {
+  const QueryParts& all = part_.all();
+  // Its place among the AEUs of its NumaNode, and their number.
+  uint32_t place = 0, near = 0;
+  for (uint32_t aeu = 0; aeu < all.aeus(); ++aeu) {
+    if (all.AreFar(aeu, part_.self())) continue;
+    place += aeu < part_.self();
+    ++near;
+  }
+  if (!task.divided) place = 0, near = 1;
+  std::vector<const Envelope*> envelopes;
+  uint64_t count = 0;
+  for (uint32_t aeu = 0; aeu < all.aeus(); ++aeu) {
+    const EnvelopeList* const rows = all.parts[aeu]->list(task.from);
+    if (rows == nullptr || !all.AreFar(aeu, part_.self())) continue;
+    for (uint32_t e = 0; e < rows->size(); ++e) {
+      if (count++ % near == place) envelopes.push_back(rows->at(e));
+    }
+  }
+  return envelopes;
+}
+
+void StageRun::Copy(std::vector<const Envelope*> envelopes, EnvelopeList& to) {
+  run_ = NewCopyRun(world(), std::move(envelopes), to);
+}
+
+absl::StatusOr<bool> StageRun::Do(const ShareTask& task) {
+  if (!task.copies) return Refer(task.from, task.to, 0, 1);
+  // First their rows, then what they have copied.
+  ERIS_ASSIGN_OR_RETURN(const bool more,
+                        ReferToNear(copies_ ? *task.copies : task.from, task.to, copies_));
+  if (more || std::exchange(copies_, !copies_)) return more;
+  at_ = 0;
+  envelope_ = 0;
+  return true;
+}
+
+absl::StatusOr<bool> StageRun::ReferToNear(RowSet from, RowSet to, bool copies) {
+  if (part_.list(to) == nullptr) part_.Output(to, EnvelopeList::Owns::kNo);
+  EnvelopeList& list = *part_.list(to);
+  const QueryParts& all = part_.all();
+  for (uint32_t looked = 0; at_ < all.aeus(); ++at_, envelope_ = 0) {
+    const EnvelopeList* const rows = all.parts[at_]->list(from);
+    if (rows == nullptr || all.AreFar(at_, part_.self())) continue;
+    for (; envelope_ < rows->size(); ++envelope_) {
+      if (looked++ == kEnvelopesAtOnce) return true;
+      ERIS_RETURN_IF_ERROR(Add(list, rows->at(envelope_)));
+      // Copies are rows of others, also its own ones.
+      if (copies || at_ != part_.self()) part_.CountCrossed((*rows)[envelope_]);
+    }
+  }
+  return false;
+}
 
 absl::StatusOr<bool> StageRun::Do(const SpreadTask& task) {
   return Refer(task.from, task.to, part_.self(), part_.all().aeus());
@@ -113,7 +172,7 @@ absl::StatusOr<bool> StageRun::Do(const ReceiveTask& task) {
   const auto& parts = part_.all().parts;
   for (uint32_t looked = 0; at_ < parts.size(); ++at_) {
     OutgoingEnvelopes* const sent = parts[at_]->outgoing(task.set);
-    while (sent != nullptr) {
+    while (sent != nullptr && !part_.all().AreFar(at_, part_.self())) {
       if (looked++ == kEnvelopesAtOnce) return true;
       Envelope* const first = sent->First(part_.self());
       if (first == nullptr) break;
@@ -125,7 +184,25 @@ absl::StatusOr<bool> StageRun::Do(const ReceiveTask& task) {
     }
     if (looked++ >= kEnvelopesAtOnce) return true;
   }
-  return false;
+  std::vector<const Envelope*> far = SentFromFar(task.set);
+  if (far.empty()) return false;
+  for (const Envelope* const envelope : far) part_.CountCrossed(*envelope);
+  Copy(std::move(far), list);
+  return true;
+}
+
+// They stay their filler's, which frees them with the set.
+std::vector<const Envelope*> StageRun::SentFromFar(RowSet set) const {
+  const QueryParts& all = part_.all();
+  std::vector<const Envelope*> envelopes;
+  for (uint32_t aeu = 0; aeu < all.aeus(); ++aeu) {
+    const OutgoingEnvelopes* const sent = all.parts[aeu]->outgoing(set);
+    if (sent == nullptr || !all.AreFar(aeu, part_.self())) continue;
+    for (const Envelope* one = sent->First(part_.self()); one != nullptr; one = one->next()) {
+      envelopes.push_back(one);
+    }
+  }
+  return envelopes;
 }
 
 absl::StatusOr<bool> StageRun::Do(const MapTask& task) {

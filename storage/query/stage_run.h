@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "storage/query/query_part.h"
@@ -32,6 +33,7 @@ class StageRun {
   // True: the task has more to do.
   absl::StatusOr<bool> Do(const FreeTask& task);
   absl::StatusOr<bool> Do(const FilterTask& task);
+  absl::StatusOr<bool> Do(const CopyTask& task);
   absl::StatusOr<bool> Do(const ShareTask& task);
   absl::StatusOr<bool> Do(const SpreadTask& task);
   absl::StatusOr<bool> Do(const SendTask& task);
@@ -46,6 +48,12 @@ class StageRun {
   // Refers to envelopes of all parts: to those whose number, over all parts, has the remainder
   // `share` of `of`.
   absl::StatusOr<bool> Refer(RowSet from, RowSet to, uint32_t share, uint32_t of);
+  // Refers to those of the own NumaNode's parts. `copies`: they are copies of others.
+  absl::StatusOr<bool> ReferToNear(RowSet from, RowSet to, bool copies);
+  // Envelopes of other NumaNodes' AEUs that this one copies.
+  std::vector<const Envelope*> ToCopy(const CopyTask& task) const;
+  std::vector<const Envelope*> SentFromFar(RowSet set) const;
+  void Copy(std::vector<const Envelope*> envelopes, EnvelopeList& to);
   absl::Status Add(EnvelopeList& list, Envelope* envelope) const;
   StepWorld world() const { return {part_.memory(), part_.all().memory, part_.group_pages()}; }
 
@@ -61,6 +69,7 @@ class StageRun {
   uint32_t at_ = 0;
   uint32_t envelope_ = 0;
   uint64_t count_ = 0;
+  bool copies_ = false;  // of ShareTask: now come the copies
 };
 
 }  // namespace eris::storage

@@ -70,6 +70,9 @@ absl::StatusOr<std::unique_ptr<StepRun>> NewUnionRun(const StepWorld& world, con
 // `task`: outlives the run.
 std::unique_ptr<StepRun> NewValuesRun(const StepWorld& world, const ValuesTask& task,
                                       EnvelopeList& rows);
+// Copies of all rows. The envelopes stay as long as it.
+std::unique_ptr<StepRun> NewCopyRun(const StepWorld& world, std::vector<const Envelope*> envelopes,
+                                    EnvelopeList& rows);
 // Rows for others. Errors: ResourceExhausted (no memory). `part`: of the AEU.
 absl::StatusOr<std::unique_ptr<StepRun>> NewSendRun(QueryPart& part, const SendTask& task);
 

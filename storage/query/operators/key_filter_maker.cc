@@ -10,8 +10,10 @@
 namespace eris::storage {
 
 KeyFilterMaker::KeyFilterMaker(QueryMemory& memory, std::vector<const EnvelopeList*> lists,
-                               uint32_t column)
-    : lists_(std::move(lists)), column_(column), bits_(memory) {}
+                               uint32_t column, NumberRange known)
+    : lists_(std::move(lists)), column_(column), bits_(memory), rows_of_(lists_.size()) {
+  known_ = known;
+}
 
 StepResult KeyFilterMaker::Make() {
   switch (phase_) {
@@ -40,8 +42,11 @@ bool KeyFilterMaker::NextEnvelope() {
 void KeyFilterMaker::Measure() {
   for (uint32_t measured = 0; NextEnvelope(); ++envelope_) {
     if (measured++ == kMeasuredAtOnce) return;
-    Widen((*lists_[list_])[envelope_].column(column_));
-    rows_ += (*lists_[list_])[envelope_].rows();
+    const Envelope& envelope = (*lists_[list_])[envelope_];
+    if (!IsRead(envelope.column(column_))) continue;
+    Widen(envelope.column(column_));
+    rows_ += envelope.rows();
+    rows_of_[list_] += envelope.rows();
   }
   list_ = 0;
   if (form_ == Form::kNone) {  // no value
@@ -84,6 +89,10 @@ void KeyFilterMaker::InsertRows() {
   }
   const Envelope& envelope = (*lists_[list_])[envelope_];
   const SegmentColumn& column = envelope.column(column_);
+  if (!IsRead(column)) {
+    ++envelope_;
+    return;
+  }
   const uint32_t end = std::min(row_ + kInsertedAtOnce, envelope.rows());
   VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
     if constexpr (std::is_integral_v<T>) Insert(column, static_cast<const T*>(column.values), end);

@@ -16,14 +16,18 @@ namespace eris::storage {
 class KeyFilterMaker final : public KeyFilter {
  public:
   // The rows of all `lists`, whose column has HasKeyFilter. They are complete, and stay until it is
-  // made; `memory` outlives it.
-  KeyFilterMaker(QueryMemory& memory, std::vector<const EnvelopeList*> lists, uint32_t column);
+  // made; `memory` outlives it. `known`: keys in this range are enough, so envelopes without any
+  // are not read.
+  KeyFilterMaker(QueryMemory& memory, std::vector<const EnvelopeList*> lists, uint32_t column,
+                 NumberRange known = {});
   KeyFilterMaker(const KeyFilterMaker&) = delete;
   KeyFilterMaker& operator=(const KeyFilterMaker&) = delete;
 
   // One step: a page of 128 KiB, or at most kInsertedAtOnce rows. After kNoMemory the filter must
   // not be used.
   StepResult Make();
+  // How many rows of lists[list] it has read. After kDone.
+  uint64_t rows_of(size_t list) const { return rows_of_[list]; }
 
  private:
   enum class Phase : uint8_t { kMeasure, kRoom, kInsert, kDone };
@@ -38,6 +42,10 @@ class KeyFilterMaker final : public KeyFilter {
 
   // Goes to the envelope that comes next. False: there is none.
   bool NextEnvelope();
+  bool IsRead(const SegmentColumn& column) const {
+    return column.bounds == nullptr ||
+           known_.Overlaps(column.bounds->min.u64, column.bounds->max.u64);
+  }
   void Measure();
   void Widen(const SegmentColumn& column);
   StepResult MakeRoom();
@@ -50,6 +58,7 @@ class KeyFilterMaker final : public KeyFilter {
   PageArray<uint64_t, kPageBits> bits_;
   Phase phase_ = Phase::kMeasure;
   uint64_t rows_ = 0;
+  std::vector<uint64_t> rows_of_;  // by list
   // The row that comes next.
   size_t list_ = 0;
   uint32_t envelope_ = 0;

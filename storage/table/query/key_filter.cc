@@ -14,10 +14,12 @@ namespace eris::storage {
 constexpr int kDenseWord = 24;
 
 bool KeyFilter::MayHave(const SegmentColumn& column) const {
-  if (form_ == Form::kNone) return false;
+  if (form_ == Form::kNone && known_.all()) return false;
   if (column.bounds == nullptr) return true;
   const uint64_t lo = column.bounds->min.u64;
   const uint64_t hi = column.bounds->max.u64;
+  if (!known_.Has(lo) || !known_.Has(hi)) return true;
+  if (form_ == Form::kNone) return false;
   const uint64_t most = min_ + last_;
   if (!is_signed_) return lo <= most && hi >= min_;
   return static_cast<int64_t>(lo) <= static_cast<int64_t>(most) &&
@@ -44,23 +46,29 @@ void KeyFilter::KeepRows(const T* values, uint32_t rows, uint64_t* mask, Test te
   }
 }
 
-template <class T>
+template <bool kKnowsAll, class T>
 void KeyFilter::KeepValues(const T* values, uint32_t rows, uint64_t* mask) const {
   const uint64_t min = min_;
   const uint64_t last = last_;
+  const NumberRange known = known_;
   const auto number = [](T value) { return static_cast<uint64_t>(static_cast<int64_t>(value)); };
+  const auto unknown = [&](T value) { return !kKnowsAll && !known.Has(number(value)); };
+  if (form_ == Form::kNone) {
+    KeepRows(values, rows, mask, unknown);
+    return;
+  }
   if (form_ == Form::kBits) {
     KeepRows(values, rows, mask, [&](T value) -> bool {
       const uint64_t at = number(value) - min;
       const uint64_t bit = at <= last ? at : 0;
-      return (at <= last) & (WordAt(bit / 64) >> bit % 64);
+      return unknown(value) | ((at <= last) & (WordAt(bit / 64) >> bit % 64));
     });
     return;
   }
   KeepRows(values, rows, mask, [&](T value) -> bool {
     const uint64_t hash = HashOf(number(value));
     const uint64_t bits = BloomBits(hash);
-    return (WordAt(BloomWord(hash)) & bits) == bits;
+    return unknown(value) | ((WordAt(BloomWord(hash)) & bits) == bits);
   });
 }
 
@@ -68,7 +76,7 @@ void KeyFilter::Keep(const SegmentColumn& column, uint32_t base, uint32_t rows,
                      uint64_t* mask) const {
   ERIS_DCHECK(base % 64 == 0);
   const uint32_t words = (rows + 63) / 64;
-  if (form_ == Form::kNone) {
+  if (form_ == Form::kNone && known_.all()) {
     std::fill_n(mask, words, 0);
     return;
   }
@@ -77,7 +85,8 @@ void KeyFilter::Keep(const SegmentColumn& column, uint32_t base, uint32_t rows,
   }
   VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
     if constexpr (std::is_integral_v<T>) {
-      KeepValues(static_cast<const T*>(column.values) + base, rows, mask);
+      const T* const values = static_cast<const T*>(column.values) + base;
+      known_.all() ? KeepValues<true>(values, rows, mask) : KeepValues<false>(values, rows, mask);
     }
   });
 }

@@ -6,6 +6,9 @@
 //   kNone    no key: nothing passes
 //   kBits    one bit per number between the smallest and the largest key
 //   kBloom   keys that are far apart: a blocked Bloom filter, each key sets four bits of one word
+//
+// It may know the keys of a range alone, e.g. of those that a scan is expected to meet. Then values
+// outside of the range pass.
 #ifndef ERIS_STORAGE_TABLE_KEY_FILTER_H_
 #define ERIS_STORAGE_TABLE_KEY_FILTER_H_
 
@@ -24,6 +27,17 @@ constexpr bool HasKeyFilter(ColumnType type) {
   return type == ColumnType::kInt32 || type == ColumnType::kInt64 || type == ColumnType::kUint64 ||
          type == ColumnType::kDate || type == ColumnType::kDecimal;
 }
+
+// The numbers from `min` to min + last, in the order of their column; signed ones as two's
+// complement. By default all.
+struct NumberRange {
+  uint64_t min = 0;
+  uint64_t last = ~uint64_t{0};
+
+  bool Has(uint64_t number) const { return number - min <= last; }
+  bool Overlaps(uint64_t lo, uint64_t hi) const { return Has(lo) || min - lo <= hi - lo; }
+  bool all() const { return last == ~uint64_t{0}; }
+};
 
 class KeyFilter {
  public:
@@ -65,11 +79,12 @@ class KeyFilter {
   uint64_t last_ = 0;  // the largest key - min_
   uint64_t words_ = 0;
   uint64_t* const* pages_ = nullptr;
+  NumberRange known_{};  // outside of it every value passes
 
  private:
   template <class T, class Test>
   static void KeepRows(const T* values, uint32_t rows, uint64_t* mask, Test test);
-  template <class T>
+  template <bool kKnowsAll, class T>
   void KeepValues(const T* values, uint32_t rows, uint64_t* mask) const;
 };
 

@@ -37,7 +37,8 @@ QueryPlan Joined() {
 
 class QueryAnalysisTest : public testing::Test {
  protected:
-  QueryAnalysisTest() {
+  explicit QueryAnalysisTest(const char* topology = "numa:1 core:3 pu:1")
+      : engine_(kAeus, [topology](Options& options) { options.topology = topology; }) {
     Load("large", kRows);
     Load("small", kFew);
   }
@@ -78,8 +79,14 @@ class QueryAnalysisTest : public testing::Test {
     });
   }
 
-  test::HandEngine engine_{kAeus};
+  test::HandEngine engine_;
   std::unique_ptr<Session> session_ = engine_->NewSession();
+};
+
+// Each AEU on a NumaNode of its own.
+class NumaQueryAnalysisTest : public QueryAnalysisTest {
+ protected:
+  NumaQueryAnalysisTest() : QueryAnalysisTest("numa:3 core:1 pu:1") {}
 };
 
 TEST_F(QueryAnalysisTest, LinesOfExplainAreAmongItsLines) {
@@ -107,6 +114,20 @@ TEST_F(QueryAnalysisTest, KeysOfOneSideFilterTheScanOfTheOther) {
   const std::string scan = Figures(Joined(), "scan large");
   EXPECT_THAT(scan, HasSubstr("30 rows; at all 3 AEUs; "));
   EXPECT_THAT(scan, HasSubstr("filtered by keys of 30 rows of step 1; "));
+  EXPECT_THAT(scan, HasSubstr("crossed 21 rows, 168 bytes"));
+}
+
+// All keys of the small side are in the first AEU's part of the large one: only there are they
+// read.
+TEST_F(NumaQueryAnalysisTest, ANumaNodeReadsTheKeysThatItMayMeet) {
+  const std::string scan = Figures(Joined(), "scan large");
+  EXPECT_THAT(scan, HasSubstr("30 rows; at all 3 AEUs; "));
+  EXPECT_THAT(scan, HasSubstr("crossed 21 rows, 168 bytes"));
+}
+
+TEST_F(NumaQueryAnalysisTest, RowsThatAreCopiedCrossOnce) {
+  engine_->core().query_limits.copied_rows = 0;
+  EXPECT_THAT(Figures(Joined(), "inner join"), HasSubstr("crossed 60 rows, 960 bytes"));
 }
 
 // Both tables are cut alike.

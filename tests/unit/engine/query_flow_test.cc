@@ -33,9 +33,9 @@ using test::Seed;
 using Done = std::vector<std::string>;
 
 const char* NameOf(const storage::StageTask& task) {
-  static constexpr const char* kNames[] = {"free",    "filter", "share",  "spread", "send",
-                                           "receive", "map",    "groups", "join",   "sort",
-                                           "union",   "values", "leave"};
+  static constexpr const char* kNames[] = {"free", "filter",  "copy",   "share",  "spread",
+                                           "send", "receive", "map",    "groups", "join",
+                                           "sort", "union",   "values", "leave"};
   static_assert(std::size(kNames) == std::variant_size_v<storage::StageTask>);
   return kNames[task.index()];
 }
@@ -83,7 +83,7 @@ std::vector<CellRow> Thousands(uint32_t aeu, int64_t count) {
 class FlowLab {
  public:
   FlowLab(uint32_t aeus, std::vector<QueryStep> steps, QueryFlowLimits limits = {})
-      : lab(aeus, static_cast<uint32_t>(steps.size()) * 4, random_),
+      : lab(aeus, static_cast<uint32_t>(steps.size()) * QueryFlow::kSetsPerStep, random_),
         flow_({.steps = steps}, lab.all, limits) {
     EXPECT_EQ(QueryFlow::SetsOf({.steps = std::move(steps)}), lab.all.columns.size());
   }
@@ -93,7 +93,7 @@ class FlowLab {
     Done done;
     for (;;) {
       auto work = flow_.Next([&](const std::string& name) {
-        return name[0] == 'i' ? std::vector<ColumnSchema>() : Pairs().columns;
+        return name[0] == 'i' ? ScannedTable() : ScannedTable{.columns = Pairs().columns};
       });
       if (!work.ok()) return {std::string(absl::StatusCodeToString(work.status().code()))};
       if (std::holds_alternative<NoWork>(*work)) return done;
@@ -194,6 +194,33 @@ TEST(QueryFlowTest, ASmallSideIsShared) {
   }
 }
 
+// Two of the three AEUs are on one NumaNode: they divide the work, and wait for each other.
+TEST(QueryFlowTest, RowsOfOtherNumaNodesAreCopied) {
+  for (const int64_t rows : {19, 20}) {
+    FlowLab flow(3, {Scan("t"), Scan("u"), Join(0, 1, JoinType::kSemi)}, {.copied_rows = 20});
+    const Done done = flow.Run({{"t", 1000}, {"u", rows}});
+    if (rows < 20) {
+      EXPECT_EQ(done, (Done{"scan t", "scan u", "all: share join"}));
+    } else {
+      EXPECT_EQ(done, (Done{"scan t", "scan u", "all: copy", "all: share join"}));
+    }
+    flow.ExpectAnswer(0, rows);
+  }
+  FlowLab alone(2, {Scan("t"), Scan("u"), Join(0, 1)}, {.copied_rows = 20});
+  EXPECT_EQ(alone.Run({{"t", 1000}, {"u", 30}}),
+            (Done{"scan t", "scan u", "all: copy share join"}));
+  alone.ExpectAnswer(0, 30);
+}
+
+TEST(QueryFlowTest, HomeCopiesRowsOfOtherNumaNodes) {
+  FlowLab merged(3, {Scan("t"), Groups(0)}, {.copied_rows = 0});
+  EXPECT_EQ(merged.Run({{"t", 100}}), (Done{"scan t", "all: map", "home: copy share map"}));
+  merged.ExpectAnswer(0, 100);
+  FlowLab sorted(3, {Scan("t"), Sort(0)}, {.copied_rows = 0});
+  EXPECT_EQ(sorted.Run({{"t", 100}}), (Done{"scan t", "home: copy share sort"}));
+  sorted.ExpectAnswer(0, 100);
+}
+
 // Three AEUs make two tables more of 500 rows, eight seven more.
 TEST(QueryFlowTest, TwoLargeSidesAreSent) {
   for (const uint32_t aeus : {3u, 8u}) {
@@ -285,8 +312,8 @@ TEST(QueryFlowTest, InputsAreFreed) {
   const Done done = flow.Run({{"t", 100}, {"u", 100}});
   EXPECT_EQ(done, (Done{"scan t", "scan u", "all: send send", "all: receive receive join",
                         "all: free sort", "home: share sort"}));
-  for (uint32_t set = 0; set < 12; ++set) {
-    for (uint32_t aeu = 0; aeu < 3 && set != 8; ++aeu) {
+  for (uint32_t set = 0; set < QueryFlow::SetOf(3, 0); ++set) {
+    for (uint32_t aeu = 0; aeu < 3 && set != QueryFlow::SetOf(2, 0); ++aeu) {
       EXPECT_EQ(flow.lab.part(aeu).list(set), nullptr) << set;
       EXPECT_EQ(flow.lab.part(aeu).outgoing(set), nullptr) << set;
     }

@@ -26,18 +26,21 @@ namespace {
 
 class QueryPlans {
  public:
-  // The number of AEUs, and whether rows are sent to others wherever that is possible: few rows
-  // would stay at one AEU.
-  explicit QueryPlans(const std::tuple<uint32_t, bool>& how) {
-    const auto [aeus, sends] = how;
-    const engine::QueryFlowLimits few{.merged_at_home = 2, .stay_at_home = 4, .built_per_row = 0};
+  // The numbers of NumaNodes and of AEUs on each, and whether rows are sent to others wherever that
+  // is possible: few rows would stay at one AEU.
+  explicit QueryPlans(const std::tuple<uint32_t, uint32_t, bool>& how) {
+    const auto [numa_nodes, aeus, sends] = how;
+    engine::QueryFlowLimits few{.merged_at_home = 2, .stay_at_home = 4, .built_per_row = 0};
     Options options;
-    options.topology = "numa:1 core:" + std::to_string(aeus) + " pu:1";
-    options.aeu_count = aeus;
+    options.topology =
+        "numa:" + std::to_string(numa_nodes) + " core:" + std::to_string(aeus) + " pu:1";
+    options.aeu_count = numa_nodes * aeus;
     options.memory_limit_bytes = uint64_t{1} << 30;
     auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
     EXPECT_TRUE(engine.ok()) << engine.status();
     if (sends) (*engine)->core().query_limits = few;
+    // Rows of other NumaNodes are copied, however few.
+    (*engine)->core().query_limits.copied_rows = 0;
     engine_ = *std::move(engine);
     session_ = engine_->NewSession();
   }
@@ -108,11 +111,12 @@ class QueryPlans {
   std::unique_ptr<Session> session_;
 };
 
-class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, bool>> {};
+class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, uint32_t, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest,
-                         testing::Values(std::tuple(1, false), std::tuple(3, false),
-                                         std::tuple(8, false), std::tuple(3, true),
-                                         std::tuple(8, true)));
+                         testing::Values(std::tuple(1, 1, false), std::tuple(1, 3, false),
+                                         std::tuple(1, 8, false), std::tuple(1, 3, true),
+                                         std::tuple(1, 8, true), std::tuple(3, 1, false),
+                                         std::tuple(2, 2, false), std::tuple(2, 2, true)));
 
 TEST_P(QueryPlansTest, AnswersAreThoseOfTheInterpreter) {
   QueryPlans engine(GetParam());

@@ -53,9 +53,9 @@ class FilterLab {
   }
 
   // nullptr: memory was refused.
-  std::unique_ptr<KeyFilterMaker> Make() {
+  std::unique_ptr<KeyFilterMaker> Make(NumberRange known = {}) {
     auto filter = std::make_unique<KeyFilterMaker>(
-        lab.memory, std::vector<const EnvelopeList*>{lists_[0].get(), lists_[1].get()}, 0);
+        lab.memory, std::vector<const EnvelopeList*>{lists_[0].get(), lists_[1].get()}, 0, known);
     for (;;) {
       const StepResult made = filter->Make();
       if (made == StepResult::kDone) return filter;
@@ -186,6 +186,45 @@ TEST(KeyFilterTest, BoundsTellWhatCannotPass) {
     EXPECT_TRUE(filter->MayHave(probe[1].column(0)));
     EXPECT_FALSE(filter->MayHave(probe[2].column(0)));
   }
+}
+
+// Inside of the range it is as exact as ever, outside of it all pass.
+TEST(KeyFilterTest, ValuesOutsideOfARangePass) {
+  Random random(Seed());
+  for (const ColumnType type : kTypes) {
+    const Int128 low = type == ColumnType::kUint64 ? 0 : -5000;
+    for (const Int128 first : {low - 20'000, low, low + 2000, low + 40'000}) {
+      if (type == ColumnType::kUint64 && first < 0) continue;
+      FilterLab lab(type, SomeNumbers(type, low, 10'000, 900, random), random);
+      const NumberRange known{static_cast<uint64_t>(first), 3000};
+      const auto filter = lab.Make(known);
+      KeyNumbers inside = SomeNumbers(type, first, 3001, 2000, random);
+      EXPECT_EQ(lab.ExpectKept(*filter, inside, random), 0u) << SeedText();
+      KeyNumbers outside;
+      for (const Int128 number : SomeNumbers(type, low, 60'000, 2000, random)) {
+        if (number < first || number > first + 3000) outside.push_back(number);
+      }
+      EnvelopeList probe(lab.lab.memory, lab.columns);
+      AddEnvelope(lab.lab, probe, RowsOf(outside, false), 0, outside.size());
+      std::vector<uint64_t> mask((outside.size() + 63) / 64, ~uint64_t{0});
+      EXPECT_TRUE(filter->MayHave(probe[0].column(0)));
+      filter->Keep(probe[0].column(0), 0, probe[0].rows(), mask.data());
+      for (uint32_t i = 0; i < probe[0].rows(); ++i) EXPECT_TRUE(BitAt(mask.data(), i));
+    }
+  }
+}
+
+// Envelopes without a key in the range are not read.
+TEST(KeyFilterTest, KeysOutsideOfARangeAreLeftOut) {
+  Random random(Seed());
+  KeyNumbers keys;
+  for (int i = 0; i < 30'000; ++i) keys.push_back(i);
+  FilterLab lab(ColumnType::kInt64, keys, random);
+  EXPECT_EQ(lab.Make()->rows_of(0) + lab.Make()->rows_of(1), keys.size());
+  const auto filter = lab.Make({.min = 1000, .last = 99});
+  EXPECT_GT(filter->rows_of(0), 0u);
+  EXPECT_LE(filter->rows_of(0), 2 * 900u);
+  EXPECT_EQ(filter->rows_of(1), 0u);
 }
 
 TEST(KeyFilterTest, RefusedMemoryLeavesNothing) {

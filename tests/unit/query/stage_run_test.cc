@@ -125,6 +125,35 @@ TEST_P(StageRunTest, AllShareAndEachSpreadEnvelopeIsOnes) {
   ASSERT_TRUE(lab.Run({{FreeTask{{0}}}}).ok());
 }
 
+// What an AEU refers to then is on its own NumaNode; the rest it has, or a neighbour, has copied.
+TEST_P(StageRunTest, RowsOfOtherNumaNodesAreCopiedOnce) {
+  for (const bool at_home : {false, true}) {
+    StageLab lab(GetParam(), 3, random_);
+    for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
+    const auto rows = SomeRows(lab, 0, 9000, random_);
+    lab.Put(0, rows, 30);
+    const int who = at_home ? 0 : -1;
+    ASSERT_TRUE(lab.Run({{CopyTask{.from = 0, .to = 1, .divided = !at_home}}}, who).ok());
+    ASSERT_TRUE(lab.Run({{ShareTask{.from = 0, .to = 2, .copies = 1}}}, who).ok());
+    for (uint32_t aeu = 0; aeu < (at_home ? 1 : lab.aeus()); ++aeu) {
+      EXPECT_EQ(lab.TextsOf(2, lab.RowsOf(aeu, 2)), lab.TextsOf(2, rows)) << SeedText();
+      std::set<const Envelope*> near;
+      for (uint32_t other = aeu % 2; other < lab.aeus(); other += 2) {
+        for (const RowSet set : {0u, 1u}) {
+          const EnvelopeList* const list = lab.part(other).list(set);
+          for (uint32_t e = 0; list != nullptr && e < list->size(); ++e) near.insert(list->at(e));
+        }
+      }
+      const EnvelopeList& shared = *lab.part(aeu).list(2);
+      for (uint32_t e = 0; e < shared.size(); ++e) EXPECT_TRUE(near.contains(shared.at(e)));
+      EXPECT_EQ(lab.part(aeu).TakeFigures().rows_crossed,
+                rows.size() - lab.part(aeu).list(0)->rows());
+    }
+    ASSERT_TRUE(lab.Run({{FreeTask{{1, 2}}}}).ok());
+    EXPECT_EQ(lab.TextsOf(0), lab.TextsOf(0, rows));
+  }
+}
+
 TEST_P(StageRunTest, FreedSetsLeaveNothing) {
   StageLab lab(GetParam(), 3, random_);
   for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
