@@ -9,7 +9,8 @@
 //   --maps: prints where the program's code and data are, to examine single addresses.
 //
 // Prints a JSON object a line for each query: what is counted for query N is in phase N. "analysis"
-// is the text of Session::AnalyzeQuery, which has the bytes that went between AEUs.
+// is the text of Session::AnalyzeQuery, which has the bytes that went between AEUs. The last line
+// has the address ranges of the engine's pools, if their memory is local.
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -29,6 +30,7 @@
 #include "eris/engine.h"
 #include "tests/numa/phase_marks.h"
 #include "tests/numa/plugin/node_memory.h"
+#include "tests/numa/pool_ranges.h"
 
 namespace eris::bench {
 namespace {
@@ -72,6 +74,14 @@ void Print(const nlohmann::json& line) {
   std::fflush(stdout);
 }
 
+void PrintPools() {
+  nlohmann::json ranges = nlohmann::json::array();
+  for (const numa_lab::PoolRange& range : numa_lab::PoolRanges()) {
+    ranges.push_back({range.begin, range.end});
+  }
+  Print({{"pools", ranges}});
+}
+
 int Main(int argc, char** argv) {
   LabOptions options;
   ParseFlags(argc, argv,
@@ -112,6 +122,7 @@ int Main(int argc, char** argv) {
            {"seconds", static_cast<double>(NowNs() - query_ns) / 1e9},
            {"analysis", analysis}});
   }
+  PrintPools();
   if (options.maps) numa_lab::PrintMaps();
   return 0;
 }

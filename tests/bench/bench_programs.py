@@ -183,6 +183,7 @@ PROGRAMS = {
     "paper/node_matrix": [Call("--mib 4 --rounds 1", one_object("pairs/*/all_cores_gb_s/median", "pairs/*/latency_ns/median"))],
     "paper/shared_scan": [Call("--rows 65536 --rounds 1", lines_like(r'"gb_s": *\{', 1))],
     "queries/query_bench": [],  # queries/run.py brings its tables
+    "queries/query_placement": [],  # tests/numa/query_placement_test.py
     "remote/echo_server": [],  # SERVERS runs the two
     "remote/redis_load": [],
     "routing/range_table_bench": [Call(f"{BENCHMARK} --benchmark_filter=ranges:(64|1024)$", google_benchmarks(4))],
