@@ -16,6 +16,8 @@
 //   sort    each AEU finds as many rows as the limit has; they are sorted at home
 //   values  are at home
 //
+// Rows of AEUs on other NumaNodes are copied before they are referred to, unless they are few.
+//
 // Used by one thread at a time.
 #ifndef ERIS_ENGINE_QUERY_QUERY_FLOW_H_
 #define ERIS_ENGINE_QUERY_QUERY_FLOW_H_

@@ -67,8 +67,7 @@ struct QueryParts {
   uint64_t RowsOf(RowSet set) const;
   // Whether they are parts of AEUs on different NumaNodes. The engine's part is near to all.
   bool AreFar(uint32_t part, uint32_t other) const {
-    return std::max(part, other) < filter_makers.size() &&
-           filter_makers[part] != filter_makers[other];
+    return std::max(part, other) < aeus() && filter_makers[part] != filter_makers[other];
   }
 };
 

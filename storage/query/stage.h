@@ -42,12 +42,11 @@ struct FilterTask {
   // By AEU: the keys that the scan is expected to meet on its NumaNode. Empty: any.
   std::vector<NumberRange> met{};
 };
-// Copies rows that AEUs of other NumaNodes have of `from`, so that each byte comes once. AEUs of a
-// NumaNode divide the work, or each copies all.
+// Copies rows that AEUs of other NumaNodes have of `from`, so that each byte comes once.
 struct CopyTask {
   RowSet from = 0;
   RowSet to = 0;
-  bool divided = false;
+  bool divided = false;  // each AEU of a NumaNode copies a part of them. false: all
 };
 // `to` refers to the rows that all AEUs have of `from`; if there is `copies`, to those of the own
 // NumaNode, and to what its AEUs have copied.

@@ -114,7 +114,7 @@ absl::StatusOr<bool> StageRun::ReferToNear(RowSet from, RowSet to, bool copies) 
   if (part_.list(to) == nullptr) part_.Output(to, EnvelopeList::Owns::kNo);
   EnvelopeList& list = *part_.list(to);
   const QueryParts& all = part_.all();
-  for (uint32_t looked = 0; at_ < all.aeus(); ++at_, envelope_ = 0) {
+  for (uint32_t looked = 0; at_ < all.parts.size(); ++at_, envelope_ = 0) {
     const EnvelopeList* const rows = all.parts[at_]->list(from);
     if (rows == nullptr || all.AreFar(at_, part_.self())) continue;
     for (; envelope_ < rows->size(); ++envelope_) {

@@ -132,13 +132,18 @@ TEST_P(StageRunTest, RowsOfOtherNumaNodesAreCopiedOnce) {
     for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
     const auto rows = SomeRows(lab, 0, 9000, random_);
     lab.Put(0, rows, 30);
-    const int who = at_home ? 0 : -1;
-    ASSERT_TRUE(lab.Run({{CopyTask{.from = 0, .to = 1, .divided = !at_home}}}, who).ok());
-    ASSERT_TRUE(lab.Run({{ShareTask{.from = 0, .to = 2, .copies = 1}}}, who).ok());
+    const auto more = SomeRows(lab, 0, 500, random_);
+    AddRows(lab.engine().memory(), lab.engine().Output(0), more, random_, 30);
+    auto all = rows;
+    all.insert(all.end(), more.begin(), more.end());
+    const int one = at_home ? 0 : -1;
+    ASSERT_TRUE(lab.Run({{CopyTask{.from = 0, .to = 1, .divided = !at_home}}}, one).ok());
+    ASSERT_TRUE(lab.Run({{ShareTask{.from = 0, .to = 2, .copies = 1}}}, one).ok());
     for (uint32_t aeu = 0; aeu < (at_home ? 1 : lab.aeus()); ++aeu) {
-      EXPECT_EQ(lab.TextsOf(2, lab.RowsOf(aeu, 2)), lab.TextsOf(2, rows)) << SeedText();
+      EXPECT_EQ(lab.TextsOf(2, lab.RowsOf(aeu, 2)), lab.TextsOf(2, all)) << SeedText();
       std::set<const Envelope*> near;
-      for (uint32_t other = aeu % 2; other < lab.aeus(); other += 2) {
+      for (uint32_t other = 0; other < lab.all.parts.size(); ++other) {
+        if (lab.all.AreFar(aeu, other)) continue;
         for (const RowSet set : {0u, 1u}) {
           const EnvelopeList* const list = lab.part(other).list(set);
           for (uint32_t e = 0; list != nullptr && e < list->size(); ++e) near.insert(list->at(e));
@@ -147,7 +152,7 @@ TEST_P(StageRunTest, RowsOfOtherNumaNodesAreCopiedOnce) {
       const EnvelopeList& shared = *lab.part(aeu).list(2);
       for (uint32_t e = 0; e < shared.size(); ++e) EXPECT_TRUE(near.contains(shared.at(e)));
       EXPECT_EQ(lab.part(aeu).TakeFigures().rows_crossed,
-                rows.size() - lab.part(aeu).list(0)->rows());
+                all.size() - lab.part(aeu).list(0)->rows());
     }
     ASSERT_TRUE(lab.Run({{FreeTask{{1, 2}}}}).ok());
     EXPECT_EQ(lab.TextsOf(0), lab.TextsOf(0, rows));
@@ -182,7 +187,7 @@ TEST_P(StageRunTest, SetsMayBeMissing) {
 // A query that uses every kind of task: a join and groups of what was exchanged, sorted at home.
 struct WholeQuery {
   static constexpr RowSet kLeft = 0, kRight = 1, kSentLeft = 2, kSentRight = 3, kJoined = 4,
-                          kMapped = 5, kShared = 6, kSorted = 7, kSets = 8;
+                          kMapped = 5, kCopied = 6, kShared = 7, kSorted = 8, kSets = 9;
   explicit WholeQuery(JoinType type = JoinType::kInner) {
     for (const char* const name : {"a", "b", "c"}) {
       const ColumnType column = name[0] == 'b' ? ColumnType::kString : ColumnType::kInt64;
@@ -209,8 +214,8 @@ struct WholeQuery {
     everywhere = {{{left, right}},
                   {{ReceiveTask{kSentLeft}, ReceiveTask{kSentRight}, join, map}},
                   {{FreeTask{{kSentLeft, kSentRight, kJoined}}}}};
-    at_home = {
-        {ShareTask{kMapped, kShared}, SortTask{.step = sort, .from = kShared, .to = kSorted}}};
+    at_home = {{CopyTask{kMapped, kCopied}, ShareTask{kMapped, kShared, kCopied},
+                SortTask{.step = sort, .from = kShared, .to = kSorted}}};
   }
   void Fill(StageLab& lab, size_t rows, Random& random) const {
     for (RowSet set = 0; set < kSets; ++set) {
