@@ -40,7 +40,8 @@ class JoinRun final : public StepRun {
     if (!built_) return AdvanceBuild();
     if (envelope_ == input_.size()) {
       ERIS_RETURN_IF_ERROR(sink_.Flush());
-      return false;
+      probe_.reset();
+      return table_ && table_->FreeSome();
     }
     const SegmentView& view = input_[envelope_].view();
     if (!within_) rows_ = std::min(piece_rows(), view.rows - base_);

@@ -25,6 +25,7 @@ class SortRun final : public StepRun {
         sorted_(world.memory, input, step.keys, LimitOf(step)) {}
 
   absl::StatusOr<bool> Advance() override {
+    if (freeing_) return sorted_.FreeSome();
     if (ready_) return Gather();
     switch (sorted_.Step()) {
       case StepResult::kNoMemory:
@@ -49,7 +50,8 @@ class SortRun final : public StepRun {
     const uint32_t next = left_ > 0 ? sorted_.Read(numbers_.data(), kRowsAtOnce) : 0;
     if (next == 0) {
       ERIS_RETURN_IF_ERROR(sink_.Flush());
-      return false;
+      freeing_ = true;
+      return true;
     }
     const auto skipped = static_cast<uint32_t>(std::min<uint64_t>(skip_, next));
     const auto count = static_cast<uint32_t>(std::min<uint64_t>(left_, next - skipped));
@@ -68,6 +70,7 @@ class SortRun final : public StepRun {
   RowSink sink_;
   SortedRows sorted_;
   bool ready_ = false;
+  bool freeing_ = false;
   std::array<RowNumber, kRowsAtOnce> numbers_{};
 };
 

@@ -22,9 +22,9 @@ class StageRun {
   StageRun(const StageRun&) = delete;
   StageRun& operator=(const StageRun&) = delete;
 
-  // A piece of work, some 20 us if Took is told how long pieces take; longer where a join or a sort
-  // ends, which frees its tables at once. False: all is done. Errors: as StepRun::Advance. Does not
-  // throw.
+  // A piece of work, some 20 us if Took is told how long pieces take. Longer is the end of a run in
+  // the middle of a join or a sort, whose memory is freed at once. False: all is done. Errors: as
+  // StepRun::Advance. Does not throw.
   absl::StatusOr<bool> Advance();
   // The last piece took so long: the next one gets fewer rows, or more.
   void Took(uint64_t ns);

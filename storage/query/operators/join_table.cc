@@ -24,10 +24,17 @@ JoinTable::JoinTable(QueryMemory& memory, const EnvelopeList& build, std::span<c
       next_(memory) {}
 
 JoinTable::~JoinTable() {
-  if (next_.data() == nullptr) return;
-  for (uint32_t e = 0; e < build_.size(); ++e) {
+  while (FreeSome()) continue;
+}
+
+bool JoinTable::FreeSome() {
+  for (uint32_t freed = 0; freed < kFreedAtOnce; ++freed) {
+    if (entries_.FreeOne() || buckets_.FreeOne()) continue;
+    if (next_.data() == nullptr || freed_ == build_.size()) return false;
+    const uint32_t e = freed_++;
     if (next_[e] != nullptr) memory_.Free(next_[e], build_[e].rows() * sizeof(RowNumber));
   }
+  return true;
 }
 
 StepResult JoinTable::Build() {

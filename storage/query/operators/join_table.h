@@ -41,6 +41,8 @@ class JoinTable {
 
   // One step: a page of 128 KiB, or at most kInsertedAtOnce rows.
   StepResult Build();
+  // Frees a piece of the table, of which nothing else is asked any more. False: all is free.
+  bool FreeSome();
 
   // All below REQUIRE that Build has returned kDone.
 
@@ -86,6 +88,7 @@ class JoinTable {
   static constexpr uint32_t kRowsPerBucket = 3;
   static constexpr uint64_t kArrayEntriesPerRow = 8;
   static constexpr uint32_t kMeasuredAtOnce = 256;  // envelopes
+  static constexpr uint32_t kFreedAtOnce = 8;       // pages, or chains of an envelope
   // Rows. A whole block would take more than 20 us.
   static constexpr uint32_t kInsertedAtOnce = kBlockRows / 2;
   static constexpr uint32_t kEntryPageBits = 15;
@@ -122,6 +125,7 @@ class JoinTable {
   // The row that is measured or inserted next.
   uint32_t envelope_ = 0;
   uint32_t row_ = 0;
+  uint32_t freed_ = 0;  // envelopes, of next_
 };
 
 }  // namespace eris::storage

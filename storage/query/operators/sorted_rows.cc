@@ -14,18 +14,21 @@ SortedRows::SortedRows(QueryMemory& memory, const EnvelopeList& list, std::span<
 }
 
 SortedRows::~SortedRows() {
-  for (const Run& run : std::span(runs_).first(runs_count_)) FreePages(run.first);
-  FreePages(merged_.first);
-  FreePages(open_);
-  FreePages(free_);
+  while (FreeSome()) continue;
 }
 
-void SortedRows::FreePages(Page* first) {
-  while (first != nullptr) {
-    Page* const next = first->next;
-    memory_.Free(first, sizeof(Page));
-    first = next;
+bool SortedRows::FreeSome() {
+  while (runs_count_ > 0 && runs_[runs_count_ - 1].first == nullptr) --runs_count_;
+  if (runs_count_ == 0) return FreeSome(merged_.first) || FreeSome(open_) || FreeSome(free_);
+  FreeSome(runs_[runs_count_ - 1].first);
+  return true;
+}
+
+bool SortedRows::FreeSome(Page*& first) {
+  for (uint32_t freed = 0; first != nullptr && freed < kFreedAtOnce; ++freed) {
+    memory_.Free(std::exchange(first, first->next), sizeof(Page));
   }
+  return first != nullptr;
 }
 
 SortedRows::Page* SortedRows::TakePage() {
@@ -54,8 +57,7 @@ StepResult SortedRows::Step() {
       return ReadRows();
     case Phase::kLast:
       if (runs_count_ > 1) return Merge();
-      FreePages(free_);
-      free_ = nullptr;
+      if (FreeSome(free_)) return StepResult::kMore;
       phase_ = Phase::kDone;
       return StepResult::kDone;
     case Phase::kDone:

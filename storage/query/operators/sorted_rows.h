@@ -38,6 +38,8 @@ class SortedRows {
   uint64_t rows_left() const { return runs_count_ == 0 ? 0 : runs_[0].rows; }
   // The next rows in order, at most `rows_max`. Returns how many they are; 0: there are no more.
   uint32_t Read(RowNumber* rows, uint32_t rows_max);
+  // Frees a piece of its memory; nothing else may be asked any more. False: all is free.
+  bool FreeSome();
 
  private:
   static constexpr uint32_t kStepRows = 2048;
@@ -49,6 +51,7 @@ class SortedRows {
   static constexpr uint32_t kRunRowsByValue = 96;
   static constexpr uint32_t kChunksPerRun = 3;
   static constexpr uint32_t kMeasuredAtOnce = 256;  // envelopes
+  static constexpr uint32_t kFreedAtOnce = 8;       // pages
 
   struct Entry {
     uint64_t prefix;
@@ -94,7 +97,8 @@ class SortedRows {
     last->next = free_;
     free_ = first;
   }
-  void FreePages(Page* first);
+  // Frees some pages of a list. True: it has more.
+  bool FreeSome(Page*& first);
 
   QueryMemory& memory_;
   const EnvelopeList& list_;

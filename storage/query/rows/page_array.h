@@ -20,7 +20,7 @@ class PageArray {
 
   explicit PageArray(QueryMemory& memory) : memory_(memory), pages_(memory) {}
   ~PageArray() {
-    for (uint64_t i = 0; i < count_; ++i) memory_.Free(pages_[i], sizeof(T) << kPageBits);
+    while (FreeOne()) continue;
   }
   PageArray(const PageArray&) = delete;
   PageArray& operator=(const PageArray&) = delete;
@@ -35,6 +35,13 @@ class PageArray {
     std::memset(static_cast<void*>(page), 0, sizeof(T) << kPageBits);
     pages_[count_++] = page;
     return count_ == wanted ? StepResult::kDone : StepResult::kMore;
+  }
+
+  // Frees its last page. False: there is none.
+  bool FreeOne() {
+    if (count_ == 0) return false;
+    memory_.Free(pages_[--count_], sizeof(T) << kPageBits);
+    return true;
   }
 
   // All of them; nullptr: there is none.
