@@ -73,7 +73,7 @@ struct Options {
   size_t superblock_bytes = 2u << 20;
   // How long freed memory is kept for reuse before it is returned to the system. Between 8 and
   // 3,600,000.
-  uint32_t memory_decay_ms = 2000;
+  uint32_t memory_decay_ms = 4000;
   // Freed memory beyond this, per NumaNode, is returned at once. 0: a NumaNode's share of a
   // sixteenth of memory_limit_bytes, at least 64 MiB.
   uint64_t memory_kept_bytes_max = 0;

@@ -1,4 +1,4 @@
-#include "engine/query/plan_needs.h"
+#include "engine/query/planner/plan_needs.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // What later nodes of a plan need of each: which of its columns, and how often it is used. A pure
 // function. Not from the papers: query processing is ERIS's next step (6).
-#ifndef ERIS_ENGINE_QUERY_PLAN_NEEDS_H_
-#define ERIS_ENGINE_QUERY_PLAN_NEEDS_H_
+#ifndef ERIS_ENGINE_QUERY_PLANNER_PLAN_NEEDS_H_
+#define ERIS_ENGINE_QUERY_PLANNER_PLAN_NEEDS_H_
 
 #include <cstdint>
 #include <vector>
@@ -23,4 +23,4 @@ PlanNeeds NeedsOf(const QueryPlan& plan, const std::vector<Schema>& schemas);
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_QUERY_PLAN_NEEDS_H_
+#endif  // ERIS_ENGINE_QUERY_PLANNER_PLAN_NEEDS_H_
