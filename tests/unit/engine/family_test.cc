@@ -182,7 +182,8 @@ TEST_F(FamilyTest, WhatCannotLieBesideIsRefusedWithBothNames) {
        "its keys begin with date, those of \"numbers\" with uint64; give both the same type"},
       {finer, "its keys begin with decimal(4), those of \"prices\" with decimal(2)"},
       {Table({ColumnType::kDate}, "days"),
-       "keys that begin with date are cut otherwise in a table than in an index or a hash; make both "
+       "keys that begin with date are cut otherwise in a table than in an index or a hash; make "
+       "both "
        "tables, or neither of them"},
       {heap, "\"new\" has no key"},
       {Index(ColumnType::kUint64, "heap"), "\"heap\" has no key"},
