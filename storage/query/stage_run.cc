@@ -115,8 +115,10 @@ absl::StatusOr<bool> StageRun::ReferToNear(RowSet from, RowSet to, bool copies) 
   EnvelopeList& list = *part_.list(to);
   const QueryParts& all = part_.all();
   for (uint32_t looked = 0; at_ < all.parts.size(); ++at_, envelope_ = 0) {
+    // Far ones may be making their lists of copies in this very stage.
+    if (all.AreFar(at_, part_.self())) continue;
     const EnvelopeList* const rows = all.parts[at_]->list(from);
-    if (rows == nullptr || all.AreFar(at_, part_.self())) continue;
+    if (rows == nullptr) continue;
     for (; envelope_ < rows->size(); ++envelope_) {
       if (looked++ == kEnvelopesAtOnce) return true;
       ERIS_RETURN_IF_ERROR(Add(list, rows->at(envelope_)));
