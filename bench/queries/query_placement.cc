@@ -1,5 +1,5 @@
 // TPC-H's 22 queries for the access counter (tests/numa/query_placement.py): one AEU on each
-// NumaNode, every other thread on other cpus. Each query runs once before it is counted.
+// NumaNode, every other thread on other cpus. Each query runs twice before it is counted.
 //
 //   query_placement --data DIR --plans DIR [--placement local|interleaved|one] [--queries
 //   1,3,5|all]

@@ -15,8 +15,8 @@ struct QueryFlowLimits {
   // All AEUs make a table of a join's smaller side if they put, beyond what one AEU would, at most
   // so many rows into it for each row of the join. 0: rows of both sides are always sent.
   uint64_t built_per_row = 1;
-  // From so many rows on, those that many AEUs read are copied once for each NumaNode. Fewer stay
-  // in a core's cache.
+  // Rows that AEUs of other NumaNodes read are copied once for each NumaNode if there are at least
+  // this many. Fewer stay in a core's cache.
   uint64_t copied_rows = 1024;
   // Up to so many rows of a join's one side make a filter for the scan of the other. One AEU of
   // each NumaNode makes it, while the others wait.
