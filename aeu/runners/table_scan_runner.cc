@@ -322,6 +322,7 @@ uint64_t TableScanRunner::BeginSegment(uint64_t number) {
 
 bool TableScanRunner::RunBlocks(TablePlace at, uint64_t rows_end, uint64_t deadline_ns) {
   uint32_t runs = 0;  // since the last look at the clock
+  if (rows_end == 0) step_ns_ = 0;
   uint64_t looked_ns = NowNs();
   while (at.row < rows_end && !group_.empty()) {
     runs += static_cast<uint32_t>(group_.size());

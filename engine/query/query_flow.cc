@@ -329,17 +329,18 @@ absl::StatusOr<bool> QueryFlow::Plan(const SortStep& step, Describe) {
     AtHome({std::move(sort)});
     return true;
   }
-  SetColumns(Own(1), SchemaOfStep(step.input));
-  SetColumns(Own(2), SchemaOfStep(step.input));
   const uint64_t all = step.offset + step.count;
-  if (step.count != storage::kAllRows && all >= step.count) {
-    SortTask some = sort;
-    some.step.offset = 0;
-    some.step.count = all;
-    some.to = Own(1);
-    sort.from = Own(1);
-    Everywhere({std::move(some)});
+  const bool limited = step.count != storage::kAllRows && all >= step.count;
+  if (limited && phase_ == 0) {
+    SetColumns(Own(1), SchemaOfStep(step.input));
+    sort.step.offset = 0;
+    sort.step.count = all;
+    sort.to = Own(1);
+    Everywhere({std::move(sort)});
+    return false;
   }
+  if (limited) sort.from = Own(1);
+  SetColumns(Own(2), SchemaOfStep(step.input));
   const RowSet from = std::exchange(sort.from, Own(2));
   std::vector<StageTask> tasks;
   PlanShare(from, Own(2), true, tasks);

@@ -58,6 +58,14 @@ absl::StatusOr<RelationFields> DeclaredColumns(const ::substrait::NamedStruct& s
   return columns;
 }
 
+// The type that values of a column are cast to: numbers of 8 and 16 bits are int32s here.
+::substrait::Type CastTypeOf(const ::substrait::Type& column) {
+  if (!column.has_i8() && !column.has_i16()) return column;
+  ::substrait::Type wider;
+  wider.mutable_i32();
+  return wider;
+}
+
 // The part as a value of exactly a column's type; nullopt if it has to be computed.
 std::optional<Value> ValueOf(const Part& part, const ValueType& column) {
   const Expression* literal = &part.expression;
@@ -131,7 +139,7 @@ absl::StatusOr<Relation> PlanTranslator::TakeVirtualTable(const ReadRel& read, c
       ERIS_ASSIGN_OR_RETURN(Part part, TakeWhole(true, rows[row][i], {}, at));
       if (!(part.type == columns[i].type)) {
         const auto& type = read.base_schema().struct_().types(static_cast<int>(i));
-        ERIS_ASSIGN_OR_RETURN(part, CastPart(std::move(part), type, false, at));
+        ERIS_ASSIGN_OR_RETURN(part, CastPart(std::move(part), CastTypeOf(type), false, at));
       }
       ERIS_ASSIGN_OR_RETURN(part, AsValue(std::move(part), at));
       parts.back().push_back(std::move(part));

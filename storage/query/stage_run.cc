@@ -30,6 +30,8 @@ absl::StatusOr<bool> StageRun::Advance() try {
   envelope_ = 0;
   count_ = 0;
   copies_ = false;
+  far_.clear();
+  far_at_ = 0;
   return ++task_ < stage_.tasks.size();
 } catch (const std::bad_alloc&) {
   return base::NoMemory("no memory for a query");
@@ -69,11 +71,12 @@ absl::StatusOr<bool> StageRun::Do(const FilterTask& task) try {
 }
 
 absl::StatusOr<bool> StageRun::Do(const CopyTask& task) {
-  Copy(ToCopy(task), part_.Output(task.to));
+  if (CollectToCopy(task)) return true;
+  run_ = NewCopyRun(world(), std::move(far_), part_.Output(task.to));
   return true;
 }
 
-std::vector<const Envelope*> StageRun::ToCopy(const CopyTask& task) const {
+bool StageRun::CollectToCopy(const CopyTask& task) {
   const QueryParts& all = part_.all();
   // Its place among the AEUs of its NumaNode, and their number.
   uint32_t place = 0, near = 0;
@@ -83,20 +86,16 @@ std::vector<const Envelope*> StageRun::ToCopy(const CopyTask& task) const {
     ++near;
   }
   if (!task.divided) place = 0, near = 1;
-  std::vector<const Envelope*> envelopes;
-  uint64_t count = 0;
-  for (uint32_t aeu = 0; aeu < all.aeus(); ++aeu) {
-    const EnvelopeList* const rows = all.parts[aeu]->list(task.from);
-    if (rows == nullptr || !all.AreFar(aeu, part_.self())) continue;
-    for (uint32_t e = 0; e < rows->size(); ++e) {
-      if (count++ % near == place) envelopes.push_back(rows->at(e));
+  for (uint32_t looked = 0; at_ < all.aeus(); ++at_, envelope_ = 0) {
+    if (!all.AreFar(at_, part_.self())) continue;
+    const EnvelopeList* const rows = all.parts[at_]->list(task.from);
+    for (; rows != nullptr && envelope_ < rows->size(); ++envelope_, ++count_) {
+      if (looked++ == kEnvelopesAtOnce) return true;
+      if (count_ % near == place) far_.push_back(rows->at(envelope_));
     }
+    if (looked++ >= kEnvelopesAtOnce) return true;
   }
-  return envelopes;
-}
-
-void StageRun::Copy(std::vector<const Envelope*> envelopes, EnvelopeList& to) {
-  run_ = NewCopyRun(world(), std::move(envelopes), to);
+  return false;
 }
 
 absl::StatusOr<bool> StageRun::Do(const ShareTask& task) {
@@ -186,25 +185,27 @@ absl::StatusOr<bool> StageRun::Do(const ReceiveTask& task) {
     }
     if (looked++ >= kEnvelopesAtOnce) return true;
   }
-  std::vector<const Envelope*> far = SentFromFar(task.set);
-  if (far.empty()) return false;
-  for (const Envelope* const envelope : far) part_.CountCrossed(*envelope);
-  Copy(std::move(far), list);
+  if (CollectSent(task.set)) return true;
+  if (far_.empty()) return false;
+  run_ = NewCopyRun(world(), std::move(far_), list);
   return true;
 }
 
 // They stay their filler's, which frees them with the set.
-std::vector<const Envelope*> StageRun::SentFromFar(RowSet set) const {
+bool StageRun::CollectSent(RowSet set) {
   const QueryParts& all = part_.all();
-  std::vector<const Envelope*> envelopes;
-  for (uint32_t aeu = 0; aeu < all.aeus(); ++aeu) {
-    const OutgoingEnvelopes* const sent = all.parts[aeu]->outgoing(set);
-    if (sent == nullptr || !all.AreFar(aeu, part_.self())) continue;
-    for (const Envelope* one = sent->First(part_.self()); one != nullptr; one = one->next()) {
-      envelopes.push_back(one);
+  for (uint32_t looked = 0; far_at_ < all.aeus(); ++far_at_) {
+    if (!all.AreFar(far_at_, part_.self())) continue;
+    const OutgoingEnvelopes* const sent = all.parts[far_at_]->outgoing(set);
+    if (sent == nullptr) continue;
+    if (chain_ == nullptr) chain_ = sent->First(part_.self());
+    for (; chain_ != nullptr; chain_ = chain_->next()) {
+      if (looked++ == kEnvelopesAtOnce) return true;
+      far_.push_back(chain_);
+      part_.CountCrossed(*chain_);
     }
   }
-  return envelopes;
+  return false;
 }
 
 absl::StatusOr<bool> StageRun::Do(const MapTask& task) {

@@ -50,10 +50,9 @@ class StageRun {
   absl::StatusOr<bool> Refer(RowSet from, RowSet to, uint32_t share, uint32_t of);
   // Refers to those of the own NumaNode's parts. `copies`: they are copies of others.
   absl::StatusOr<bool> ReferToNear(RowSet from, RowSet to, bool copies);
-  // Envelopes of other NumaNodes' AEUs that this one copies.
-  std::vector<const Envelope*> ToCopy(const CopyTask& task) const;
-  std::vector<const Envelope*> SentFromFar(RowSet set) const;
-  void Copy(std::vector<const Envelope*> envelopes, EnvelopeList& to);
+  // Adds to far_ envelopes of other NumaNodes' AEUs that this one copies. True: there may be more.
+  bool CollectToCopy(const CopyTask& task);
+  bool CollectSent(RowSet set);
   absl::Status Add(EnvelopeList& list, Envelope* envelope) const;
   StepWorld world() const { return {part_.memory(), part_.all().memory, part_.group_pages()}; }
 
@@ -69,7 +68,10 @@ class StageRun {
   uint32_t at_ = 0;
   uint32_t envelope_ = 0;
   uint64_t count_ = 0;
-  bool copies_ = false;  // of ShareTask: now come the copies
+  bool copies_ = false;               // of ShareTask: now come the copies
+  std::vector<const Envelope*> far_;  // what is copied
+  uint32_t far_at_ = 0;               // where CollectSent goes on: the AEU
+  const Envelope* chain_ = nullptr;   // and the envelope; nullptr: its first one
 };
 
 }  // namespace eris::storage

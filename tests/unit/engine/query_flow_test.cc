@@ -219,6 +219,13 @@ TEST(QueryFlowTest, HomeCopiesRowsOfOtherNumaNodes) {
   FlowLab sorted(3, {Scan("t"), Sort(0)}, {.copied_rows = 0});
   EXPECT_EQ(sorted.Run({{"t", 100}}), (Done{"scan t", "home: copy share sort"}));
   sorted.ExpectAnswer(0, 100);
+  // By how many rows AEUs have left of theirs.
+  for (const uint64_t copied : {20, 100}) {
+    FlowLab limited(3, {Scan("t"), Sort(0, 30)}, {.copied_rows = copied});
+    EXPECT_EQ(limited.Run({{"t", 100}}).back(),
+              copied == 20 ? "home: copy share sort" : "home: share sort");
+    limited.ExpectAnswer(0, 30);
+  }
 }
 
 // Three AEUs make two tables more of 500 rows, eight seven more.

@@ -113,6 +113,20 @@ TEST(SubstraitVirtualTablesTest, WhatIsComputedMakesAUnionOfRows) {
   EXPECT_EQ(make.Answer(ValuesOf({Int64Type()}, {{sum}})),
             "0: values [int32:0] [[0]]\n1: project 0 [(cast:int64:0 (+ 1 2))]\n");
   EXPECT_THAT(make.Answer(ValuesOf({Int64Type()}, {{Field(0)}})), HasSubstr("rows[0]"));
+  // All inputs of the union have the column's type.
+  SType narrow;
+  narrow.mutable_i32();
+  EXPECT_EQ(make.Answer(ValuesOf({narrow}, {{Int(3)}, {sum}})),
+            "0: values [int32:0] [[0]]\n1: project 0 [(cast:int32:0 3)]\n2: project 0 "
+            "[(cast:int32:0 (+ 1 2))]\n3: union [1 2]\n");
+}
+
+TEST(SubstraitVirtualTablesTest, NarrowNumbersAreInt32s) {
+  SType eight, sixteen;
+  eight.mutable_i8();
+  sixteen.mutable_i16();
+  EXPECT_EQ(PlanMaker().Answer(ValuesOf({eight, sixteen}, {{Int(1), Int(-2)}})),
+            "0: values [int32:0 int32:0] [[1 -2]]\n");
 }
 
 TEST(SubstraitVirtualTablesTest, FilterAndMaskAreThoseOfReads) {
