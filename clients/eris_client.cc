@@ -202,9 +202,11 @@ std::unique_ptr<ScanReader> Client::Scan(const ObjectInfo& object, const Query& 
 }
 
 absl::StatusOr<RangeAggregate> Client::Aggregate(const ObjectInfo& object,
-                                                 const AggregateOptions& options) {
+                                                 const AggregateOptions& options,
+                                                 uint64_t snapshot) {
   v1::AggregateRequest request;
   request.set_object(object.name);
+  request.set_snapshot(snapshot);
   absl::Status status = CheckSchema(object);
   if (status.ok()) {
     status = wire::FillAggregateOptions(object.kind, object.schema, options, &request);

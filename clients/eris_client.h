@@ -131,9 +131,9 @@ class Client {
   std::unique_ptr<ScanReader> Scan(const ObjectInfo& object, const Query& query,
                                    uint64_t snapshot = 0);
   // Counts and adds up the rows of a range in place, as Session::Aggregate in
-  // include/eris/session.h.
+  // include/eris/session.h. `snapshot`: as for Scan.
   absl::StatusOr<RangeAggregate> Aggregate(const ObjectInfo& object,
-                                           const AggregateOptions& options);
+                                           const AggregateOptions& options, uint64_t snapshot = 0);
   // Writes the rows of a table scan into another object, inside the server. Returns their number.
   absl::StatusOr<uint64_t> ScanInto(const std::string& table, const Query& query,
                                     const std::string& target, uint64_t snapshot = 0);

@@ -57,6 +57,15 @@ struct TableCursor {
   friend bool operator==(const TableCursor&, const TableCursor&) = default;
 };
 
+// Which segments of an AEU a scan reads: every count-th.
+struct SegmentShare {
+  uint32_t index = 0;
+  uint32_t count = 1;
+
+  bool Has(uint64_t segment) const { return segment % count == index; }
+  static constexpr SegmentShare None() { return {.index = 1, .count = 1}; }
+};
+
 // Rows of a scan. Base class of the engine's chunks.
 class TableChunk : public Reply {
  public:
@@ -115,7 +124,9 @@ class TableScanPart : public Part<TableChunk> {
  public:
   // Immutable while commands are under way.
   std::shared_ptr<const storage::TablePlan> plan;
-  TableCursor from;                         // where it continues; not chosen: a new scan
+  TableCursor from;  // where it continues; not chosen: a new scan
+  SegmentShare share;
+  bool counts_rows = false;  // reads none: only counts those of segments that may have some
   const TableScanTarget* target = nullptr;  // nullptr: chunks go to the reader
   // limits and counts the memory of its run; nullptr: none
   storage::RunMemory* memory = nullptr;
@@ -125,6 +136,9 @@ class TableScanPart : public Part<TableChunk> {
   storage::RowSet rows_set = 0;
   std::span<const storage::ScanFilter> key_filters{};
   storage::GroupLimits limits{};
+
+  // For counts_rows: written by the AEU while the part is out.
+  uint64_t rows_met = 0;
 
   // The AEU's final result, after its last Deliver. Not read before the call of the command's
   // completion function, which publishes it. `status`: of a run that failed (kAnswered). `run`: for

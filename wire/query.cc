@@ -260,6 +260,10 @@ absl::StatusOr<Query> QueryFrom(ObjectKind kind, const Schema& schema, const v1:
   }
   query.group_by.assign(message.group_by().begin(), message.group_by().end());
   ERIS_RETURN_IF_ERROR(TakeAggregates(message, query));
+  if (message.has_share()) {
+    const v1::TableShare& share = message.share();
+    query.share = {AeuId{share.aeu()}, share.index(), std::max(share.count(), 1u)};
+  }
   query.limit = message.limit();
   return query;
 }
@@ -291,6 +295,11 @@ absl::Status FillQuery(ObjectKind kind, const Schema& schema, const Query& query
       ERIS_RETURN_IF_ERROR(FillExpression(*aggregate.argument, *to.mutable_argument()));
     }
     to.set_name(aggregate.name);
+  }
+  if (query.share) {
+    message->mutable_share()->set_aeu(query.share->aeu.value);
+    message->mutable_share()->set_index(query.share->index);
+    message->mutable_share()->set_count(query.share->count);
   }
   message->set_limit(query.limit);
   return absl::OkStatus();

@@ -23,7 +23,7 @@ absl::StatusOr<Query> QueryFrom(ObjectKind kind, const Schema& schema, const v1:
 absl::Status FillQuery(ObjectKind kind, const Schema& schema, const Query& query,
                        v1::Query* message);
 
-// Without snapshot. Errors: InvalidArgument, as above. For tables the range is ignored: the engine
+// Without snapshot, which is a number in the request. Errors: InvalidArgument, as above. For tables the range is ignored: the engine
 // refuses them.
 absl::StatusOr<AggregateOptions> AggregateOptionsFrom(ObjectKind kind, const Schema& schema,
                                                       const v1::AggregateRequest& request);

@@ -305,10 +305,12 @@ uint64_t TableScanRunner::BeginSegment(uint64_t number) {
   uint32_t riders = 0;
   for (RunningScan* scan : group_) {
     const View& view = *scan->view;
-    // A segment that it has no rows in, or whose rows cannot pass its filter, it rides along over.
-    const bool has_rows = view.found && view.number == number;
+    // A segment that it has no rows in, or wants none of, or whose rows cannot pass its filter, it
+    // rides along over.
+    const bool has_rows = view.found && view.number == number && scan->part->share.Has(number);
     scan->wanted = has_rows && scan->run->BeginSegment(view.segment);
     if (has_rows) scan->slot->RecordSegment(!scan->wanted);
+    if (scan->part->counts_rows) scan->CountRows();
     if (!scan->wanted) continue;
     rows_end = std::max<uint64_t>(rows_end, view.segment.rows);
     ++riders;

@@ -81,6 +81,13 @@ class TableScanRunner final : public Runner {
     View own;
     View* view = nullptr;  // its own, or that of a scan in the group with the same snapshot
     bool wanted = false;   // some row of it may pass the filter
+
+    // Of a scan that reads no row. Others of its group may need slices for the segment: it counts
+    // once, where the segment begins.
+    void CountRows() {
+      if (wanted && cursor.at.row == 0) part->rows_met += view->segment.rows;
+      wanted = false;
+    }
   };
   using Group = std::vector<RunningScan*>;
 

@@ -69,6 +69,7 @@ absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, SessionNode& n
                                                       ObjectRef target) {
   ERIS_RETURN_IF_ERROR(CheckTable(*table));
   ERIS_RETURN_IF_ERROR(CheckTableQuery(*table, query));
+  ERIS_RETURN_IF_ERROR(CheckShare(query, core.options.aeu_count));
   TableScanState::Request request;
   ERIS_ASSIGN_OR_RETURN(request.plan, storage::TablePlan::Create(table->schema.columns, query));
   request.target = std::move(target);
@@ -92,6 +93,7 @@ absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, SessionNode& n
 #endif
   table->step_gate().Pass(request.snapshot->epoch());
   request.table = std::move(table);
+  request.share = query.share;
   request.limit = query.limit;
   request.fingerprint = FingerprintOf(query);
   ERIS_ASSIGN_OR_RETURN(TableScanState * state,

@@ -62,6 +62,7 @@ absl::Status CheckIndexQuery(const ObjectEntry& index, const Query& query) {
   const char* const what = query.filter                ? "a filter"
                            : !query.aggregates.empty() ? "aggregates"
                            : !query.group_by.empty()   ? "groups"
+                           : query.share               ? "a share of a table"
                                                        : nullptr;
   if (what == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -184,6 +185,27 @@ absl::Status CheckTableQuery(const ObjectEntry& table, const Query& query) {
   if (what == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the query has ", what, ", which is of indexes; \"", table.name, "\" is a table"));
+}
+
+absl::Status CheckShare(const Query& query, uint32_t aeus) {
+  if (!query.share) return absl::OkStatus();
+  const TableShare& share = *query.share;
+  if (share.aeu.value >= aeus) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a share of AEU ", share.aeu.value, ", the engine has ", aeus));
+  }
+  if (share.count == 0 || share.count > kTableSharesMax) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a share of ", share.count, " parts, must be between 1 and ", kTableSharesMax));
+  }
+  if (share.index >= share.count) {
+    return absl::InvalidArgumentError(absl::StrCat("a share's index is ", share.index,
+                                                   ", must be below its count, ", share.count));
+  }
+  if (query.snapshot != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "a share of a table needs a snapshot: rows move from AEU to AEU, and only as of one moment "
+      "do all shares together have each of them once");
 }
 
 absl::Status CheckTarget(const Schema& result, const ObjectEntry& target) {

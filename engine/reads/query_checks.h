@@ -29,6 +29,8 @@ absl::StatusOr<ScanState::Request> IndexRequestOf(ObjectRef object, const Query&
 
 // Errors: InvalidArgument (range, direction or values, which are for indexes).
 absl::Status CheckTableQuery(const ObjectEntry& table, const Query& query);
+// Errors: InvalidArgument (an AEU or a part that there is not; no snapshot).
+absl::Status CheckShare(const Query& query, uint32_t aeus);
 // Checks the target of a scan whose rows have the schema `result`. Errors: InvalidArgument,
 // FailedPrecondition.
 absl::Status CheckTarget(const Schema& result, const ObjectEntry& target);

@@ -194,6 +194,11 @@ uint64_t FingerprintOf(const Query& query) {
     AddTo(hash, column.expression);
     hash.Add(column.name);
   }
+  const TableShare share = query.share.value_or(TableShare{});
+  hash.Add(query.share.has_value());
+  hash.Add(share.aeu.value);
+  hash.Add(share.index);
+  hash.Add(share.count);
   return hash.value();
 }
 

@@ -66,6 +66,7 @@ TableScanState::~TableScanState() {
 absl::Status TableScanState::MakeParts() {
   const ObjectEntry& table = *request_.table;
   owners_ = ScannedAeus(table);
+  const routing::SegmentShare share = TakeShare();
   for (const AeuId owner : owners_) handed_out_.push_back({.owner = owner, .cursor = {}});
   if (request_.resume) ERIS_RETURN_IF_ERROR(TakeResume(*request_.resume));
   if (request_.target) MakeTarget();
@@ -75,10 +76,20 @@ absl::Status TableScanState::MakeParts() {
     part.scan = this;
     part.plan = request_.plan;
     part.from = handed_out_[i].cursor;
+    part.share = share;
     part.memory = core_.run_memory.get();
     if (request_.target) part.target = &target_;
   }
   return absl::OkStatus();
+}
+
+routing::SegmentShare TableScanState::TakeShare() {
+  if (!request_.share) return {};
+  const bool has_rows = std::ranges::binary_search(owners_, request_.share->aeu);
+  // Some AEU answers in any case, since aggregates have a row even of no rows.
+  owners_ = {has_rows ? request_.share->aeu : owners_.front()};
+  if (!has_rows) return routing::SegmentShare::None();
+  return {.index = request_.share->index, .count = request_.share->count};
 }
 
 absl::Status TableScanState::TakeResume(const TableResume& resume) {

@@ -46,6 +46,7 @@ class TableScanState final : public ReaderState {
     ObjectRef table;
     std::shared_ptr<const storage::TablePlan> plan;
     std::shared_ptr<Snapshot> snapshot;  // taken before the scan
+    std::optional<TableShare> share;
     uint64_t limit = 0;
     uint64_t fingerprint = 0;
     std::optional<TableResume> resume;
@@ -76,6 +77,8 @@ class TableScanState final : public ReaderState {
 
   // Before the command is sent.
   absl::Status MakeParts() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Leaves of owners_ the AEU of the share that is asked for; which segments it scans.
+  routing::SegmentShare TakeShare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TakeResume(const TableResume& resume) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status MakeBlocks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MakeTarget();

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "engine/query/open_query.h"
 #include "engine/reads/open.h"
+#include "engine/reads/shares.h"
 #include "engine/sessions/batch_call.h"
 
 namespace eris::engine {
@@ -161,6 +162,15 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(const Object& object
                                                             const Query& query) try {
   ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
   return engine::OpenScan(core_, node_, std::move(entry), query);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
+absl::StatusOr<std::vector<ObjectShare>> SessionImpl::Shares(const Object& object,
+                                                             const Query& query,
+                                                             absl::Time deadline) try {
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef entry, Resolve(object));
+  return SharesOf(core_, node_, entry, query, deadline, credit_);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }

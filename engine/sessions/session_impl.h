@@ -30,6 +30,8 @@ class SessionImpl final : public Session {
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object, const Query& query) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(const QueryPlan& plan,
                                                   const QueryOptions& options) override;
+  absl::StatusOr<std::vector<ObjectShare>> Shares(const Object& object, const Query& query,
+                                                  absl::Time deadline) override;
   absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenAnalysis(const QueryPlan& plan,
                                                      const QueryOptions& options) override;

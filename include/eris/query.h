@@ -77,8 +77,21 @@ inline constexpr uint32_t kGroupsMax = 1u << 16;  // of one query, else OutOfRan
 // Bytes of Chunk::resume: some of each AEU that has had a part of a table, whatever the machine.
 inline constexpr uint32_t kResumeBytesMax = 512u << 10;
 
+inline constexpr uint32_t kTableSharesMax = 1u << 16;  // TableShare::count
+
+// Some rows of a table: those that a snapshot sees at one AEU, or of these one part in `count`. So
+// the shares of all AEUs, each with all parts, are the rows of the snapshot, each once, while
+// ranges move and writers write. Other AEUs do nothing for it. An AEU without rows of the table has
+// shares without rows. Parts are of whole segments, of up to 65,536 rows.
+struct TableShare {
+  AeuId aeu{};
+  uint32_t index = 0;  // below count
+  uint32_t count = 1;  // between 1 and kTableSharesMax
+  friend bool operator==(const TableShare&, const TableShare&) = default;
+};
+
 // Fields for another kind of object are InvalidArgument: range, direction and values are for
-// indexes; filter, group_by, aggregates and computed columns for tables.
+// indexes; filter, group_by, aggregates, share and computed columns for tables.
 struct Query {
   // Keys, encoded as key_encoding.h says. Inverted (hi < lo) is InvalidArgument; an empty range
   // gives no row.
@@ -93,13 +106,26 @@ struct Query {
   // ascending, nulls first. If empty: one row in all, even if no row matches.
   std::vector<std::string> group_by{};
   std::vector<AggregateColumn> aggregates{};
-  uint64_t limit = 0;  // rows handed out at most; 0: all
+  std::optional<TableShare> share{};  // only rows of it; needs a snapshot
+  uint64_t limit = 0;                 // rows handed out at most; 0: all
   // nullptr: the scan takes one after the call begins.
   std::shared_ptr<Snapshot> snapshot{};
   // The value of Chunk::resume: the scan continues after that chunk. The query must be the same
   // except for `limit`, and for tables the snapshot too; otherwise InvalidArgument or missing rows.
   // Not with aggregates.
   std::string resume{};
+};
+
+// One reader's share of what a query reads (Session::Shares).
+struct ObjectShare {
+  AeuId aeu{};
+  NumaNodeId numa_node{};  // of its memory
+  // Of an index: the keys of this share, to be scanned. Of a table: the keys that the AEU owns now,
+  // for information; its rows of the snapshot may have others, if ranges have moved since.
+  KeyRange range{};
+  // Of an index: exact. Of a table: rows of segments that may have some for the query, at least as
+  // many as its answer.
+  uint64_t rows = 0;
 };
 
 // Columns of an answer, of equal length, in Arrow's layout. At least one row. Holds a bounded

@@ -130,6 +130,15 @@ class Session {
   // Unavailable. Paper: ERIS 3.1.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                          const Query& query) = 0;
+  // The shares in which many readers can scan what `query` reads: together they are its rows, each
+  // once, if all scans use its snapshot, which must be set. Of a table one for each AEU that may
+  // have rows for the filter, to be read with Query::share (which may divide it further); of an
+  // index one for each partition with rows, to be read with its range. Reads no row of a table:
+  // AEUs look at the bounds of their segments. `query` has no share, limit, resume token or
+  // aggregates. Blocks until all AEUs have answered or `deadline` has passed. Errors: as OpenScan;
+  // DeadlineExceeded.
+  virtual absl::StatusOr<std::vector<ObjectShare>> Shares(
+      const Object& object, const Query& query, absl::Time deadline = absl::InfiniteFuture()) = 0;
   // Starts a query over several objects (query_plan.h); all of them are read as of one snapshot.
   // The chunks have the plan's columns; those of a sort come in its order. It is computed while its
   // reader waits for chunks. Errors here: InvalidArgument (the plan, with the node), NotFound

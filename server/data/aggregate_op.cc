@@ -14,6 +14,11 @@ absl::StatusOr<AggregateOp::Plan> AggregateOp::Prepare(const CallScope& scope,
   ERIS_ASSIGN_OR_RETURN(plan.shape, OpenObject(scope.session, request.object()));
   ERIS_ASSIGN_OR_RETURN(
       plan.options, wire::AggregateOptionsFrom(plan.shape.kind(), plan.shape.schema(), request));
+  if (request.snapshot() != 0) {
+    // The engine keeps the snapshot while it reads, possibly longer than the server exists.
+    ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, scope.leases.Find(request.snapshot()));
+    plan.options.snapshot = use.snapshot();
+  }
   plan.bytes = request.SpaceUsedLong() + sizeof(Response);
   return plan;
 }

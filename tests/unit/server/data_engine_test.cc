@@ -272,6 +272,29 @@ class PairsTest : public DataEngineTest {
   static constexpr uint64_t kSeed = 20261121;
 };
 
+TEST_F(PairsTest, AnAggregateOnASnapshotIsOfItsMoment) {
+  const std::vector<Row> rows = Load();
+  v1::TakeSnapshotResponse taken;
+  grpc::ClientContext take_context;
+  ASSERT_TRUE(data_->TakeSnapshot(&take_context, {}, &taken).ok());
+  Store({{KeyCell(ColumnType::kInt64, KeyFromInt64(7)), KeyCell(ColumnType::kDate, KeyFromDate(7)),
+          FakeBytes<uint64_t>(1)}});
+  const auto count = [&](uint64_t snapshot, v1::AggregateResponse* response) {
+    v1::AggregateRequest request;
+    request.set_object("o");
+    request.set_count_only(true);
+    request.set_snapshot(snapshot);
+    grpc::ClientContext context;
+    return data_->Aggregate(&context, request, response);
+  };
+  v1::AggregateResponse before, now;
+  ASSERT_TRUE(count(taken.snapshot(), &before).ok());
+  ASSERT_TRUE(count(0, &now).ok());
+  EXPECT_EQ(before.count(), rows.size());
+  EXPECT_EQ(now.count(), rows.size() + 1);
+  ExpectRefused(count(taken.snapshot() + 1, &now), grpc::StatusCode::NOT_FOUND, "snapshot");
+}
+
 // Each chunk is asked for by the token of the one before.
 TEST_F(PairsTest, TokensGoOnInsideAFirstPartBothWays) {
   const std::vector<Row> rows = Load();

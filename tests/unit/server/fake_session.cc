@@ -306,6 +306,10 @@ class FakeSession final : public Session {
     }
     return OpenScan(*object, query);
   }
+  absl::StatusOr<std::vector<ObjectShare>> Shares(const Object&, const Query&,
+                                                  absl::Time) override {
+    return absl::UnimplementedError("the fake engine has no shares");
+  }
   absl::StatusOr<std::string> ExplainQuery(const QueryPlan& plan) override {
     absl::StatusOr<Object> object = ObjectOf(plan);
     if (!object.ok()) return object.status();

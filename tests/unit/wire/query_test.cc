@@ -30,6 +30,7 @@ TEST(QueryTest, QueryComesBack) {
   query.group_by = {"a", "b"};
   query.aggregates.push_back(
       {.function = AggregateFunction::kSum, .argument = query.filter->arguments[0], .name = "sum"});
+  query.share = {AeuId{3}, 1, 4};
   query.limit = 5;
   v1::Query message;
   ASSERT_TRUE(FillQuery(ObjectKind::kTable, kTable, query, &message).ok());
@@ -41,6 +42,7 @@ TEST(QueryTest, QueryComesBack) {
   EXPECT_EQ(back->filter->arguments[1].value, Value(Date{7}));
   EXPECT_EQ(back->group_by, query.group_by);
   EXPECT_EQ(back->aggregates[0].name, "sum");
+  EXPECT_EQ(back->share, query.share);
   EXPECT_EQ(back->limit, 5u);
 }
 
