@@ -41,7 +41,9 @@ class TableShareTest : public testing::Test {
   Object Create(const char* name, ObjectKind kind) {
     Schema schema = kColumns;
     if (kind == ObjectKind::kHeapTable) schema.key.clear();
-    return engine_.Create(name, {.kind = kind, .schema = schema, .expected = {.hi = kKeys}});
+    CreateOptions options{.kind = kind, .schema = schema};
+    if (kind != ObjectKind::kHeapTable) options.expected = {.hi = kKeys};
+    return engine_.Create(name, options);
   }
   void Write(const Object& object, WriteMode mode, Rows& rows) {
     const absl::Status status = engine_.While(
