@@ -203,12 +203,6 @@ absl::StatusOr<Part> AsValue(Part part, const Place& place) {
         part.type.column.has_value() ? TypeOfColumn(column, part.type.scale) : ValueType{};
     return ComposeCast(std::move(part), column, type, place);
   }
-  // A literal has the widest type of its kind, until it is cast.
-  if (const Value* value = part.literal();
-      value != nullptr && part.type.column.has_value() && !(TypeOfValue(*value) == part.type)) {
-    const ValueType type = part.type;
-    return ComposeCast(std::move(part), *type.column, type, place);
-  }
   if (part.type.kind != ValueKind::kCondition) return part;
   constexpr std::optional<bool> kConstants[] = {true, false, std::nullopt};
   for (const std::optional<bool>& constant : kConstants) {

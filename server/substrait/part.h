@@ -81,8 +81,7 @@ bool IsTrue(const Expression& expression);
 // limits as in Compose).
 absl::StatusOr<Part> AsCondition(Part part, const Place& place);
 // The part as a value that has a type: a condition becomes a kTruth, a literal null one of the type
-// that the plan gives it, without one an int32; a literal of a narrower type than its own gets a
-// cast. Errors: limits as in Compose.
+// that the plan gives it, without one an int32. Errors: limits as in Compose.
 absl::StatusOr<Part> AsValue(Part part, const Place& place);
 // The same where a number must be: a literal null becomes one of a type of numbers.
 absl::StatusOr<Part> AsNumber(Part part, const Place& place);

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "eris/batch.h"
+#include "eris/expression.h"
 #include "eris/schema.h"
 #include "server/substrait/literals.h"
 #include "server/substrait/plan_translator.h"
@@ -100,6 +101,17 @@ std::optional<Value> ValueOf(const Part& part, const ValueType& column) {
   return same ? std::optional(value) : std::nullopt;
 }
 
+// The part with exactly a column's type: a literal has the wider one of its kind of numbers, or the
+// narrower one of decimals.
+Expression OfColumn(const Part& part, const ValueType& column) {
+  const Value* const value = part.literal();
+  const bool other =
+      value != nullptr &&
+      ((column.column == ColumnType::kInt32 && std::holds_alternative<int64_t>(*value)) ||
+       (column.column == ColumnType::kInt128 && std::holds_alternative<Decimal>(*value)));
+  return other ? expressions::Cast(part.expression, *column.column, column.scale) : part.expression;
+}
+
 // The rows as a node; nullopt if some values have to be computed. A row without a column has one.
 std::optional<ValuesNode> NodeOf(const RelationFields& columns,
                                  const std::vector<std::vector<Part>>& rows) {
@@ -164,7 +176,7 @@ absl::StatusOr<Relation> PlanTranslator::AppendValues(const RelationFields& colu
     ProjectNode project{.input = one};
     Relation& relation = relations.emplace_back();
     for (size_t i = 0; i < width; ++i) {
-      project.columns.push_back(row[i].expression);
+      project.columns.push_back(OfColumn(row[i], columns[i].type));
       relation.fields.push_back({static_cast<uint32_t>(i), row[i].type});
     }
     ERIS_ASSIGN_OR_RETURN(relation.node, Append(std::move(project), width, place));

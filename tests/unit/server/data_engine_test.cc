@@ -292,7 +292,8 @@ TEST_F(PairsTest, AnAggregateOnASnapshotIsOfItsMoment) {
   ASSERT_TRUE(count(0, &now).ok());
   EXPECT_EQ(before.count(), rows.size());
   EXPECT_EQ(now.count(), rows.size() + 1);
-  ExpectRefused(count(taken.snapshot() + 1, &now), grpc::StatusCode::NOT_FOUND, "snapshot");
+  ExpectRefused(count(taken.snapshot() + 1, &now), grpc::StatusCode::FAILED_PRECONDITION,
+                "is not there");
 }
 
 // Each chunk is asked for by the token of the one before.
