@@ -1,0 +1,132 @@
+"""The client for asyncio.
+
+    async with eris.aio.connect("127.0.0.1:7411") as db:
+        value = await db.index("orders").get(42)
+
+A database belongs to the event loop in which it was connected.
+"""
+from collections.abc import Generator, Sequence
+from typing import Any, TypeVar
+
+from eris.columns import Part, key_message, range_message
+from eris.connection import Connection
+from eris.objects import Aggregate, Hash, Index, Object, Snapshot, Table
+from eris.schema import Column, ObjectInfo, column_of, info_of, key_value_schema
+from eris.v1 import catalog_pb2
+
+__all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Snapshot", "Table", "connect"]
+
+Its = TypeVar("Its", bound=Object)
+
+
+class Database:
+    """A connection to a server. Use connect()."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._objects: dict[str, Object] = {}
+
+    async def __aenter__(self) -> "Database":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Calls under way end with Cancelled."""
+        await self._connection.close()
+
+    def index(self, name: str) -> Index:
+        """An index by its name. The server is asked at its first use: NotFound, or FailedPrecondition if it is of another kind."""
+        return self._object(name, Index)
+
+    def hash(self, name: str) -> Hash:
+        return self._object(name, Hash)
+
+    def table(self, name: str) -> Table:
+        """A clustered or a heap table."""
+        return self._object(name, Table)
+
+    async def create_index(self, name: str, *, key: str | tuple[str, str] = "uint64", value: str = "uint64",
+                           expect: tuple[Part, Part] | None = None, split: Sequence[Part] = (), beside: str = "") -> Index:
+        """`key`, `value`: names of types; two for keys of two parts. `expect`: where first parts are expected, without the second number;
+        `split`: the inner boundaries of partitions; `beside`: an object that it lies beside. Errors: AlreadyExists."""
+        await self._create(name, catalog_pb2.OBJECT_KIND_INDEX, key, value, expect, split, beside)
+        return self.index(name)
+
+    async def create_hash(self, name: str, *, key: str = "uint64", expect: tuple[Part, Part] | None = None,
+                          split: Sequence[Part] = (), beside: str = "") -> Hash:
+        await self._create(name, catalog_pb2.OBJECT_KIND_HASH, key, "uint64", expect, split, beside)
+        return self.hash(name)
+
+    async def list(self) -> Sequence[ObjectInfo]:
+        """All objects, by name."""
+        response = await self._connection.call("Catalog/ListObjects", catalog_pb2.ListObjectsRequest(), catalog_pb2.ListObjectsResponse)
+        return [info_of(each) for each in response.objects]
+
+    async def describe(self, name: str) -> ObjectInfo:
+        """Errors: NotFound."""
+        return await Object(self._connection, name).describe()
+
+    async def drop(self, name: str) -> None:
+        """Removes an object and its rows. Errors: NotFound."""
+        self._objects.pop(name, None)
+        await self._connection.call("Catalog/DropObject", catalog_pb2.DropObjectRequest(name=name), catalog_pb2.DropObjectResponse)
+
+    def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
+        """One moment for several scans: `async with db.snapshot() as snapshot`."""
+        return Snapshot(self._connection, time_to_live)
+
+    def _object(self, name: str, its: type[Its]) -> Its:
+        known = self._objects.get(name)
+        if isinstance(known, its):
+            return known
+        made = self._objects[name] = its(self._connection, name)
+        return made
+
+    async def _create(self, name: str, kind: catalog_pb2.ObjectKind, key: str | tuple[str, str], value: str,
+                      expect: tuple[Part, Part] | None, split: Sequence[Part], beside: str) -> None:
+        schema = key_value_schema(key, value)
+        first = column_of(schema.columns[0])
+        request = catalog_pb2.CreateObjectRequest(name=name, kind=kind, schema=schema, beside=beside)
+        if expect is not None:
+            request.expected.CopyFrom(range_message((first,), *expect))
+        request.split_keys.extend(key_message(first, each) for each in split)
+        self._objects.pop(name, None)
+        await self._connection.call("Catalog/CreateObject", request, catalog_pb2.CreateObjectResponse)
+
+
+class Connecting:
+    """What connect() gives: `async with` it, or await it."""
+
+    def __init__(self, address: str, timeout: float) -> None:
+        self._address, self._timeout = address, timeout
+        self._database: Database | None = None
+
+    def __await__(self) -> Generator[Any, None, Database]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Database:
+        self._database = await self._connect()
+        return self._database
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._database is not None:
+            await self._database.close()
+
+    async def _connect(self) -> Database:
+        connection = Connection(self._address, self._timeout)
+        try:
+            await connection.check()
+        except BaseException:
+            await connection.close()
+            raise
+        return Database(connection)
+
+
+def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0) -> Connecting:
+    """`address`: host:port, or unix:/path or /path of a socket. `timeout`: seconds until the answer to each call.
+
+    Errors: Unavailable (nothing listens there, or the server is stopping).
+    """
+    return Connecting(address, timeout)

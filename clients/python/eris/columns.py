@@ -1,0 +1,238 @@
+"""Python's and numpy's values to columns of the protocol, and back.
+
+Nothing is converted in silence. What does not have a column's type is refused with InvalidArgument before anything is sent: another dtype,
+negative numbers for uint64, fractions, booleans, NaN as a key. One exception costs nothing and loses nothing: an int64 array without
+negative numbers is taken for uint64.
+"""
+import collections.abc
+import datetime
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from eris.errors import Internal, InvalidArgument
+from eris.schema import Column, Type
+from eris.v1 import catalog_pb2, column_pb2
+
+Array: TypeAlias = npt.NDArray[Any]
+# One part of a key, and a key.
+Part: TypeAlias = int | float | datetime.date | np.integer[Any] | np.floating[Any] | np.datetime64
+Key: TypeAlias = Part | tuple[Part, Part]
+# Many keys: a column, or two columns for keys of two parts.
+Parts: TypeAlias = list[int] | list[float] | list[datetime.date] | collections.abc.Sequence[Part] | Array
+Keys: TypeAlias = Parts | tuple[Parts, Parts]
+Value: TypeAlias = int | bytes
+Values: TypeAlias = list[int] | list[bytes] | collections.abc.Sequence[int | np.integer[Any] | bytes] | Array
+
+# In memory a column is an array of these, as in messages; of strings an array of objects.
+DTYPES: dict[Type, np.dtype[Any]] = {
+    Type.UINT64: np.dtype("<u8"), Type.INT64: np.dtype("<i8"), Type.FLOAT64: np.dtype("<f8"),
+    Type.DATE: np.dtype("<i4"), Type.STRING: np.dtype(object)}
+_RANGES = {Type.UINT64: (0, 2**64 - 1), Type.INT64: (-(2**63), 2**63 - 1)}
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_DAY = np.dtype("datetime64[D]")
+_INT32 = np.iinfo(np.int32)
+_SCALARS = (int, float, bytes, str, datetime.date, np.generic)
+
+
+def _refuse(what: str, column: Column, got: str) -> InvalidArgument:
+    return InvalidArgument(f"{what} for column {column.name!r} of type {column.type.value}: got {got}")
+
+
+def is_one(value: object) -> bool:
+    """Whether it is one key part or value, and no column of them."""
+    return isinstance(value, _SCALARS)
+
+
+def element(column: Column, value: object, is_key: bool = False) -> Any:
+    """One value as the column has it: an int (for dates days since 1970), a float or bytes."""
+    kind = column.type
+    if kind in _RANGES:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise _refuse("an integer is needed", column, f"{value!r} of type {type(value).__name__}")
+        low, high = _RANGES[kind]
+        if not low <= value <= high:
+            raise _refuse(f"a number from {low} to {high} is needed", column, str(value))
+        return int(value)
+    if kind is Type.FLOAT64:
+        if not isinstance(value, (float, np.float64)):
+            raise _refuse("a float is needed", column, f"{value!r} of type {type(value).__name__}")
+        if is_key and math.isnan(value):
+            raise _refuse("a key must not be NaN", column, "NaN")
+        return float(value)
+    if kind is Type.DATE:
+        return _days(column, value)
+    if kind is Type.STRING:
+        if not isinstance(value, bytes) or isinstance(value, np.bytes_):  # numpy cuts zero bytes from its strings' ends
+            raise _refuse("bytes are needed", column, f"{value!r} of type {type(value).__name__}")
+        return value
+    raise _refuse("this client cannot send values", column, type(value).__name__)
+
+
+def _days(column: Column, value: object) -> int:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value.toordinal() - _EPOCH
+    if isinstance(value, np.datetime64) and value.dtype == _DAY and not np.isnat(value):
+        days = int(value.astype(np.int64))
+        if _INT32.min <= days <= _INT32.max:
+            return days
+    raise _refuse("a datetime.date or a numpy.datetime64[D] is needed", column, f"{value!r} of type {type(value).__name__}")
+
+
+def column_array(column: Column, values: object, is_key: bool = False) -> Array:
+    """A column of values: a numpy array (or what has __array__) of the column's dtype, or a list."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise _refuse("an array without a mask is needed", column, "a masked array")
+    if hasattr(values, "__array__"):
+        return _from_array(column, np.asarray(values), is_key)
+    if isinstance(values, (str, bytes, tuple)) or not isinstance(values, collections.abc.Sequence):
+        raise _refuse("a numpy array or a list is needed", column, f"type {type(values).__name__}")
+    kinds = set(map(type, values))
+    if kinds == {int} and column.type in _RANGES:
+        try:
+            return np.array(values, dtype=DTYPES[column.type])
+        except OverflowError:
+            pass  # the element that is outside is found below
+    made = np.empty(len(values), dtype=DTYPES[column.type])
+    for row, value in enumerate(values):
+        try:
+            made[row] = element(column, value, is_key)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"row {row}: {error.message}") from None
+    return made
+
+
+def _from_array(column: Column, values: Array, is_key: bool) -> Array:
+    if values.ndim != 1:
+        raise _refuse("an array of one dimension is needed", column, f"{values.ndim} dimensions")
+    wanted = DTYPES.get(column.type)
+    if values.dtype == wanted:
+        if wanted == object:
+            return column_array(column, values.tolist(), is_key)
+        if is_key and column.type is Type.FLOAT64 and np.isnan(values).any():
+            raise InvalidArgument(f"row {int(np.isnan(values).argmax())}: {_refuse('a key must not be NaN', column, 'NaN').message}")
+        # A date's days have no dtype of their own: numbers of 32 bits might be anything.
+        if column.type is not Type.DATE:
+            return np.ascontiguousarray(values)
+    if column.type is Type.UINT64 and values.dtype == np.dtype("<i8"):
+        if values.size and values.min() < 0:
+            row = int((values < 0).argmax())
+            raise InvalidArgument(f"row {row}: {_refuse('a number from 0 on is needed', column, str(values[row])).message}")
+        return np.ascontiguousarray(values).view("<u8")
+    if column.type is Type.DATE and values.dtype == _DAY:
+        days = values.astype(np.int64)  # NaT becomes the lowest number, which is no date
+        if days.size and (days.min() < _INT32.min or days.max() > _INT32.max):
+            raise _refuse("dates are needed", column, "one that is no date (NaT) or has more than 32 bits")
+        return days.astype("<i4")
+    takes = {Type.UINT64: "uint64 (or int64 without negative numbers)", Type.DATE: "datetime64[D]",
+             Type.STRING: "object, with bytes"}.get(column.type, column.type.value)
+    raise _refuse(f"an array of dtype {takes} is needed", column, f"dtype {values.dtype}")
+
+
+def key_parts(key: tuple[Column, ...], given: object) -> tuple[Any, ...]:
+    """The parts of one key, or the columns of many, each unchecked."""
+    if len(key) == 1:
+        return (given,)
+    if not isinstance(given, tuple) or len(given) != len(key):
+        raise InvalidArgument(f"keys have {len(key)} parts ({', '.join(its.name for its in key)}): give a tuple of as many; "
+                              f"got type {type(given).__name__}")
+    return given
+
+
+def is_one_key(key: tuple[Column, ...], given: object) -> bool:
+    return all(is_one(part) for part in key_parts(key, given))
+
+
+def one_key(key: tuple[Column, ...], given: object) -> tuple[Any, ...]:
+    return tuple(element(column, part, True) for column, part in zip(key, key_parts(key, given)))
+
+
+def key_arrays(key: tuple[Column, ...], given: object) -> list[Array]:
+    """The key's columns, of equal length."""
+    arrays = [column_array(column, part, True) for column, part in zip(key, key_parts(key, given))]
+    for each in arrays[1:]:
+        if len(each) != len(arrays[0]):
+            raise InvalidArgument(f"the parts of keys have {len(arrays[0])} and {len(each)} rows: they must have equally many")
+    return arrays
+
+
+def value_array(column: Column, values: object, rows: int) -> Array:
+    """The values of so many rows; one value is taken for all rows."""
+    if is_one(values):
+        return np.full(rows, element(column, values), dtype=DTYPES[column.type])
+    made = column_array(column, values)
+    if len(made) != rows:
+        raise InvalidArgument(f"there are {rows} keys and {len(made)} values: there must be equally many")
+    return made
+
+
+def message_of(column: Column, values: Array) -> column_pb2.Column:
+    if column.type is not Type.STRING:
+        return column_pb2.Column(type=column.type.wire, data=values.tobytes())
+    strings = values.tolist()
+    offsets = np.zeros(len(strings) + 1, dtype="<u4")
+    np.cumsum(np.fromiter(map(len, strings), dtype=np.uint32, count=len(strings)), out=offsets[1:])
+    return column_pb2.Column(type=column.type.wire, data=b"".join(strings), offsets=offsets.tobytes())
+
+
+def array_of(column: Column, message: column_pb2.Column, rows: int) -> Array:
+    """The values of a response's column; numbers are a read-only view of its bytes."""
+    if column.type is Type.STRING:
+        offsets = np.frombuffer(message.offsets, dtype="<u4").tolist()
+        if len(offsets) != rows + 1 or offsets[-1] > len(message.data):
+            raise Internal(f"the server sent {len(offsets)} offsets in column {column.name!r} for {rows} rows")
+        made = np.empty(rows, dtype=object)
+        made[:] = [message.data[begin:end] for begin, end in zip(offsets, offsets[1:])]
+        return made
+    values = np.frombuffer(message.data, dtype=DTYPES[column.type])
+    if len(values) != rows:
+        raise Internal(f"the server sent {len(values)} values in column {column.name!r} for {rows} rows")
+    return values
+
+
+def shown(column: Column, values: Array) -> Array:
+    """A column as callers get it: dates are datetime64[D]."""
+    return values.astype(_DAY) if column.type is Type.DATE else values
+
+
+def bits_of(bits: bytes, rows: int, what: str) -> npt.NDArray[np.bool_]:
+    if len(bits) < (rows + 7) // 8:
+        raise Internal(f"the server sent {len(bits)} bytes of {what} bits for {rows} rows")
+    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=rows, bitorder="little").view(np.bool_)
+
+
+def key_message(column: Column, given: object) -> catalog_pb2.Key:
+    """A bound of a range."""
+    value = element(column, given, True)
+    if column.type is Type.UINT64:
+        return catalog_pb2.Key(u64=value)
+    if column.type is Type.INT64:
+        return catalog_pb2.Key(i64=value)
+    if column.type is Type.DATE:
+        return catalog_pb2.Key(date32=value)
+    return catalog_pb2.Key(f64=value)
+
+
+def key_of(message: catalog_pb2.Key) -> Any:
+    """A key in an answer: an int, a float or a datetime64[D]."""
+    field = message.WhichOneof("value")
+    if field is None:
+        return None
+    value = getattr(message, field)
+    return np.datetime64(value, "D") if field == "date32" else value
+
+
+def range_message(key: tuple[Column, ...], lo: object, hi: object) -> catalog_pb2.KeyRange:
+    """Keys from lo up to, and without, hi; None: without a bound. For keys of two parts a bound may be the first part alone."""
+    made = catalog_pb2.KeyRange()
+    for bound, first, second in ((lo, made.start, made.start_second), (hi, made.end, made.end_second)):
+        if bound is None:
+            continue
+        parts = bound if isinstance(bound, tuple) else (bound,)
+        if not 1 <= len(parts) <= len(key):
+            raise InvalidArgument(f"a bound of a range has {len(parts)} parts, and keys have {len(key)}")
+        for column, part, message in zip(key, parts, (first, second)):
+            message.CopyFrom(key_message(column, part))
+    return made

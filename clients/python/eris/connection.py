@@ -1,0 +1,112 @@
+"""One channel to a server: typed calls, and their statuses as errors. Everything here belongs to one event loop."""
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from typing import Any, TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import Message
+
+from eris.errors import Cancelled, DeadlineExceeded, Error, FailedPrecondition, error_of
+
+Answer = TypeVar("Answer", bound=Message)
+
+# Batches under way at once on one connection: more make no call faster, and the server bounds what it holds.
+BATCHES_UNDER_WAY = 16
+_OPTIONS: list[tuple[str, Any]] = [
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.max_send_message_length", -1),  # the server has a limit, and says so
+    ("grpc.use_local_subchannel_pool", 1),  # a connection of its own
+    # A server that is started again is found within a second, not within two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+]
+
+
+def target_of(address: str) -> str:
+    """gRPC's form of host:port, unix:/path or /path."""
+    return f"unix:{address}" if address.startswith("/") else address
+
+
+class Connection:
+    """`timeout`: seconds until the answer to a call; DeadlineExceeded after it."""
+
+    def __init__(self, address: str, timeout: float) -> None:
+        self.address = address
+        self.timeout = timeout
+        self.room = asyncio.Semaphore(BATCHES_UNDER_WAY)
+        self._process = os.getpid()
+        self._channel: grpc.aio.Channel | None = grpc.aio.insecure_channel(target_of(address), options=_OPTIONS)
+        self._calls: dict[str, Any] = {}
+
+    async def check(self) -> None:
+        """Errors: Unavailable (nothing listens there, or the server is stopping), Unimplemented (it is no ERIS server)."""
+        channel = self._open()
+        try:
+            call: Any = channel.unary_unary("/grpc.health.v1.Health/Check")
+            await call(b"", timeout=self.timeout)
+        except grpc.aio.AioRpcError as error:
+            raise self._error(error) from None
+
+    async def call(self, name: str, request: Message, answer: type[Answer]) -> Answer:
+        """One call, e.g. "Data/Lookup"."""
+        call = self._calls.get(name)
+        if call is None or self._channel is None:
+            call = self._calls[name] = self._open().unary_unary(
+                f"/eris.v1.{name}", request_serializer=type(request).SerializeToString, response_deserializer=answer.FromString)
+        try:
+            response: Answer = await call(request, timeout=self.timeout)
+            return response
+        except grpc.aio.AioRpcError as error:
+            raise self._error(error) from None
+        except asyncio.CancelledError:
+            raise self._end() from None
+
+    async def stream(self, name: str, request: Message, answer: type[Answer]) -> AsyncGenerator[Answer, None]:
+        """The responses of a call. Closing the iterator ends the call."""
+        call: Any = self._open().unary_stream(
+            f"/eris.v1.{name}", request_serializer=type(request).SerializeToString,
+            response_deserializer=answer.FromString)(request)
+        try:
+            while True:
+                async with asyncio.timeout(self.timeout):
+                    response = await call.read()
+                if response is grpc.aio.EOF:
+                    return
+                yield response
+        except TimeoutError:
+            raise DeadlineExceeded(f"no answer from {self.address} for {self.timeout} s") from None
+        except grpc.aio.AioRpcError as error:
+            raise self._error(error) from None
+        except asyncio.CancelledError:
+            raise self._end() from None
+        finally:
+            call.cancel()
+
+    async def close(self) -> None:
+        """Calls under way end with Cancelled."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
+
+    def _open(self) -> grpc.aio.Channel:
+        if self._channel is None:
+            raise FailedPrecondition(f"the connection to {self.address} is closed")
+        if self._process != os.getpid():
+            raise FailedPrecondition("a connection does not outlive fork(): connect again in the new process")
+        return self._channel
+
+    def _end(self) -> BaseException:
+        """What a cancelled call ends with: the task was cancelled, or the connection closed."""
+        task = asyncio.current_task()
+        if self._channel is None and not (task and task.cancelling()):
+            return Cancelled(f"the connection to {self.address} was closed during the call")
+        return asyncio.CancelledError()
+
+    def _error(self, error: grpc.aio.AioRpcError) -> Error:
+        message = error.details() or error.code().name
+        if error.code() is grpc.StatusCode.UNAVAILABLE and "connect" in message:
+            message = f"no connection to {self.address}: {message}"
+        return error_of(error.code(), message)

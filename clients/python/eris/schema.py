@@ -1,0 +1,103 @@
+"""Schemas of objects, as the server describes them."""
+import dataclasses
+import enum
+
+from eris.errors import InvalidArgument, Unimplemented
+from eris.v1 import catalog_pb2, column_pb2
+
+
+class Type(enum.Enum):
+    """The type of a column; the value is its name on the command line, too."""
+
+    UINT64 = "uint64"
+    INT64 = "int64"
+    FLOAT64 = "float64"
+    DATE = "date"
+    INT32 = "int32"
+    DECIMAL64 = "decimal"
+    DECIMAL128 = "decimal128"
+    STRING = "string"
+
+    @property
+    def wire(self) -> column_pb2.ColumnType:
+        return _WIRE[self]
+
+
+_WIRE = {
+    Type.UINT64: column_pb2.COLUMN_TYPE_UINT64,
+    Type.INT64: column_pb2.COLUMN_TYPE_INT64,
+    Type.FLOAT64: column_pb2.COLUMN_TYPE_FLOAT64,
+    Type.DATE: column_pb2.COLUMN_TYPE_DATE32,
+    Type.INT32: column_pb2.COLUMN_TYPE_INT32,
+    Type.DECIMAL64: column_pb2.COLUMN_TYPE_DECIMAL64,
+    Type.DECIMAL128: column_pb2.COLUMN_TYPE_DECIMAL128,
+    Type.STRING: column_pb2.COLUMN_TYPE_BYTES,
+}
+_TYPES = {wire: its for its, wire in _WIRE.items()}
+
+KINDS = {
+    catalog_pb2.OBJECT_KIND_INDEX: "index",
+    catalog_pb2.OBJECT_KIND_HASH: "hash",
+    catalog_pb2.OBJECT_KIND_TABLE: "table",
+    catalog_pb2.OBJECT_KIND_HEAP_TABLE: "heap table",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    name: str
+    type: Type
+    scale: int = 0  # digits behind the point, for decimals
+    nullable: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ObjectInfo:
+    """An object, as it was when the server was asked."""
+
+    name: str
+    id: int
+    kind: str  # "index", "hash", "table" or "heap table"
+    columns: tuple[Column, ...]
+    key: tuple[Column, ...]  # empty for a heap table
+    keys: int  # rows
+    memory_bytes: int
+    partitions: int
+    beside: tuple[str, ...]
+
+    @property
+    def value(self) -> Column:
+        """The value column of an index or a hash."""
+        return self.columns[len(self.key)]
+
+
+def column_of(message: column_pb2.ColumnSchema) -> Column:
+    known = _TYPES.get(message.type)
+    if known is None:
+        raise Unimplemented(f"column {message.name!r} has type {message.type}: this client is too old for the server")
+    return Column(message.name, known, message.scale, message.nullable)
+
+
+def info_of(message: catalog_pb2.Object) -> ObjectInfo:
+    columns = tuple(column_of(each) for each in message.schema.columns)
+    by_name = {each.name: each for each in columns}
+    return ObjectInfo(message.name, message.id, KINDS.get(message.kind, "unknown"), columns,
+                      tuple(by_name[name] for name in message.schema.key), message.keys, message.memory_bytes,
+                      len(message.partitions), tuple(message.beside))
+
+
+def key_value_schema(key: str | tuple[str, str], value: str) -> column_pb2.Schema:
+    """The schema of an index or a hash, with the column names that the command line gives."""
+    names = [key] if isinstance(key, str) else list(key)
+    if not 1 <= len(names) <= 2:
+        raise InvalidArgument(f"a key has one or two parts, not {len(names)}")
+    parts = list(zip(("key", "second_key"), names))
+    columns = [column_pb2.ColumnSchema(name=name, type=type_named(its).wire) for name, its in [*parts, ("value", value)]]
+    return column_pb2.Schema(columns=columns, key=[name for name, _ in parts])
+
+
+def type_named(name: str) -> Type:
+    try:
+        return Type(name)
+    except ValueError:
+        raise InvalidArgument(f"there is no type {name!r}; types are {', '.join(its.value for its in Type)}") from None

@@ -1,0 +1,297 @@
+"""The same calls without asyncio: each runs in an event loop of its own thread, which all databases of the process share.
+
+Any thread may make any call, concurrently. A call inside a running event loop would block that loop: use eris.aio there.
+"""
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from eris import aio
+from eris.batches import Bits
+from eris.columns import Array, Key, Keys, Part, Value, Values
+from eris.errors import FailedPrecondition
+from eris.objects import Aggregate
+from eris.schema import ObjectInfo
+
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a daemon thread."""
+
+    _shared: "Loop | None" = None
+    _lock = threading.Lock()
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="eris", daemon=True).start()
+
+    @classmethod
+    def shared(cls) -> "Loop":
+        with cls._lock:
+            if cls._shared is None or cls._shared.process != os.getpid():
+                cls._shared = Loop()
+            return cls._shared
+
+    def run(self, call: Coroutine[Any, Any, T]) -> T:
+        """Blocks until the call has ended. An interrupt of the caller ends the call."""
+        if self.process != os.getpid():
+            call.close()
+            raise FailedPrecondition("a connection does not outlive fork(): connect again in the new process")
+        future = asyncio.run_coroutine_threadsafe(call, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def each(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
+        async def end() -> None:
+            await items.aclose()
+
+        async def following() -> tuple[bool, T | None]:
+            async for item in items:
+                return True, item
+            return False, None
+
+        try:
+            while True:
+                there, item = self.run(following())
+                if not there:
+                    return
+                yield item  # type: ignore[misc]
+        finally:
+            self.run(end())
+
+
+class Snapshot:
+    """One moment of all objects, for several scans: `with db.snapshot() as snapshot`."""
+
+    def __init__(self, loop: Loop, its: aio.Snapshot) -> None:
+        self._loop = loop
+        self.its = its
+
+    def __enter__(self) -> "Snapshot":
+        self._loop.run(self.its.__aenter__())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.run(self.its.__aexit__())
+
+
+def _its(snapshot: Snapshot | None) -> aio.Snapshot | None:
+    return None if snapshot is None else snapshot.its
+
+
+class KeyValue:
+    """An index or a hash. See eris.objects.KeyValue, whose calls these are; keys in brackets are single."""
+
+    def __init__(self, loop: Loop, its: aio.Index | aio.Hash) -> None:
+        self._loop = loop
+        self._its = its
+
+    @property
+    def name(self) -> str:
+        return self._its.name
+
+    def describe(self) -> ObjectInfo:
+        return self._loop.run(self._its.describe())
+
+    def _one_or_many(self, call: Callable[..., Coroutine[Any, Any, Any]], *values: object) -> Any:
+        """What depends on whether there is one key has its types in the overloads alone."""
+        return self._loop.run(call(*values))
+
+    @overload
+    def get(self, keys: Key) -> Value | None: ...  # type: ignore[overload-overlap]
+    @overload
+    def get(self, keys: Keys) -> tuple[Array, Bits]: ...
+
+    def get(self, keys: Key | Keys) -> Any:
+        """The value of a key, or None; of many keys their values and whether each was found. Others have the value 0 or None."""
+        return self._one_or_many(self._its.get, keys)
+
+    def put(self, keys: Key | Keys, values: Value | Values) -> None:
+        """Writes values, whether or not there are others. Of a key that occurs several times the last value stays."""
+        self._loop.run(self._its.put(keys, values))
+
+    @overload
+    def erase(self, keys: Key) -> bool: ...  # type: ignore[overload-overlap]
+    @overload
+    def erase(self, keys: Keys) -> Bits: ...
+
+    def erase(self, keys: Key | Keys) -> Any:
+        """Whether the key, or each key, was there."""
+        return self._one_or_many(self._its.erase, keys)
+
+    @overload
+    def add(self, keys: Key, values: int) -> int: ...  # type: ignore[overload-overlap]
+    @overload
+    def add(self, keys: Keys, values: int | Values) -> npt.NDArray[np.uint64]: ...
+
+    def add(self, keys: Key | Keys, values: int | Values) -> Any:
+        """Adds modulo 2^64 and gives the sums. A key that is absent counts from 0. To subtract n, add 2**64 - n."""
+        return self._one_or_many(self._its.add, keys, values)
+
+    @overload
+    def insert(self, keys: Key, values: Value) -> tuple[bool, Value]: ...  # type: ignore[overload-overlap]
+    @overload
+    def insert(self, keys: Keys, values: Value | Values) -> tuple[Bits, Array]: ...
+
+    def insert(self, keys: Key | Keys, values: Value | Values) -> Any:
+        """Writes keys that are absent. Whether each was written, and the value that is there now."""
+        return self._one_or_many(self._its.insert, keys, values)
+
+    @overload
+    def replace(self, keys: Key, values: Value) -> tuple[bool, Value | None]: ...  # type: ignore[overload-overlap]
+    @overload
+    def replace(self, keys: Keys, values: Value | Values) -> tuple[Bits, Array]: ...
+
+    def replace(self, keys: Key | Keys, values: Value | Values) -> Any:
+        """Writes keys that are there. Whether each was written, and the value before: None, of many keys 0 or b"", if there was none."""
+        return self._one_or_many(self._its.replace, keys, values)
+
+    @overload
+    def compare_and_set(self, keys: Key, expected: Value, values: Value) -> tuple[bool, Value | None]: ...  # type: ignore[overload-overlap]
+    @overload
+    def compare_and_set(self, keys: Keys, expected: Value | Values, values: Value | Values) -> tuple[Bits, Array]: ...
+
+    def compare_and_set(self, keys: Key | Keys, expected: Value | Values, values: Value | Values) -> Any:
+        """Writes keys whose value is the expected one. Whether each was written, and the value before, as replace()."""
+        return self._one_or_many(self._its.compare_and_set, keys, expected, values)
+
+    def contains(self, key: Key) -> bool:
+        return self._loop.run(self._its.contains(key))
+
+    def __getitem__(self, key: Key) -> Value:
+        value = self.get(key)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: Key, value: Value) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: Key) -> None:
+        if not self.erase(key):
+            raise KeyError(key)
+
+    def __contains__(self, key: Key) -> bool:
+        return self.contains(key)
+
+    __iter__ = None  # else Python would try the keys 0, 1, 2, ...: use scan()
+
+
+class Hash(KeyValue):
+    pass
+
+
+class Index(KeyValue):
+    _its: aio.Index
+
+    def scan(self, lo: Key | None = None, hi: Key | None = None, *, values: tuple[int, int] | None = None, backward: bool = False,
+             limit: int = 0, snapshot: Snapshot | None = None) -> Iterator[tuple[Any, Array]]:
+        """Batches (keys, values) of the keys from lo up to, and without, hi, in their order; of two-part keys (first, second), values.
+        `values`: only rows with values from the first number to the second, both included. All batches show one moment. Arrays are
+        read-only. A scan that is broken goes on by itself only if it has a snapshot, since it would show another moment."""
+        return self._loop.each(self._its.scan(lo, hi, values=values, backward=backward, limit=limit, snapshot=_its(snapshot)))
+
+    def count(self, lo: Key | None = None, hi: Key | None = None) -> int:
+        """How many keys the range has."""
+        return self._loop.run(self._its.count(lo, hi))
+
+    def aggregate(self, lo: Key | None = None, hi: Key | None = None, *, values: tuple[int, int] | None = None) -> Aggregate:
+        """Count, minimum, maximum and sum of the values of a range, and its first and last key, computed by the server."""
+        return self._loop.run(self._its.aggregate(lo, hi, values=values))
+
+
+class Table:
+    """A clustered or a heap table."""
+
+    def __init__(self, loop: Loop, its: aio.Table) -> None:
+        self._loop = loop
+        self._its = its
+
+    @property
+    def name(self) -> str:
+        return self._its.name
+
+    def describe(self) -> ObjectInfo:
+        return self._loop.run(self._its.describe())
+
+    def scan(self, columns: Sequence[str] | None = None, *, limit: int = 0, snapshot: Snapshot | None = None) -> Iterator[Any]:
+        """Record batches of pyarrow, in no order; None: all columns. All batches show one moment. A scan that is broken goes on by itself."""
+        return self._loop.each(self._its.scan(columns, limit=limit, snapshot=_its(snapshot)))
+
+
+class Database:
+    """A connection to a server. Use connect()."""
+
+    def __init__(self, loop: Loop, its: aio.Database) -> None:
+        self._loop = loop
+        self._its = its
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Calls under way in other threads end with Cancelled."""
+        self._loop.run(self._its.close())
+
+    def index(self, name: str) -> Index:
+        """An index by its name. The server is asked at its first use: NotFound, or FailedPrecondition if it is of another kind."""
+        return Index(self._loop, self._its.index(name))
+
+    def hash(self, name: str) -> Hash:
+        return Hash(self._loop, self._its.hash(name))
+
+    def table(self, name: str) -> Table:
+        """A clustered or a heap table."""
+        return Table(self._loop, self._its.table(name))
+
+    def create_index(self, name: str, *, key: str | tuple[str, str] = "uint64", value: str = "uint64",
+                     expect: tuple[Part, Part] | None = None, split: Sequence[Part] = (), beside: str = "") -> Index:
+        """`key`, `value`: names of types; two for keys of two parts. `expect`: where first parts are expected, without the second number;
+        `split`: the inner boundaries of partitions; `beside`: an object that it lies beside. Errors: AlreadyExists."""
+        call = self._its.create_index(name, key=key, value=value, expect=expect, split=split, beside=beside)
+        return Index(self._loop, self._loop.run(call))
+
+    def create_hash(self, name: str, *, key: str = "uint64", expect: tuple[Part, Part] | None = None, split: Sequence[Part] = (),
+                    beside: str = "") -> Hash:
+        return Hash(self._loop, self._loop.run(self._its.create_hash(name, key=key, expect=expect, split=split, beside=beside)))
+
+    def list(self) -> Sequence[ObjectInfo]:
+        """All objects, by name."""
+        return self._loop.run(self._its.list())
+
+    def describe(self, name: str) -> ObjectInfo:
+        """Errors: NotFound."""
+        return self._loop.run(self._its.describe(name))
+
+    def drop(self, name: str) -> None:
+        """Removes an object and its rows. Errors: NotFound."""
+        self._loop.run(self._its.drop(name))
+
+    def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
+        """One moment for several scans: `with db.snapshot() as snapshot`."""
+        return Snapshot(self._loop, self._its.snapshot(time_to_live))
+
+
+def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0) -> Database:
+    """`address`: host:port, or unix:/path or /path of a socket. `timeout`: seconds until the answer to each call.
+
+    Errors: Unavailable (nothing listens there, or the server is stopping).
+    """
+    async def made() -> aio.Database:
+        return await aio.connect(address, timeout=timeout)
+
+    loop = Loop.shared()
+    return Database(loop, loop.run(made()))
