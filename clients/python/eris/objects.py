@@ -177,14 +177,14 @@ class KeyValue(Object):
         return sums
 
     @overload
-    async def insert(self, keys: Key, values: Value) -> tuple[bool, Value]: ...  # type: ignore[overload-overlap]
+    async def insert(self, keys: Key, values: Value) -> tuple[bool, Value | None]: ...  # type: ignore[overload-overlap]
     @overload
     async def insert(self, keys: Keys, values: Value | Values) -> tuple[Bits, Array]: ...
 
-    async def insert(self, keys: Key | Keys, values: Value | Values) -> tuple[bool, Value] | tuple[Bits, Array]:
-        """Writes keys that are absent. Whether each was written, and the value that is there now."""
-        _, applied, answers = await self._write(data_pb2.WRITE_MODE_INSERT_IF_ABSENT, keys, values)
-        return applied, answers
+    async def insert(self, keys: Key | Keys, values: Value | Values) -> tuple[bool, Value | None] | tuple[Bits, Array]:
+        """Writes keys that are absent. Whether each was written, and the value that was there: None, of many keys 0 or b"", if there was none."""
+        existed, applied, answers = await self._write(data_pb2.WRITE_MODE_INSERT_IF_ABSENT, keys, values)
+        return applied, None if existed is False else answers
 
     @overload
     async def replace(self, keys: Key, values: Value) -> tuple[bool, Value | None]: ...  # type: ignore[overload-overlap]
@@ -192,7 +192,7 @@ class KeyValue(Object):
     async def replace(self, keys: Keys, values: Value | Values) -> tuple[Bits, Array]: ...
 
     async def replace(self, keys: Key | Keys, values: Value | Values) -> tuple[bool, Value | None] | tuple[Bits, Array]:
-        """Writes keys that are there. Whether each was written, and the value before: None, of many keys 0 or b"", if there was none."""
+        """Writes keys that are there. Whether each was written, and the value before, as insert()."""
         existed, applied, answers = await self._write(data_pb2.WRITE_MODE_REPLACE_IF_PRESENT, keys, values)
         return applied, None if existed is False else answers
 
@@ -203,7 +203,7 @@ class KeyValue(Object):
 
     async def compare_and_set(self, keys: Key | Keys, expected: Value | Values,
                               values: Value | Values) -> tuple[bool, Value | None] | tuple[Bits, Array]:
-        """Writes keys whose value is the expected one. Whether each was written, and the value before, as replace()."""
+        """Writes keys whose value is the expected one. Whether each was written, and the value before, as insert()."""
         existed, applied, answers = await self._write(data_pb2.WRITE_MODE_COMPARE_AND_SET, keys, values, expected)
         return applied, None if existed is False else answers
 

@@ -139,12 +139,12 @@ class KeyValue:
         return self._one_or_many(self._its.add, keys, values)
 
     @overload
-    def insert(self, keys: Key, values: Value) -> tuple[bool, Value]: ...  # type: ignore[overload-overlap]
+    def insert(self, keys: Key, values: Value) -> tuple[bool, Value | None]: ...  # type: ignore[overload-overlap]
     @overload
     def insert(self, keys: Keys, values: Value | Values) -> tuple[Bits, Array]: ...
 
     def insert(self, keys: Key | Keys, values: Value | Values) -> Any:
-        """Writes keys that are absent. Whether each was written, and the value that is there now."""
+        """Writes keys that are absent. Whether each was written, and the value that was there: None, of many keys 0 or b"", if there was none."""
         return self._one_or_many(self._its.insert, keys, values)
 
     @overload
@@ -153,7 +153,7 @@ class KeyValue:
     def replace(self, keys: Keys, values: Value | Values) -> tuple[Bits, Array]: ...
 
     def replace(self, keys: Key | Keys, values: Value | Values) -> Any:
-        """Writes keys that are there. Whether each was written, and the value before: None, of many keys 0 or b"", if there was none."""
+        """Writes keys that are there. Whether each was written, and the value before, as insert()."""
         return self._one_or_many(self._its.replace, keys, values)
 
     @overload
@@ -162,7 +162,7 @@ class KeyValue:
     def compare_and_set(self, keys: Keys, expected: Value | Values, values: Value | Values) -> tuple[Bits, Array]: ...
 
     def compare_and_set(self, keys: Key | Keys, expected: Value | Values, values: Value | Values) -> Any:
-        """Writes keys whose value is the expected one. Whether each was written, and the value before, as replace()."""
+        """Writes keys whose value is the expected one. Whether each was written, and the value before, as insert()."""
         return self._one_or_many(self._its.compare_and_set, keys, expected, values)
 
     def contains(self, key: Key) -> bool:

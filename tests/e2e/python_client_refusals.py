@@ -1,0 +1,166 @@
+"""Runs in the environment of python_client_test.py: what the Python client does when rows are refused, against a server of the test's own
+that speaks the protocol and refuses what it is told to; and how single keys are gathered.
+"""
+import asyncio
+import concurrent.futures
+import random
+
+import eris
+import grpc
+import harness
+import numpy as np
+from eris.v1 import catalog_pb2, column_pb2, data_pb2
+
+SEED = random.randrange(2**32)
+EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+U64 = column_pb2.COLUMN_TYPE_UINT64
+
+
+class Server(grpc.GenericRpcHandler):
+    """An index from u64 to u64. `refuses`: whether it refuses a row, by its key."""
+
+    def __init__(self):
+        self.rows = {}
+        self.calls = []  # (name, rows)
+        self.refuses = lambda key: False
+        schema = column_pb2.Schema(key=["key"], columns=[column_pb2.ColumnSchema(name=name, type=U64) for name in ("key", "value")])
+        self.object = catalog_pb2.Object(name="rows", id=1, kind=catalog_pb2.OBJECT_KIND_INDEX, schema=schema)
+
+    def service(self, details):
+        name = details.method.rpartition("/")[2]
+        if name == "Check":
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: b"")
+        takes = {"GetObject": catalog_pb2.GetObjectRequest, "Lookup": data_pb2.LookupRequest, "Write": data_pb2.WriteRequest}[name]
+        return grpc.unary_unary_rpc_method_handler(getattr(self, name), takes.FromString, lambda response: response.SerializeToString())
+
+    def GetObject(self, request, context):
+        return catalog_pb2.GetObjectResponse(object=self.object)
+
+    def Lookup(self, request, context):
+        keys, executed = self.arrived("Lookup", request.keys[0])
+        values = [self.rows.get(key, 0) for key in keys]
+        response = data_pb2.LookupResponse(columns=[column(values)], found=bits(key in self.rows for key in keys))
+        return self.answer(response, executed)
+
+    def Write(self, request, context):
+        keys, executed = self.arrived("Write", request.columns[0])
+        values = numbers(request.columns[1]) if len(request.columns) > 1 else [None] * len(keys)
+        existed, sums = [], []
+        for key, value, runs in zip(keys, values, executed):
+            existed.append(key in self.rows)
+            if runs and request.mode == data_pb2.WRITE_MODE_UPSERT:
+                self.rows[key] = value
+            elif runs and request.mode == data_pb2.WRITE_MODE_ADD:
+                self.rows[key] = self.rows.get(key, 0) + value
+            sums.append(self.rows.get(key, 0))
+        response = data_pb2.WriteResponse(existed=bits(existed), refused=executed.count(False))
+        if request.mode == data_pb2.WRITE_MODE_ADD:
+            response.applied = bits(executed)
+            response.columns.append(column(sums))
+        return self.answer(response, executed)
+
+    def arrived(self, name, keys):
+        keys = numbers(keys)
+        self.calls.append((name, len(keys)))
+        return keys, [not self.refuses(key) for key in keys]
+
+    def answer(self, response, executed):
+        if not all(executed):
+            response.executed = bits(executed)
+            response.refusal.code, response.refusal.message = EXHAUSTED, "no memory for rows"
+        return response
+
+
+def column(values):
+    return column_pb2.Column(type=U64, data=np.array(values, dtype="<u8").tobytes())
+
+
+def numbers(its):
+    return np.frombuffer(its.data, dtype="<u8").tolist()
+
+
+def bits(values):
+    return np.packbits(list(values), bitorder="little").tobytes()
+
+
+def exhausted(call):
+    try:
+        call()
+    except eris.ResourceExhausted as error:
+        return error
+    raise AssertionError("it was not refused")
+
+
+def test_refused_rows_are_sent_again_and_the_last_value_stays(server, db):
+    rng = random.Random(SEED)
+    for rows in (1000, 50_000):  # one batch, several
+        server.rows.clear()
+        server.refuses = lambda key: rng.random() < 0.3
+        keys = [rng.randrange(rows // 2) for _ in range(rows)]
+        values = [rng.randrange(2**64) for _ in keys]
+        db.index("rows").put(keys, values)
+        harness.check_equal(server.rows, dict(zip(keys, values)), "rows after an upsert")
+        got, found = db.index("rows").get(keys)
+        harness.check(found.all(), "keys found")
+        harness.check_equal(got.tolist(), [server.rows[key] for key in keys], "values")
+        counts = dict.fromkeys(server.rows, 0)
+        server.rows.clear()
+        db.index("rows").add(keys, 1)
+        for key in keys:
+            counts[key] += 1
+        harness.check_equal(server.rows, counts, "each add counts once")
+
+
+def test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written(server, db):
+    server.rows.clear()
+    server.refuses = lambda key: key % 2 == 1
+    error = exhausted(lambda: db.index("rows").put(np.arange(101), np.arange(101)))
+    harness.check_equal((str(error), error.rows_written), ("no memory for rows (51 of 101 rows were written)", 51), "the error")
+    harness.check_equal(sorted(server.rows), list(range(0, 101, 2)), "rows")
+    error = exhausted(lambda: db.index("rows").get(np.arange(101)))
+    harness.check_equal(str(error), "no memory for rows", "the error of a lookup")
+    error = exhausted(lambda: db.index("rows").put(1, 1))
+    harness.check_equal((str(error), error.rows_written), ("no memory for rows", 0), "the error of one key")
+
+
+def test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one(server, db):
+    async def run():
+        server.rows.clear()
+        server.rows.update((key, key + 1) for key in range(1, 1000, 2))
+        server.refuses = lambda key: key == 500
+        async with eris.aio.connect(db.address) as its:
+            index = its.index("rows")
+            await index.get(0)
+            server.calls.clear()
+            tasks = [index.get(key) for key in range(1000)] + [index.put(key, 7) for key in range(2000, 2010)]
+            got = await asyncio.gather(*tasks, return_exceptions=True)
+            harness.check(sorted(server.calls)[-2:] == [("Lookup", 1000), ("Write", 10)], f"messages: {server.calls}")
+            harness.check(all(call == ("Lookup", 1) for call in sorted(server.calls)[:-2]), "only the refused key is sent again")
+            harness.check(isinstance(got[500], eris.ResourceExhausted), f"the refused key: {got[500]!r}")
+            expected = [key + 1 if key % 2 else None for key in range(1000)]
+            harness.check_equal(got[:500] + got[501:1000], expected[:500] + expected[501:], "the other keys")
+            harness.check_equal([server.rows[key] for key in range(2000, 2010)], [7] * 10, "rows put")
+    asyncio.run(run())
+
+
+def main():
+    harness.parse_args()
+    print(f"seed {SEED}", flush=True)
+    handler = Server()
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(1), handlers=[handler])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        with eris.connect(f"127.0.0.1:{port}") as db:
+            db.address = f"127.0.0.1:{port}"
+            for test in (test_refused_rows_are_sent_again_and_the_last_value_stays,
+                         test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written,
+                         test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one):
+                test(handler, db)
+                print(f"{test.__name__}: ok", flush=True)
+    finally:
+        server.stop(0)
+
+
+if __name__ == "__main__":
+    main()

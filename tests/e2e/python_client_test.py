@@ -1,0 +1,110 @@
+"""The Python client: its wheel is built and installed in a fresh environment, mypy finds nothing in it, its calls do what a dict does
+(python_client_calls.py), refused rows are sent again (python_client_refusals.py), and the programs of its guide print what they say.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import harness
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CLIENT = ROOT / "clients" / "python"
+HERE = pathlib.Path(__file__).resolve().parent
+# Pinned, so that a run of today is a run of tomorrow. The client itself takes newer ones.
+PACKAGES = ["grpcio==1.85.1", "protobuf==7.36.2", "numpy==2.4.6", "pyarrow==26.0.1"]
+CHECKERS = ["mypy==2.4.1", "types-grpcio==1.85.0.20261028", "types-protobuf==7.35.1.20260906"]
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    harness.check(done.returncode == 0, f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def make_environment(build):
+    """A fresh environment with the client's wheel, and the folder of the wheel. Skips where packages cannot be had."""
+    folder = pathlib.Path(build).resolve() / "tests" / "e2e" / "python_client_wheel"
+    pip = folder / "venv" / "bin" / "pip"
+    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", folder / "venv"]),
+                             (f"{', '.join(PACKAGES + CHECKERS)} (PyPI)", [pip, "install", "--quiet", *PACKAGES, *CHECKERS]),
+                             # Builds nothing: only whether what builds a wheel can be had.
+                             ("hatchling, grpcio-tools (PyPI)", [pip, "download", "--quiet", "--no-deps", "--dest", folder / "tools",
+                                                                 "hatchling", "grpcio-tools==1.85.1"])):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            harness.skip(package, done.stderr[-2000:])
+    for old in folder.glob("*.whl"):
+        old.unlink()
+    run(pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, CLIENT)
+    (wheel,) = folder.glob("*.whl")
+    run(pip, "install", "--quiet", f"{wheel}[pyarrow]")  # its own dependencies must allow the pinned ones
+    run(pip, "check")
+    return folder / "venv" / "bin" / "python", wheel
+
+
+def check_wheel(programs, python, wheel):
+    """Nothing that is generated is left in the tree, types are right, and the version is the server's."""
+    left = subprocess.run(["git", "-C", ROOT, "status", "--porcelain", "--ignored", "clients/python"], capture_output=True, text=True)
+    if left.returncode == 0:
+        harness.check("pb2" not in left.stdout, f"generated files in the tree:\n{left.stdout}")
+    version = wheel.name.split("-")[1]
+    harness.check(f" {version} " in programs.run("version", code=0).stdout, f"the version of the wheel, {version}, is not the server's")
+    with tempfile.TemporaryDirectory() as folder:
+        run(python, "-m", "zipfile", "-e", wheel, folder)
+        print("mypy --strict of the client:", run(python, "-m", "mypy", "--strict", "-p", "eris", cwd=folder), flush=True)
+        user = pathlib.Path(folder, "user.py")
+        user.write_text(USER)
+        run(python, "-m", "mypy", "--strict", user, cwd=tempfile.gettempdir())
+        user.write_text(USER.replace("orders.get(1)", "orders.get('1')"))
+        done = subprocess.run([python, "-m", "mypy", "--strict", user], capture_output=True, text=True, cwd=tempfile.gettempdir())
+        harness.check(done.returncode == 1 and "arg-type" in done.stdout, f"a wrong key: {done.stdout}")
+
+
+# What mypy must understand.
+USER = """
+import numpy as np
+import eris
+
+with eris.connect() as db:
+    orders = db.index("orders")
+    one: int | bytes | None = orders.get(1)
+    values, found = orders.get(np.arange(3))
+    there: int = int(found.sum())
+    orders.put([1, 2], [3, 4])
+    total: int = orders.add(7, 1)
+    for keys, values in orders.scan(1, 5):
+        print(len(keys), values)
+
+async def read() -> int | bytes | None:
+    async with eris.aio.connect() as db:
+        return await db.index("orders").get(42)
+"""
+
+
+def check_guide(programs, python):
+    """The programs of the guide run one after the other, each against the same server, and print what their comments say."""
+    with open(ROOT / "docs" / "guide" / "python.md") as file:
+        blocks = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
+    harness.check(len(blocks) >= 2, "programs of the guide")
+    with harness.Server(programs, "--aeus", "2") as server:
+        for number, block in enumerate(blocks):
+            done = run(python, "-c", block.replace("127.0.0.1:7411", server.address))
+            printed = re.findall(r"^ *print\(.*\)  # (.*)$", block, re.M)
+            harness.check_equal(done.splitlines(), printed, f"output of program {number} of the guide")
+
+
+def main():
+    args = harness.parse_args()
+    programs = harness.Programs(args.build)
+    python, wheel = make_environment(args.build)
+    check_wheel(programs, python, wheel)
+    for suite in ("python_client_refusals.py", "python_client_calls.py"):
+        subprocess.run([python, "-B", HERE / suite, "--build", args.build], check=True)
+    check_guide(programs, python)
+
+
+if __name__ == "__main__":
+    main()
