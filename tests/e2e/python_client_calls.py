@@ -4,7 +4,9 @@ One suite serves both: `Blocking` makes the calls of eris.aio look like those of
 """
 import asyncio
 import datetime
+import gc
 import inspect
+import logging
 import os
 import random
 import subprocess
@@ -420,6 +422,36 @@ def test_threads_share_a_database(server):
         db.drop("threads")
 
 
+def test_both_interfaces_at_once_and_a_close_in_between(server):
+    """Two event loops in two threads. The connection that is closed under calls ends them."""
+    ended, keys = [], np.arange(200_000)
+    with eris.connect(server.address) as db:
+        rows = db.create_index("both")
+
+        def write():
+            with eris.connect(server.address) as mine:
+                db.closes = mine
+                try:
+                    while True:
+                        mine.index("both").put(keys, 1)
+                except eris.Error as error:
+                    ended.append(error)
+
+        async def read():
+            async with eris.aio.connect(server.address) as its:
+                for _ in range(100):
+                    await asyncio.gather(*map(its.index("both").get, range(100)))
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        asyncio.run(read())
+        harness.wait_until(lambda: rows.count() == len(keys), "the first rows")
+        db.closes.close()
+        thread.join(60)
+        harness.check(not thread.is_alive() and isinstance(ended[0], (eris.Cancelled, eris.FailedPrecondition)), f"how it ended: {ended}")
+        db.drop("both")
+
+
 def test_a_closed_connection_and_no_server(server):
     for connect in CONNECTS.values():
         with connect(server.address) as db:
@@ -508,9 +540,22 @@ def answers(connect, address):
     return not raises(eris.Unavailable, connected)
 
 
+class Complaints(logging.Handler):
+    """What asyncio and gRPC log: nothing."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.said = []
+        logging.getLogger().addHandler(self)
+
+    def emit(self, record):
+        self.said.append(record.getMessage())
+
+
 def main():
     programs = harness.Programs(harness.parse_args().build)
     print(f"seed {SEED}", flush=True)
+    complaints = Complaints()
 
     def run(test, name, *args):
         start = time.monotonic()
@@ -529,6 +574,8 @@ def main():
         server.wait_until_quiet()
     for test in (test_a_full_server_and_a_slow_reader, test_a_restart):
         run(test, test.__name__, programs)
+    gc.collect()  # tasks whose errors nothing has looked at say so now
+    harness.check_equal(complaints.said, [], "what was logged")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from eris.columns import DTYPES, Array, array_of, bits_of, message_of
-from eris.connection import Connection
+from eris.connection import BATCHES_UNDER_WAY, Connection
 from eris.errors import Error, ResourceExhausted, error_of_number
 from eris.schema import ObjectInfo, Type
 from eris.v1 import data_pb2
 
 ROWS_MAX = 16384  # of a batch
 STRING_BYTES_MAX = 1 << 20  # of a batch, unless one row has more
+ANSWER_BYTES_MAX = 4 << 20  # of the strings of an answer: sixteen may be under way
 ATTEMPTS_MAX = 8
 PAUSE_MIN = 0.01  # seconds
 PAUSE_MAX = 1.0
@@ -94,7 +95,7 @@ class Batches:
         return cut(self.keys)
 
     def under_way(self) -> int:
-        return 16
+        return BATCHES_UNDER_WAY
 
     async def send(self, rows: Rows) -> Refusal | None:
         """Sends a batch, takes its answer, and gives what was refused of it. Errors: those of the call."""
@@ -168,8 +169,8 @@ class Lookup(Batches):
     async def send(self, rows: Rows) -> Refusal | None:
         keys = [column[rows] for column in self.keys]
         count = len(keys[0])
-        request = data_pb2.LookupRequest(object=self.info.name,
-                                         keys=[message_of(*pair) for pair in zip(self.info.key, keys)])
+        request = data_pb2.LookupRequest(object=self.info.name, keys=[message_of(*pair) for pair in zip(self.info.key, keys)],
+                                         answer_bytes_max=ANSWER_BYTES_MAX)
         response = await self.connection.call("Data/Lookup", request, data_pb2.LookupResponse)
         found = bits_of(response.found, count, "found")
         values = array_of(self.info.value, response.columns[0], count)
