@@ -31,6 +31,7 @@ DTYPES: dict[Type, np.dtype[Any]] = {
     Type.UINT64: np.dtype("<u8"), Type.INT64: np.dtype("<i8"), Type.FLOAT64: np.dtype("<f8"),
     Type.DATE: np.dtype("<i4"), Type.STRING: np.dtype(object)}
 _RANGES = {Type.UINT64: (0, 2**64 - 1), Type.INT64: (-(2**63), 2**63 - 1)}
+_UINT64, _END = Type.UINT64, 2**64
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DAY = np.dtype("datetime64[D]")
 _INT32 = np.iinfo(np.int32)
@@ -49,6 +50,8 @@ def is_one(value: object) -> bool:
 def element(column: Column, value: object, is_key: bool = False) -> Any:
     """One value as the column has it: an int (for dates days since 1970), a float or bytes."""
     kind = column.type
+    if type(value) is int and kind is _UINT64 and 0 <= value < _END:  # by far the most
+        return value
     if kind in _RANGES:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
             raise _refuse("an integer is needed", column, f"{value!r} of type {type(value).__name__}")
@@ -142,10 +145,12 @@ def key_parts(key: tuple[Column, ...], given: object) -> tuple[Any, ...]:
 
 
 def is_one_key(key: tuple[Column, ...], given: object) -> bool:
-    return all(is_one(part) for part in key_parts(key, given))
+    return is_one(given) if len(key) == 1 else all(map(is_one, key_parts(key, given)))
 
 
 def one_key(key: tuple[Column, ...], given: object) -> tuple[Any, ...]:
+    if len(key) == 1:
+        return (element(key[0], given, True),)
     return tuple(element(column, part, True) for column, part in zip(key, key_parts(key, given)))
 
 

@@ -2,7 +2,7 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -52,6 +52,10 @@ class Aggregate:
     last_key: Any
 
 
+# Another object may have the name: its schema is asked for again.
+_OUTDATED = (NotFound, InvalidArgument, FailedPrecondition)
+
+
 class Object:
     """An object by its name. The server is asked for its schema at the first use, and again after an error."""
 
@@ -84,14 +88,6 @@ class Object:
             raise FailedPrecondition(f"object {self.name!r} is of the kind {info.kind}, not {' or '.join(self.KINDS)}")
         self._known = info
         return info
-
-    @contextlib.contextmanager
-    def _asks_again(self) -> Iterator[None]:
-        try:
-            yield
-        except (NotFound, InvalidArgument, FailedPrecondition):
-            self._known = None  # another object may have the name
-            raise
 
     async def _responses(self, query: query_pb2.Query, snapshot: Snapshot | None,
                          keeps_moment: bool) -> AsyncGenerator[data_pb2.ScanResponse, None]:
@@ -138,8 +134,8 @@ class KeyValue(Object):
 
     async def get(self, keys: Key | Keys) -> Value | None | tuple[Array, Bits]:
         """The value of a key, or None; of many keys their values and whether each was found. Others have the value 0 or None."""
-        with self._asks_again():
-            info = await self._info()
+        try:
+            info = self._known or await self._info()
             if is_one_key(info.key, keys):
                 one: Value | None = await self._gatherer.lookup(info, one_key(info.key, keys))
                 return one
@@ -148,6 +144,9 @@ class KeyValue(Object):
             if its.error is not None:
                 raise its.error
             return its.values, its.found
+        except _OUTDATED:
+            self._known = None
+            raise
 
     async def contains(self, key: Key) -> bool:
         return await self.get(key) is not None
@@ -209,8 +208,8 @@ class KeyValue(Object):
 
     async def _write(self, mode: data_pb2.WriteMode, keys: Key | Keys, *values: Value | Values) -> tuple[Any, Any, Any]:
         """(existed, applied, answers), each one or an array."""
-        with self._asks_again():
-            info = await self._info()
+        try:
+            info = self._known or await self._info()
             if is_one_key(info.key, keys):
                 if not all(is_one(each) for each in values):
                     raise InvalidArgument("there is one key and a column of values: there must be one value")
@@ -223,6 +222,9 @@ class KeyValue(Object):
             if its.error is not None:
                 raise its.failure()
             return its.existed, its.applied, its.answers
+        except _OUTDATED:
+            self._known = None
+            raise
 
 
 class Hash(KeyValue):
@@ -238,7 +240,7 @@ class Index(KeyValue):
         """Batches (keys, values) of the keys from lo up to, and without, hi, in their order; of two-part keys (first, second), values.
         `values`: only rows with values from the first number to the second, both included. All batches show one moment. Arrays are
         read-only. A scan that is broken goes on by itself only if it has a snapshot, since it would show another moment."""
-        with self._asks_again():
+        try:
             info = await self._info()
             query = self._query(info, lo, hi, values, backward, limit)
             async with contextlib.aclosing(self._responses(query, snapshot, False)) as responses:
@@ -248,6 +250,9 @@ class Index(KeyValue):
                                    for column, message in zip(info.columns, response.columns)]
                         keys = columns[0] if len(info.key) == 1 else tuple(columns[:-1])
                         yield keys, columns[-1]
+        except _OUTDATED:
+            self._known = None
+            raise
 
     async def count(self, lo: Key | None = None, hi: Key | None = None) -> int:
         """How many keys the range has."""
@@ -258,12 +263,15 @@ class Index(KeyValue):
         return await self._aggregate(lo, hi, values, False)
 
     async def _aggregate(self, lo: Key | None, hi: Key | None, values: tuple[int, int] | None, count_only: bool) -> Aggregate:
-        with self._asks_again():
+        try:
             info = await self._info()
             request = data_pb2.AggregateRequest(object=self.name, range=range_message(info.key, lo, hi), count_only=count_only)
             if values is not None:
                 request.values.CopyFrom(_value_range(info, values))
             got = await self._connection.call("Data/Aggregate", request, data_pb2.AggregateResponse)
+        except _OUTDATED:
+            self._known = None
+            raise
         keys = [(key_of(got.first_key), key_of(got.first_second)), (key_of(got.last_key), key_of(got.last_second))]
         first, last = keys if len(info.key) == 2 and keys[0][0] is not None else (keys[0][0], keys[1][0])
         there = got.HasField("sum_low")
@@ -288,7 +296,7 @@ class Table(Object):
     async def scan(self, columns: Sequence[str] | None = None, *, limit: int = 0,
                    snapshot: Snapshot | None = None) -> AsyncGenerator[Any, None]:
         """Record batches of pyarrow, in no order; None: all columns. All batches show one moment. A scan that is broken goes on by itself."""
-        with self._asks_again():
+        try:
             info = await self._info()
             known = {column.name: column for column in info.columns}
             names = list(known) if columns is None else list(columns)
@@ -303,6 +311,9 @@ class Table(Object):
                 async for response in responses:
                     if response.rows:
                         yield record_batch(schema, response)
+        except _OUTDATED:
+            self._known = None
+            raise
 
 
 def _limit(limit: object) -> int:
