@@ -4,6 +4,8 @@ that speaks the protocol and refuses what it is told to; and how single keys are
 import asyncio
 import concurrent.futures
 import random
+import threading
+import time
 
 import eris
 import grpc
@@ -23,6 +25,8 @@ class Server(grpc.GenericRpcHandler):
         self.rows = {}
         self.calls = []  # (name, rows)
         self.refuses = lambda key: False
+        self.lock = threading.Lock()
+        self.pauses = []  # seconds before each of the next writes
         schema = column_pb2.Schema(key=["key"], columns=[column_pb2.ColumnSchema(name=name, type=U64) for name in ("key", "value")])
         self.object = catalog_pb2.Object(name="rows", id=1, kind=catalog_pb2.OBJECT_KIND_INDEX, schema=schema)
 
@@ -39,25 +43,36 @@ class Server(grpc.GenericRpcHandler):
     def Lookup(self, request, context):
         keys, executed = self.arrived("Lookup", request.keys[0])
         values = [self.rows.get(key, 0) for key in keys]
-        response = data_pb2.LookupResponse(columns=[column(values)], found=bits(key in self.rows for key in keys))
+        # Bits of rows that were not executed say nothing.
+        found = bits(key in self.rows or not runs for key, runs in zip(keys, executed))
+        response = data_pb2.LookupResponse(columns=[column(values)], found=found)
         return self.answer(response, executed)
 
     def Write(self, request, context):
+        if self.pauses:
+            time.sleep(self.pauses.pop(0))
         keys, executed = self.arrived("Write", request.columns[0])
         values = numbers(request.columns[1]) if len(request.columns) > 1 else [None] * len(keys)
-        existed, sums = [], []
-        for key, value, runs in zip(keys, values, executed):
-            existed.append(key in self.rows)
-            if runs and request.mode == data_pb2.WRITE_MODE_UPSERT:
-                self.rows[key] = value
-            elif runs and request.mode == data_pb2.WRITE_MODE_ADD:
-                self.rows[key] = self.rows.get(key, 0) + value
-            sums.append(self.rows.get(key, 0))
+        with self.lock:
+            existed, sums = self.write(request.mode, zip(keys, values, executed))
         response = data_pb2.WriteResponse(existed=bits(existed), refused=executed.count(False))
-        if request.mode == data_pb2.WRITE_MODE_ADD:
+        if request.mode != data_pb2.WRITE_MODE_UPSERT:
             response.applied = bits(executed)
             response.columns.append(column(sums))
         return self.answer(response, executed)
+
+    def write(self, mode, rows):
+        existed, sums = [], []
+        for key, value, runs in rows:
+            existed.append(key in self.rows)
+            if runs and mode == data_pb2.WRITE_MODE_UPSERT:
+                self.rows[key] = value
+            elif runs and mode == data_pb2.WRITE_MODE_INSERT_IF_ABSENT:
+                self.rows.setdefault(key, value)
+            elif runs and mode == data_pb2.WRITE_MODE_ADD:
+                self.rows[key] = self.rows.get(key, 0) + value
+            sums.append(self.rows.get(key, 0))
+        return existed, sums
 
     def arrived(self, name, keys):
         keys = numbers(keys)
@@ -100,15 +115,28 @@ def test_refused_rows_are_sent_again_and_the_last_value_stays(server, db):
         values = [rng.randrange(2**64) for _ in keys]
         db.index("rows").put(keys, values)
         harness.check_equal(server.rows, dict(zip(keys, values)), "rows after an upsert")
-        got, found = db.index("rows").get(keys)
-        harness.check(found.all(), "keys found")
-        harness.check_equal(got.tolist(), [server.rows[key] for key in keys], "values")
+        asked = list(range(rows))
+        got, found = db.index("rows").get(asked)
+        harness.check_equal(found.tolist(), [key in server.rows for key in asked], "keys found")
+        harness.check_equal(got.tolist(), [server.rows.get(key, 0) for key in asked], "values")
         counts = dict.fromkeys(server.rows, 0)
         server.rows.clear()
         db.index("rows").add(keys, 1)
         for key in keys:
             counts[key] += 1
         harness.check_equal(server.rows, counts, "each add counts once")
+
+
+def test_rows_of_one_key_keep_their_order_over_batches(server, db):
+    """The first batch that arrives is the last one to be executed, if others are under way."""
+    server.refuses = lambda key: False
+    keys = np.arange(50_000)
+    keys[-1] = 0
+    for write, expected in ((db.index("rows").put, 49_999), (db.index("rows").insert, 0)):
+        server.rows.clear()
+        server.pauses = [0.5]
+        write(keys, np.arange(50_000))
+        harness.check_equal(server.rows[0], expected, "the value of the key that occurs twice")
 
 
 def test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written(server, db):
@@ -147,13 +175,14 @@ def main():
     harness.parse_args()
     print(f"seed {SEED}", flush=True)
     handler = Server()
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(1), handlers=[handler])
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), handlers=[handler])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
         with eris.connect(f"127.0.0.1:{port}") as db:
             db.address = f"127.0.0.1:{port}"
             for test in (test_refused_rows_are_sent_again_and_the_last_value_stays,
+                         test_rows_of_one_key_keep_their_order_over_batches,
                          test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written,
                          test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one):
                 test(handler, db)
