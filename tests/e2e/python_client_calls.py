@@ -488,6 +488,18 @@ def slowly(batches):
     return np.concatenate(keys)
 
 
+def test_a_forked_process_is_told_so(server):
+    with eris.connect(server.address) as db:
+        db.list()
+        child = os.fork()
+        if child == 0:
+            told = raises(eris.FailedPrecondition, db.list) and all(
+                raises(eris.FailedPrecondition, lambda: connect(server.address).__enter__()) for connect in CONNECTS.values())
+            os._exit(0 if told else 1)
+        harness.check_equal(os.waitpid(child, 0)[1], 0, "status of the child")
+        db.list()
+
+
 class SocketServer:
     """A server on a Unix socket, which has the same address when it is started again."""
 

@@ -25,6 +25,18 @@ _OPTIONS: list[tuple[str, Any]] = [
 ]
 
 
+# The process that made the first connection. gRPC's threads do not outlive fork(), and a call in the new process would wait for ever.
+_process: int | None = None
+
+
+def check_process() -> None:
+    """Errors: FailedPrecondition in a process that was forked after the first connection was made."""
+    global _process
+    _process = _process or os.getpid()
+    if _process != os.getpid():
+        raise FailedPrecondition("connections do not outlive fork(), and new ones are not possible: start the process with the method spawn")
+
+
 def target_of(address: str) -> str:
     """gRPC's form of host:port, unix:/path or /path."""
     return f"unix:{address}" if address.startswith("/") else address
@@ -34,10 +46,10 @@ class Connection:
     """`timeout`: seconds until the answer to a call; DeadlineExceeded after it."""
 
     def __init__(self, address: str, timeout: float) -> None:
+        check_process()
         self.address = address
         self.timeout = timeout
         self.room = asyncio.Semaphore(BATCHES_UNDER_WAY)
-        self._process = os.getpid()
         self._channel: grpc.aio.Channel | None = grpc.aio.insecure_channel(target_of(address), options=_OPTIONS)
         self._calls: dict[str, Any] = {}
 
@@ -94,8 +106,7 @@ class Connection:
     def _open(self) -> grpc.aio.Channel:
         if self._channel is None:
             raise FailedPrecondition(f"the connection to {self.address} is closed")
-        if self._process != os.getpid():
-            raise FailedPrecondition("a connection does not outlive fork(): connect again in the new process")
+        check_process()
         return self._channel
 
     def _end(self) -> BaseException:

@@ -3,7 +3,6 @@
 Any thread may make any call, concurrently. A call inside a running event loop would block that loop: use eris.aio there.
 """
 import asyncio
-import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeVar, overload
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from eris import aio
 from eris.batches import Bits
 from eris.columns import Array, Key, Keys, Part, Value, Values
+from eris.connection import check_process
 from eris.errors import FailedPrecondition
 from eris.objects import Aggregate
 from eris.schema import ObjectInfo
@@ -28,22 +28,24 @@ class Loop:
     _lock = threading.Lock()
 
     def __init__(self) -> None:
-        self.process = os.getpid()
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="eris", daemon=True).start()
 
     @classmethod
     def shared(cls) -> "Loop":
         with cls._lock:
-            if cls._shared is None or cls._shared.process != os.getpid():
+            if cls._shared is None:
+                check_process()
                 cls._shared = Loop()
             return cls._shared
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         """Blocks until the call has ended. An interrupt of the caller ends the call."""
-        if self.process != os.getpid():
+        try:
+            check_process()  # a forked process has no such thread
+        except FailedPrecondition:
             call.close()
-            raise FailedPrecondition("a connection does not outlive fork(): connect again in the new process")
+            raise
         future = asyncio.run_coroutine_threadsafe(call, self._loop)
         try:
             return future.result()
