@@ -76,10 +76,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     with harness.Server(harness.Programs(args.build), "--aeus", "1") as server:
-        os.sched_setaffinity(server.process.pid, {0})
+        cpus = sorted(os.sched_getaffinity(0))
         for thread in os.listdir(f"/proc/{server.process.pid}/task"):
-            os.sched_setaffinity(int(thread), {0})
-        os.sched_setaffinity(0, {1})
+            os.sched_setaffinity(int(thread), cpus[:1])
+        os.sched_setaffinity(0, cpus[-1:])
         loop = asyncio.new_event_loop()
         with eris.connect(server.address) as db:
             index = db.create_index("keys", expect=(0, KEYS))

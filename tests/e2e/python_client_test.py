@@ -104,6 +104,8 @@ def main():
     for suite in ("python_client_refusals.py", "python_client_calls.py"):
         subprocess.run([python, "-B", HERE / suite, "--build", args.build], check=True)
     check_guide(programs, python)
+    measured = run(python, "-B", ROOT / "bench" / "remote" / "python_client.py", args.build, "--seconds", "0.05", "--rounds", "1")
+    harness.check(measured.count(" keys/s ") == 10, f"whether the measurement runs at all:\n{measured}")
 
 
 if __name__ == "__main__":
