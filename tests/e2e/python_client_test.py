@@ -51,7 +51,7 @@ def check_wheel(programs, python, wheel):
     if left.returncode == 0:
         harness.check("pb2" not in left.stdout, f"generated files in the tree:\n{left.stdout}")
     version = wheel.name.split("-")[1]
-    harness.check(f" {version} " in programs.run("version", code=0).stdout, f"the version of the wheel, {version}, is not the server's")
+    harness.check(f" {version} " in programs.run("--version", code=0).stdout, f"the version of the wheel, {version}, is not the server's")
     with tempfile.TemporaryDirectory() as folder:
         run(python, "-m", "zipfile", "-e", wheel, folder)
         print("mypy --strict of the client:", run(python, "-m", "mypy", "--strict", "-p", "eris", cwd=folder), flush=True)
