@@ -82,7 +82,7 @@ class TableScanRunner final : public Runner {
     View* view = nullptr;  // its own, or that of a scan in the group with the same snapshot
     bool wanted = false;   // some row of it may pass the filter
 
-    // Of a scan that reads no row. Others of its group may need slices for the segment: it counts
+    // For a scan that reads no row. Others of its group may need slices for the segment: it counts
     // once, where the segment begins.
     void CountRows() {
       if (wanted && cursor.at.row == 0) part->rows_met += view->segment.rows;

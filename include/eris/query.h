@@ -120,11 +120,11 @@ struct Query {
 struct ObjectShare {
   AeuId aeu{};
   NumaNodeId numa_node{};  // of its memory
-  // Of an index: the keys of this share, to be scanned. Of a table: the keys that the AEU owns now,
-  // for information; its rows of the snapshot may have others, if ranges have moved since.
+  // In an index the keys of this share, to be scanned. In a table the keys that the AEU owns now, for
+  // information: its rows of the snapshot may have others, if ranges have moved since.
   KeyRange range{};
-  // Of an index: exact. Of a table: rows of segments that may have some for the query, at least as
-  // many as its answer.
+  // For an index exact. For a table the rows of segments that may have some for the query, at least
+  // as many as its answer.
   uint64_t rows = 0;
 };
 
