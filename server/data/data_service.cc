@@ -1,8 +1,6 @@
 #include "server/data/data_service.h"
 
 #include <chrono>
-#include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -30,15 +28,9 @@ absl::Status DoTakeSnapshot(const ControlScope& scope, const v1::TakeSnapshotReq
   }
   const uint32_t time_to_live_ms =
       request.time_to_live_ms() == 0 ? kTimeToLiveMs : request.time_to_live_ms();
-  // Concurrent calls may each pass the check: the limit keeps slots free, and need not be exact.
-  if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
-    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
-                                                     " snapshots; the limit is ",
-                                                     SnapshotLeases::kTakenMax, ", release one"));
-  }
-  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
-  response->set_snapshot(
-      server.leases().Add(std::move(snapshot), std::chrono::milliseconds(time_to_live_ms)));
+  ERIS_ASSIGN_OR_RETURN(const uint64_t lease,
+                        TakeLease(server, std::chrono::milliseconds(time_to_live_ms)));
+  response->set_snapshot(lease);
   return absl::OkStatus();
 }
 

@@ -1,8 +1,6 @@
 // The token with which a client continues a scan after a chunk: the object's id, the lease of the
 // scan's snapshot if it has one, a fingerprint of the query and the engine's own position in the
-// object, with a checksum that only this server's process can make. The checksum protects against
-// damage and mistakes, not against an attacker: a client that may scan could ask for the same rows
-// directly. Any thread.
+// object, sealed by this server's process (token_seal.h). Any thread.
 //
 //   0      1           9        13      21            29
 //   +------+-----------+--------+-------+-------------+-----------+----------+
@@ -21,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "eris/query.h"
 #include "eris/types.h"
+#include "server/state/token_seal.h"
 
 namespace eris::server {
 
@@ -35,19 +34,19 @@ struct ResumePoint {
 class ResumeTokenCodec {
  public:
   static constexpr size_t kHeadBytes = 29;
-  static constexpr size_t kChecksumBytes = sizeof(uint64_t);
+  static constexpr size_t kChecksumBytes = TokenSeal::kChecksumBytes;
   // Every place that the engine can give has a token: what is encoded is decoded.
   static constexpr size_t kTokenBytesMax = kHeadBytes + kResumeBytesMax + kChecksumBytes;
 
   // Each server process chooses `seed` at random.
-  explicit ResumeTokenCodec(uint64_t seed) : seed_(seed) {}
+  explicit ResumeTokenCodec(uint64_t seed) : seal_(seed) {}
 
   std::string Encode(const ResumePoint& point) const;
   // Errors: InvalidArgument (wrong form or length, a token of another server, damaged).
   absl::StatusOr<ResumePoint> Decode(absl::string_view token) const;
 
  private:
-  const uint64_t seed_;
+  const TokenSeal seal_;
 };
 
 }  // namespace eris::server

@@ -1,6 +1,10 @@
 #include "server/state/server_state.h"
 
+#include <memory>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "server/state/memory_limits.h"
 
 namespace eris::server {
@@ -14,6 +18,17 @@ absl::Status TooLongStatus(const ServerConfig& config, bool is_write) {
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes) {
   const uint64_t most = server.budget.bytes_max();
   return server.budget.TryTake(bytes, is_write ? WriteBytesMax(most) : most);
+}
+
+absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::milliseconds time_to_live) {
+  // Concurrent calls may each pass the check: the limit keeps slots free, and need not be exact.
+  if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
+                                                     " snapshots; the limit is ",
+                                                     SnapshotLeases::kTakenMax, ", release one"));
+  }
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
+  return server.leases().Add(std::move(snapshot), time_to_live);
 }
 
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "eris/engine.h"
 #include "server/guard/arrival_gate.h"
 #include "server/guard/byte_budget.h"
@@ -17,6 +19,7 @@
 #include "server/state/control_executor.h"
 #include "server/state/memory_limits.h"
 #include "server/state/resume_token.h"
+#include "server/state/token_seal.h"
 
 namespace eris::server {
 
@@ -37,6 +40,7 @@ struct ServerState {
         control_arriving(arriving.control),
         sessions(engine_in),
         tokens(token_seed),
+        seal(token_seed),
         lease_timer(io, token_seed),
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
         stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
@@ -51,6 +55,7 @@ struct ServerState {
   SessionPool sessions;
   RunningQueries queries;
   ResumeTokenCodec tokens;
+  TokenSeal seal;          // of other tokens
   LeaseTimer lease_timer;  // for snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
@@ -70,6 +75,10 @@ absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
 
 // Takes `bytes` of the budget. Writes together get only their part. Empty: there is no room.
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
+
+// Takes a snapshot for a client and returns its lease. Errors: ResourceExhausted (clients hold
+// SnapshotLeases::kTakenMax, or the engine has no more), Unavailable.
+absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::milliseconds time_to_live);
 
 // The status of a call for which the budget has no room.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);
