@@ -74,9 +74,10 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
     Finish(ToRpcStatus(status));
   }
   // Sends one of several answers; EndWrite is called when it has been written.
-  void Write(const google::protobuf::Message& response) {
+  void Write(const google::protobuf::Message& response) { Write(WriteMessage(response)); }
+  void Write(grpc::ByteBuffer response) {
     stall_.Begin();
-    out_ = WriteMessage(response);
+    out_ = std::move(response);
     StartWrite(&out_);
   }
   void EndWrite() {
