@@ -30,6 +30,7 @@
 #include "server/admin/admin_service.h"
 #include "server/admin/catalog_service.h"
 #include "server/data/data_service.h"
+#include "server/flight/flight_service.h"
 #include "server/guard/callback_threads.h"
 #include "server/guard/connections.h"
 #include "server/queries/queries_service.h"
@@ -182,11 +183,13 @@ struct RpcServer::Impl {
         data(&state),
         queries(&state),
         catalog(&state),
-        admin(&state) {
+        admin(&state),
+        flight(&state) {
     ERIS_CHECK(data.ServesAll());
     ERIS_CHECK(queries.ServesAll());
     ERIS_CHECK(catalog.ServesAll());
     ERIS_CHECK(admin.ServesAll());
+    ERIS_CHECK(flight.ServesAll());
   }
 
   ServerState state;
@@ -194,6 +197,7 @@ struct RpcServer::Impl {
   QueriesService queries;
   CatalogService catalog;
   AdminService admin;
+  FlightService flight;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<CallbackThreads> callback_threads;  // ends before the server
   std::string address;
@@ -236,6 +240,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   builder.RegisterService(&impl->queries);
   builder.RegisterService(&impl->catalog);
   builder.RegisterService(&impl->admin);
+  builder.RegisterService(&impl->flight);
   LogCapture::Clear();
   impl->server = builder.BuildAndStart();
   if (impl->server == nullptr) {
@@ -247,8 +252,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
     const size_t colon = config.listen.rfind(':');
     impl->address = absl::StrCat(absl::string_view(config.listen).substr(0, colon), ":", port);
   }
-  for (const char* service :
-       {"eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin"}) {
+  for (const char* service : {"eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin",
+                              "arrow.flight.protocol.FlightService"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);
   }
   impl->callback_threads =

@@ -32,11 +32,11 @@ ROOMS = {
     "aeu": ["state", "runners transfers", "."],
     "balancer": ["load", "."],
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
-    "server": ["guard", "state", "calls", "substrait", "data queries", "admin", "."],
+    "server": ["guard", "state", "calls", "substrait", "data queries", "admin flight", "."],
     "clients/cli": ["text", "files", "loading", "."],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.
-WIRE = re.compile(r"(?:eris/v1/|.*\.pb\.h$|grpc|google/protobuf)")
+WIRE = re.compile(r"(?:eris/v1/|arrow/|.*\.pb\.h$|grpc|google/protobuf)")
 WIRE_USERS = ("wire", "server", "clients", "examples")
 SUBSTRAIT = re.compile(r"substrait/.*\.pb\.h$")
 SUBSTRAIT_USER = "server/substrait/"

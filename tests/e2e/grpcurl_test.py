@@ -47,12 +47,13 @@ def main():
             return done.stdout
 
         services = call("list").split()
-        for service in ("eris.v1.Admin", "eris.v1.Catalog", "eris.v1.Data", "eris.v1.Queries", "grpc.health.v1.Health"):
+        for service in ("eris.v1.Admin", "eris.v1.Catalog", "eris.v1.Data", "eris.v1.Queries", "grpc.health.v1.Health",
+                        "arrow.flight.protocol.FlightService"):
             harness.check(service in services, f"{service} is not listed")
         harness.check("rpc Lookup" in call("describe eris.v1.Data"), "Lookup is not described")
         health = json.loads(call("grpc.health.v1.Health/Check", {}))
         harness.check_equal(health, {"status": "SERVING"}, "health")
-        for service in ("eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin"):
+        for service in ("eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin", "arrow.flight.protocol.FlightService"):
             health = json.loads(call("grpc.health.v1.Health/Check", {"service": service}))
             harness.check_equal(health, {"status": "SERVING"}, f"health of {service}")
 

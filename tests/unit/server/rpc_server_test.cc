@@ -48,8 +48,8 @@ class RpcServerTest : public RpcTest {
 };
 
 TEST_F(RpcServerTest, HealthKnowsEveryService) {
-  for (const char* service :
-       {"", "eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin"}) {
+  for (const char* service : {"", "eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog",
+                              "eris.v1.Admin", "arrow.flight.protocol.FlightService"}) {
     const auto [status, serving] = Check(service);
     EXPECT_TRUE(status.ok()) << service << ": " << status.error_message();
     EXPECT_EQ(serving, grpc::health::v1::HealthCheckResponse::SERVING) << service;
@@ -59,7 +59,7 @@ TEST_F(RpcServerTest, HealthKnowsEveryService) {
 
 TEST_F(RpcServerTest, DescriptorsForReflectionAreInTheBinary) {
   for (const char* service : {"eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin",
-                              "grpc.health.v1.Health"}) {
+                              "arrow.flight.protocol.FlightService", "grpc.health.v1.Health"}) {
     EXPECT_NE(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service),
               nullptr)
         << service;

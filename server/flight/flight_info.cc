@@ -1,0 +1,172 @@
+#include "server/flight/flight_info.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+#include "eris/engine.h"
+#include "server/data/batch_request.h"
+#include "server/flight/flight_query.h"
+#include "server/flight/flight_ticket.h"
+#include "wire/arrow_ipc.h"
+#include "wire/query.h"
+
+namespace eris::server {
+namespace {
+
+// All tickets of an answer together.
+constexpr uint64_t kTicketsBytesMax = 16 << 20;
+
+struct OpenedFlight {
+  Object object{};
+  Query query{};
+  uint32_t shares = 0;
+};
+
+absl::StatusOr<OpenedFlight> OpenFlight(Session& session,
+                                        const flight::FlightDescriptor& descriptor) {
+  ERIS_ASSIGN_OR_RETURN(const FlightQuery asked, FlightQueryFrom(descriptor));
+  OpenedFlight opened{.shares = asked.shares};
+  ERIS_ASSIGN_OR_RETURN(opened.object, OpenObject(session, asked.object));
+  ERIS_ASSIGN_OR_RETURN(opened.query, QueryOf(asked, opened.object));
+  return opened;
+}
+
+void FillCommon(const Schema& schema, flight::FlightInfo* info) {
+  info->set_schema(wire::FramedArrow(wire::ArrowSchema(schema)));
+  info->set_total_records(-1);
+  info->set_total_bytes(-1);
+}
+
+// Adds endpoints whose tickets differ in their share or range.
+class Endpoints {
+ public:
+  Endpoints(const ServerState& server, const OpenedFlight& opened, uint64_t lease,
+            flight::FlightInfo* info)
+      : server_(server), opened_(opened), lease_(lease), info_(*info) {}
+
+  absl::Status Add(const KeyRange& range, const std::optional<TableShare>& share) {
+    FlightTicket ticket{.object = opened_.object.id(), .range = range};
+    ticket.scan.set_object(opened_.object.name());
+    ticket.scan.set_snapshot(lease_);
+    Query query = opened_.query;
+    query.share = share;
+    query.snapshot.reset();
+    ERIS_RETURN_IF_ERROR(wire::FillQuery(opened_.object.kind(), opened_.object.schema(), query,
+                                         ticket.scan.mutable_query()));
+    std::string bytes = WriteTicket(server_.seal, ticket);
+    bytes_ += bytes.size();
+    if (bytes_ > kTicketsBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat("the tickets take more than ",
+                                                     kTicketsBytesMax,
+                                                     " bytes; ask for fewer shares or columns"));
+    }
+    flight::FlightEndpoint& endpoint = *info_.add_endpoint();
+    endpoint.mutable_ticket()->set_ticket(std::move(bytes));
+    if (lease_ == 0) return absl::OkStatus();
+    const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + kFlightTimeToLive.count();
+    endpoint.mutable_expiration_time()->set_seconds(ends_ms / 1000);
+    endpoint.mutable_expiration_time()->set_nanos(static_cast<int32_t>(ends_ms % 1000 * 1'000'000));
+    return absl::OkStatus();
+  }
+
+ private:
+  const ServerState& server_;
+  const OpenedFlight& opened_;
+  const uint64_t lease_;
+  flight::FlightInfo& info_;
+  uint64_t bytes_ = 0;
+};
+
+// Into how many parts the rows of each AEU are divided so that there are `wanted` parts in all, but
+// at least one each: an AEU with more rows has more parts.
+std::vector<uint32_t> PartsOf(const std::vector<ObjectShare>& shares, uint32_t wanted) {
+  std::vector<uint32_t> parts(shares.size(), 1);
+  for (size_t all = shares.size(); all < wanted; ++all) {
+    size_t most = 0;
+    for (size_t i = 1; i < shares.size(); ++i) {
+      if (shares[i].rows / parts[i] > shares[most].rows / parts[most]) most = i;
+    }
+    ++parts[most];
+  }
+  return parts;
+}
+
+absl::Status AddShares(const OpenedFlight& opened, const std::vector<ObjectShare>& shares,
+                       Endpoints& endpoints, flight::FlightInfo* info) {
+  const bool ordered = opened.object.kind() == ObjectKind::kIndex;
+  if (ordered || shares.empty()) {  // exact
+    int64_t rows = 0;
+    for (const ObjectShare& share : shares) rows += static_cast<int64_t>(share.rows);
+    info->set_total_records(rows);
+  }
+  if (shares.empty()) return endpoints.Add({}, std::nullopt);  // for its schema
+  if (ordered) {
+    for (const ObjectShare& share : shares) {
+      ERIS_RETURN_IF_ERROR(endpoints.Add(share.range, std::nullopt));
+    }
+    return absl::OkStatus();
+  }
+  const std::vector<uint32_t> parts = PartsOf(shares, opened.shares);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    for (uint32_t part = 0; part < parts[i]; ++part) {
+      ERIS_RETURN_IF_ERROR(
+          endpoints.Add({}, TableShare{.aeu = shares[i].aeu, .index = part, .count = parts[i]}));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillShared(ServerState& server, Session& session, absl::Time deadline,
+                        OpenedFlight& opened, uint64_t lease, flight::FlightInfo* info) {
+  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, server.leases().Find(lease));
+  opened.query.snapshot = use.snapshot();
+  ERIS_ASSIGN_OR_RETURN(const std::vector<ObjectShare> shares,
+                        session.Shares(opened.object, opened.query, deadline));
+  Endpoints endpoints(server, opened, lease, info);
+  return AddShares(opened, shares, endpoints, info);
+}
+
+}  // namespace
+
+absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
+                            const flight::FlightDescriptor& descriptor, flight::FlightInfo* info) {
+  const SessionPool::Lease session = server.sessions.Borrow();
+  ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, descriptor));
+  FillCommon(AnswerSchema(opened.query, opened.object), info);
+  *info->mutable_flight_descriptor() = descriptor;
+  info->set_ordered(opened.object.kind() == ObjectKind::kIndex);
+  if (opened.shares == 0) return Endpoints(server, opened, 0, info).Add({}, std::nullopt);
+  ERIS_ASSIGN_OR_RETURN(const uint64_t lease, TakeLease(server, kFlightTimeToLive));
+  const absl::Status filled = FillShared(server, *session, deadline, opened, lease, info);
+  if (!filled.ok()) (void)server.leases().Release(lease);
+  return filled;
+}
+
+absl::Status FillSchemaResult(ServerState& server, const flight::FlightDescriptor& descriptor,
+                              flight::SchemaResult* result) {
+  const SessionPool::Lease session = server.sessions.Borrow();
+  ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, descriptor));
+  result->set_schema(
+      wire::FramedArrow(wire::ArrowSchema(AnswerSchema(opened.query, opened.object))));
+  return absl::OkStatus();
+}
+
+void FillListedFlight(const ServerState& server, const ObjectInfo& object,
+                      flight::FlightInfo* info) {
+  FillCommon(object.schema, info);
+  info->mutable_flight_descriptor()->set_type(flight::FlightDescriptor::PATH);
+  info->mutable_flight_descriptor()->add_path(object.name);
+  info->set_ordered(object.kind == ObjectKind::kIndex);
+  FlightTicket ticket{.object = object.id};
+  ticket.scan.set_object(object.name);
+  info->add_endpoint()->mutable_ticket()->set_ticket(WriteTicket(server.seal, ticket));
+}
+
+}  // namespace eris::server

@@ -1,0 +1,32 @@
+// What GetFlightInfo, GetSchema and ListFlights answer. On a thread that may block.
+#ifndef ERIS_SERVER_FLIGHT_FLIGHT_INFO_H_
+#define ERIS_SERVER_FLIGHT_FLIGHT_INFO_H_
+
+#include <chrono>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "arrow/flight.pb.h"
+#include "eris/types.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+// How long the snapshot of shares is kept after its last use.
+inline constexpr std::chrono::milliseconds kFlightTimeToLive{60'000};
+
+// An endpoint for all rows, or one for each share as of one snapshot. Blocks until AEUs have told
+// their shares, or `deadline` has passed. Errors: as flight.proto says; DeadlineExceeded.
+absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
+                            const arrow::flight::protocol::FlightDescriptor& descriptor,
+                            arrow::flight::protocol::FlightInfo* info);
+absl::Status FillSchemaResult(ServerState& server,
+                              const arrow::flight::protocol::FlightDescriptor& descriptor,
+                              arrow::flight::protocol::SchemaResult* result);
+// The entry of a list: an endpoint for all rows. REQUIRES: not a hash.
+void FillListedFlight(const ServerState& server, const ObjectInfo& object,
+                      arrow::flight::protocol::FlightInfo* info);
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_FLIGHT_FLIGHT_INFO_H_

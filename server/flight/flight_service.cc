@@ -1,0 +1,69 @@
+#include "server/flight/flight_service.h"
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "arrow/flight.pb.h"
+#include "server/calls/control_call.h"
+#include "server/flight/flight_info.h"
+#include "server/flight/get_call.h"
+#include "server/flight/list_call.h"
+#include "server/guard/rpc_status.h"
+
+namespace eris::server {
+namespace {
+
+namespace protocol = ::arrow::flight::protocol;
+
+absl::Status DoGetFlightInfo(const ControlScope& scope, const protocol::FlightDescriptor& request,
+                             protocol::FlightInfo* response) {
+  absl::Time deadline = scope.deadline;
+  if (const uint64_t most = scope.server.config.call_ms_max; most > 0) {
+    deadline = std::min(deadline, absl::Now() + absl::Milliseconds(most));
+  }
+  return FillFlightInfo(scope.server, deadline, request, response);
+}
+
+absl::Status DoGetSchema(const ControlScope& scope, const protocol::FlightDescriptor& request,
+                         protocol::SchemaResult* response) {
+  return FillSchemaResult(scope.server, request, response);
+}
+
+// A call that ends before it has read anything.
+class EndedCall final : public RawReactor {
+ public:
+  explicit EndedCall(const absl::Status& status) { Finish(ToRpcStatus(status)); }
+
+ private:
+  void OnDone() override { delete this; }
+};
+
+auto EndWith(absl::Status status) {
+  return [status = std::move(status)](grpc::CallbackServerContext&) {
+    return new EndedCall(status);  // gRPC owns it
+  };
+}
+
+}  // namespace
+
+FlightService::FlightService(ServerState* server) {
+  Serve("GetFlightInfo", ControlBeginner(*server, DoGetFlightInfo));
+  Serve("GetSchema", ControlBeginner(*server, DoGetSchema));
+  Serve("ListFlights", [server](grpc::CallbackServerContext& context) {
+    return ListCall::Begin(*server, context);
+  });
+  Serve("DoGet", [server](grpc::CallbackServerContext& context) {
+    return GetCall::Begin(*server, context);
+  });
+  Serve("ListActions", EndWith(absl::OkStatus()));  // there is none
+  Serve("DoAction", EndWith(absl::UnimplementedError("the server has no actions")));
+  Serve("DoPut", EndWith(absl::UnimplementedError(
+                     "Arrow Flight only reads here: write with eris.v1.Data, or eris import")));
+  Serve("DoExchange",
+        EndWith(absl::UnimplementedError("the server exchanges no streams: use DoGet")));
+  Serve("Handshake",
+        EndWith(absl::UnimplementedError("the server asks for no name and no password")));
+}
+
+}  // namespace eris::server

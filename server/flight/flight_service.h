@@ -1,0 +1,20 @@
+// arrow.flight.protocol.FlightService, for reading: passes each call to its class. gRPC's threads
+// accept the calls; those that may block in the engine run on the control thread.
+#ifndef ERIS_SERVER_FLIGHT_FLIGHT_SERVICE_H_
+#define ERIS_SERVER_FLIGHT_FLIGHT_SERVICE_H_
+
+#include "arrow/flight.grpc.pb.h"
+#include "server/calls/raw_service.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+class FlightService final : public RawService<arrow::flight::protocol::FlightService> {
+ public:
+  // `server` outlives the service.
+  explicit FlightService(ServerState* server);
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_FLIGHT_FLIGHT_SERVICE_H_

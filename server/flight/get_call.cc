@@ -1,0 +1,62 @@
+#include "server/flight/get_call.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "server/data/batch_request.h"
+#include "server/flight/flight_data.h"
+#include "server/flight/flight_ticket.h"
+#include "wire/arrow_ipc.h"
+#include "wire/query.h"
+
+namespace eris::server {
+
+GetCall* GetCall::Begin(ServerState& server, grpc::CallbackServerContext& context) {
+  auto* call = new GetCall(server, context);
+  call->ScanStream::Begin();
+  return call;
+}
+
+absl::Status GetCall::Open(const arrow::flight::protocol::Ticket& request) {
+  ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket, ReadTicket(server_.seal, request.ticket()));
+  ERIS_ASSIGN_OR_RETURN(const Object object, OpenObject(*session_, ticket.scan.object()));
+  if (object.id() != ticket.object) {
+    return absl::NotFoundError(absl::StrCat(
+        "the object of the ticket has been dropped; another one is called ", object.name()));
+  }
+  ERIS_ASSIGN_OR_RETURN(Query query,
+                        wire::QueryFrom(object.kind(), object.schema(), ticket.scan.query()));
+  query.range = ticket.range;
+  if (ticket.scan.snapshot() != 0) {
+    absl::StatusOr<SnapshotLeases::Use> use = server_.leases().Find(ticket.scan.snapshot());
+    if (!use.ok()) {
+      return absl::Status(use.status().code(), absl::StrCat("ticket: ", use.status().message(),
+                                                            "; call GetFlightInfo again"));
+    }
+    use_ = *std::move(use);
+    query.snapshot = use_.snapshot();
+  }
+  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object, query));
+  return Attach(std::move(scan), query.limit);
+}
+
+void GetCall::OnOpen() {
+  absl::StatusOr<grpc::ByteBuffer> message = FlightDataOf(wire::ArrowSchema(scan_->schema()));
+  if (!message.ok()) return End(message.status());
+  Write(*std::move(message));
+}
+
+void GetCall::OnNext(std::shared_ptr<const Chunk> chunk) {
+  if (chunk == nullptr) return End(absl::OkStatus());
+  const wire::ArrowBatch batch(*chunk);
+  const uint64_t bytes = batch.header().size() + batch.body_bytes();
+  if (absl::Status status = ChargeMessage(bytes); !status.ok()) return End(status);
+  absl::StatusOr<grpc::ByteBuffer> message = FlightDataOf(batch);
+  if (!message.ok()) return End(message.status());
+  chunk.reset();
+  Write(*std::move(message));
+}
+
+}  // namespace eris::server

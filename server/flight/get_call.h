@@ -1,0 +1,37 @@
+// DoGet: the rows of one ticket as a stream, first the schema, then a batch for each chunk. Begins
+// on a gRPC thread; then gRPC owns the call.
+#ifndef ERIS_SERVER_FLIGHT_GET_CALL_H_
+#define ERIS_SERVER_FLIGHT_GET_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "arrow/flight.pb.h"
+#include "eris/engine.h"
+#include "server/calls/scan_stream.h"
+#include "server/guard/snapshot_leases.h"
+#include "server/state/server_state.h"
+
+namespace eris::server {
+
+class GetCall final : public ScanStream<arrow::flight::protocol::Ticket> {
+ public:
+  // gRPC owns the result.
+  static GetCall* Begin(ServerState& server, grpc::CallbackServerContext& context);
+
+ private:
+  GetCall(ServerState& server, grpc::CallbackServerContext& context)
+      : ScanStream(server, context) {}
+
+  absl::Status Open(const arrow::flight::protocol::Ticket& request) override;
+  void OnOpen() override;
+  void OnNext(std::shared_ptr<const Chunk> chunk) override;
+
+  SnapshotLeases::Use use_;  // owned by the running step; empty: the scan has its own snapshot
+};
+
+}  // namespace eris::server
+
+#endif  // ERIS_SERVER_FLIGHT_GET_CALL_H_
