@@ -1,0 +1,72 @@
+"""Arrow Flight: pyarrow, as it comes from PyPI, reads objects of a server (flight_client.py): all types with nulls and extremes, no row and 70,000,
+shares, refusals.
+"""
+import os
+import re
+import subprocess
+import sys
+
+import harness
+
+PYARROW = "pyarrow==26.0.1"
+HERE = os.path.dirname(os.path.abspath(__file__))
+VALUES = """id,small,large,big,ratio,day,price,note
+1,2147483647,9223372036854775807,18446744073709551615,inf,9999-12-31,99999999999999.9999,"ünïcode, ""quoted\"""
+2,-2147483648,-9223372036854775808,0,-1e300,0001-01-01,-99999999999999.9999,""
+3,,,,,,,
+"""
+
+
+def make_python(build):
+    """A Python with pyarrow; skips where it cannot be had."""
+    venv = os.path.join(os.path.abspath(build), "tests", "e2e", "flight_client")
+    python = os.path.join(venv, "bin", "python")
+    has_it = [python, "-c", f"import pyarrow; assert pyarrow.__version__ == '{PYARROW.partition('==')[2]}'"]
+    if os.path.exists(python) and subprocess.run(has_it, capture_output=True).returncode == 0:
+        return python
+    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
+                             (f"{PYARROW} (PyPI)", [os.path.join(venv, "bin", "pip"), "install", "--quiet", PYARROW])):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            harness.skip(package, done.stderr[-2000:])
+    return python
+
+
+def load(server):
+    def table(name, schema, text, key="id"):
+        path = os.path.join(server.directory.name, f"{name}.csv")
+        with open(path, "w") as file:
+            file.write(text)
+        server.eris("import", name, path, "--schema", schema, "--key", key)
+
+    table("values", "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?,price:decimal(4)?,note:string?",
+          f"{VALUES}4,0,7,9223372036854775808,5e-324,1969-12-31,0.0001,{'x' * 60_000}\n")
+    table("many", "id:int64,note:string?",
+          "id,note\n" + "".join(f"{i},{'' if i % 7 == 0 else i}\n" for i in range(70_000)))
+    table("lineitem", "l_orderkey:int64,l_tax:decimal(2)", "l_orderkey,l_tax\n1,0.05\n2,0.07\n", "l_orderkey")
+    server.eris("create", "empty", "--schema", "id:int64,note:string?", "--key", "id")
+    server.eris("import", "index", "-", "--no-header", "--expect", "0:1000",
+                input="".join(f"{i},{i * 3}\n" for i in range(1000)))
+
+
+def run_page(server, python):
+    """The programs of the guide's page run as they are, but for the address."""
+    with open(os.path.join(HERE, "..", "..", "docs", "guide", "doors.md")) as file:
+        programs = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
+    harness.check_equal(len(programs), 2, "programs of the page")
+    done = server.run(python, "-c", "\n".join(programs).replace("127.0.0.1:7411", server.address))
+    harness.check(done.stdout.endswith(" 2\n"), f"the page's program printed {done.stdout}")
+
+
+def main():
+    build = harness.parse_args().build
+    python = make_python(build)
+    with harness.Server(harness.Programs(build), "--aeus", "2") as server:
+        load(server)
+        print(server.run(python, "-B", os.path.join(HERE, "flight_client.py"), server.address).stdout)
+        run_page(server, python)
+        server.wait_until_quiet()
+
+
+if __name__ == "__main__":
+    main()
