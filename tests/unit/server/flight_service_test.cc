@@ -300,18 +300,25 @@ TEST_F(FlightServiceTest, StreamWithoutRoomInTheBudgetIsRefused) {
 TEST_F(FlightServiceTest, ScansOfClientsThatDoNotReadEnd) {
   config_.stall_ms_max = 200;
   Serve();
-  Load("t", 400'000);
+  // A window that does not grow with what the connection has carried before.
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(-1);
+  const auto stub = protocol::FlightService::NewStub(
+      grpc::CreateCustomChannel(server_->address(), grpc::InsecureChannelCredentials(), arguments));
+  Load("t", 1'000'000);
   const protocol::Ticket ticket = InfoOf(Path("t")).endpoint(0).ticket();
   protocol::FlightData data;
   {
     grpc::ClientContext context;
-    auto reader = stub_->DoGet(&context, ticket);
+    auto reader = stub->DoGet(&context, ticket);
     ASSERT_TRUE(reader->Read(&data));
     context.TryCancel();
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
   grpc::ClientContext context;
-  auto reader = stub_->DoGet(&context, ticket);
+  auto reader = stub->DoGet(&context, ticket);
   ASSERT_TRUE(reader->Read(&data));
   for (int i = 0; i < 1000 && engine_->Stats().scans_open > 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
