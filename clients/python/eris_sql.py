@@ -31,7 +31,7 @@ try:
 except ImportError as error:
     sys.exit(f"eris_sql.py: {error}; install what it needs: {INSTALL}")
 
-sys.path.insert(0, str(PROTO))
+sys.path[0] = str(PROTO)  # in place of this folder, which has a package of that name
 catalog, catalog_services = grpc.protos_and_services("eris/v1/catalog.proto")
 column = grpc.protos("eris/v1/column.proto")
 queries, queries_services = grpc.protos_and_services("eris/v1/queries.proto")

@@ -303,7 +303,7 @@ SCRIPTS = {
     "remote/breakdown.py": ["{build} --tiny --json {work}/breakdown.json"],
 }
 # Run by the others, or by the tiny run of the paper's figures.
-ELSEWHERE = ("scan/peers.py", "queries/duckdb_side.py", "paper/")
+ELSEWHERE = ("scan/peers.py", "queries/duckdb_side.py", "remote/python_client.py", "paper/")
 MADE_BY_PROGRAMS = {"routing/plot.py": ("routing/raw_routing", "--aeus 2 --modes plain --batches 1,256 --rounds 1 --ms 2 --json {work}/raw.json")}
 
 
