@@ -49,7 +49,7 @@ struct CountedCpus {
       }
     }
     if (found.aeus.size() < 2 || found.others.empty()) {
-      Die("--counted needs two NumaNodes, and a cpu beside the AEUs'");
+      Die("--counted needs two NumaNodes, and a cpu that no AEU has");
     }
     return found;
   }
