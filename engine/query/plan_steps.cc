@@ -247,21 +247,23 @@ class StepMaker {
         if (needs_.columns[node][i]) from.columns.push_back(rows_[input].columns[i].number);
       }
     }
-    NodeRows rows;
-    Schema schema;
-    for (size_t i = 0; i < needs_.columns[node].size(); ++i) {
-      rows.columns.push_back(Literal(0));
-      if (!needs_.columns[node][i]) continue;
-      rows.columns.back() = Field(static_cast<uint32_t>(schema.columns.size()));
-      schema.columns.push_back(schemas_[node].columns[i]);
-    }
-    rows.step = AddStep({.what = std::move(step), .schema = std::move(schema)});
-    return rows;
+    return AddNeeded(node, std::move(step));
   }
 
   absl::StatusOr<NodeRows> RowsOf(const ValuesNode& values, uint32_t node) {
     ValuesStep step;
-    step.rows.resize(values.rows.size());
+    for (const std::vector<Value>& row : values.rows) {
+      std::vector<Value>& needed = step.rows.emplace_back();
+      for (size_t i = 0; i < row.size(); ++i) {
+        if (needs_.columns[node][i]) needed.push_back(row[i]);
+      }
+    }
+    return AddNeeded(node, std::move(step));
+  }
+
+  // A step that hands out the node's needed columns, in their order.
+  template <class Step>
+  NodeRows AddNeeded(uint32_t node, Step step) {
     NodeRows rows;
     Schema schema;
     for (size_t i = 0; i < needs_.columns[node].size(); ++i) {
@@ -269,9 +271,6 @@ class StepMaker {
       if (!needs_.columns[node][i]) continue;
       rows.columns.back() = Field(static_cast<uint32_t>(schema.columns.size()));
       schema.columns.push_back(schemas_[node].columns[i]);
-      for (size_t row = 0; row < step.rows.size(); ++row) {
-        step.rows[row].push_back(values.rows[row][i]);
-      }
     }
     rows.step = AddStep({.what = std::move(step), .schema = std::move(schema)});
     return rows;
