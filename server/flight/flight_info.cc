@@ -26,6 +26,7 @@ constexpr uint64_t kTicketsBytesMax = 16 << 20;
 struct OpenedFlight {
   Object object{};
   Query query{};
+  Schema answer{};  // its columns
   uint32_t shares = 0;
 };
 
@@ -35,6 +36,7 @@ absl::StatusOr<OpenedFlight> OpenFlight(Session& session,
   OpenedFlight opened{.shares = asked.shares};
   ERIS_ASSIGN_OR_RETURN(opened.object, OpenObject(session, asked.object));
   ERIS_ASSIGN_OR_RETURN(opened.query, QueryOf(asked, opened.object));
+  ERIS_ASSIGN_OR_RETURN(opened.answer, session.AnswerSchema(opened.object, opened.query));
   return opened;
 }
 
@@ -56,6 +58,7 @@ class Endpoints {
     ticket.scan.set_object(opened_.object.name());
     ticket.scan.set_snapshot(lease_);
     Query query = opened_.query;
+    query.range = {};  // the ticket's own
     query.share = share;
     query.snapshot.reset();
     ERIS_RETURN_IF_ERROR(wire::FillQuery(opened_.object.kind(), opened_.object.schema(), query,
@@ -63,9 +66,9 @@ class Endpoints {
     std::string bytes = WriteTicket(server_.seal, ticket);
     bytes_ += bytes.size();
     if (bytes_ > kTicketsBytesMax) {
-      return absl::InvalidArgumentError(absl::StrCat("the tickets take more than ",
-                                                     kTicketsBytesMax,
-                                                     " bytes; ask for fewer shares or columns"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the tickets take more than ", kTicketsBytesMax,
+                       " bytes; ask for fewer shares, columns or a shorter filter"));
     }
     flight::FlightEndpoint& endpoint = *info_.add_endpoint();
     endpoint.mutable_ticket()->set_ticket(std::move(bytes));
@@ -106,7 +109,7 @@ absl::Status AddShares(const OpenedFlight& opened, const std::vector<ObjectShare
     for (const ObjectShare& share : shares) rows += static_cast<int64_t>(share.rows);
     info->set_total_records(rows);
   }
-  if (shares.empty()) return endpoints.Add({}, std::nullopt);  // for its schema
+  if (shares.empty()) return endpoints.Add(opened.query.range, std::nullopt);  // for its schema
   if (ordered) {
     for (const ObjectShare& share : shares) {
       ERIS_RETURN_IF_ERROR(endpoints.Add(share.range, std::nullopt));
@@ -125,11 +128,12 @@ absl::Status AddShares(const OpenedFlight& opened, const std::vector<ObjectShare
 
 absl::Status FillShared(ServerState& server, Session& session, absl::Time deadline,
                         OpenedFlight& opened, uint64_t lease, flight::FlightInfo* info) {
+  Endpoints endpoints(server, opened, lease, info);
+  if (!HasShares(opened.query)) return endpoints.Add(opened.query.range, std::nullopt);
   ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, server.leases().Find(lease));
   opened.query.snapshot = use.snapshot();
   ERIS_ASSIGN_OR_RETURN(const std::vector<ObjectShare> shares,
                         session.Shares(opened.object, opened.query, deadline));
-  Endpoints endpoints(server, opened, lease, info);
   return AddShares(opened, shares, endpoints, info);
 }
 
@@ -139,10 +143,12 @@ absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
                             const flight::FlightDescriptor& descriptor, flight::FlightInfo* info) {
   const SessionPool::Lease session = server.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, descriptor));
-  FillCommon(AnswerSchema(opened.query, opened.object), info);
+  FillCommon(opened.answer, info);
   *info->mutable_flight_descriptor() = descriptor;
   info->set_ordered(opened.object.kind() == ObjectKind::kIndex);
-  if (opened.shares == 0) return Endpoints(server, opened, 0, info).Add({}, std::nullopt);
+  if (opened.shares == 0) {
+    return Endpoints(server, opened, 0, info).Add(opened.query.range, std::nullopt);
+  }
   ERIS_ASSIGN_OR_RETURN(const uint64_t lease, TakeLease(server, kFlightTimeToLive));
   const absl::Status filled = FillShared(server, *session, deadline, opened, lease, info);
   if (!filled.ok()) (void)server.leases().Release(lease);
@@ -153,8 +159,7 @@ absl::Status FillSchemaResult(ServerState& server, const flight::FlightDescripto
                               flight::SchemaResult* result) {
   const SessionPool::Lease session = server.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, descriptor));
-  result->set_schema(
-      wire::FramedArrow(wire::ArrowSchema(AnswerSchema(opened.query, opened.object))));
+  result->set_schema(wire::FramedArrow(wire::ArrowSchema(opened.answer)));
   return absl::OkStatus();
 }
 

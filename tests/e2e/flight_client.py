@@ -86,11 +86,47 @@ def test_columns_and_limit(client):
     harness.check_equal(table.num_rows, 12, "rows of a limit")
 
 
+def test_filter(client):
+    asked = command(object="many", columns=["id", "id + 1 as next"], filter="id >= 69998 or note is null and id < 10")
+    table = read(client, client.get_flight_info(asked))
+    harness.check_equal(table.schema, client.get_schema(asked).schema, "schema")
+    harness.check_equal(sorted(zip(table["id"].to_pylist(), table["next"].to_pylist())),
+                        [(id, id + 1) for id in (0, 7, 69998, 69999)], "filtered rows")
+    harness.check_equal(read(client, client.get_flight_info(command(object="many", filter="id < 0", shares=2))).num_rows, 0, "no row")
+
+
+def test_aggregates(client):
+    asked = dict(object="values", filter="id < 4", aggregates=["count(*), count(small) as small", "sum(price) as price"])
+    for fields in (asked, asked | {"shares": 4}):
+        info = client.get_flight_info(command(**fields))
+        harness.check_equal(len(info.endpoints), 1, "endpoints")
+        harness.check_equal(read(client, info).to_pylist(), [{"count(*)": 3, "small": 2, "price": decimal.Decimal(0)}], "aggregates")
+    groups = read(client, client.get_flight_info(command(object="many", group_by=["note"], aggregates="count(*) as n", filter="id < 15")))
+    harness.check_equal(groups["n"].to_pylist()[0], 3, "rows without a note, which come first")
+    harness.check_equal(groups.num_rows, 13, "groups")
+
+
+def test_excluded_shares(client):
+    """The ids of `many` are cut between the AEUs, so that a filter on one end of them leaves an endpoint alone."""
+    info = client.get_flight_info(command(object="many", filter="id < 100", shares=1))
+    harness.check_equal(len(info.endpoints), 1, "endpoints of a filter")
+    harness.check_equal(sorted(read(client, info)["id"].to_pylist()), list(range(100)), "rows of a filter")
+    harness.check_equal(len(client.get_flight_info(command(object="many", shares=1)).endpoints), 2, "endpoints without it")
+
+
+def test_ranges(client):
+    for shares in ({}, {"shares": 2}):
+        table = read(client, client.get_flight_info(command(object="index", range={"lo": 498, "hi": 502}, **shares)))
+        harness.check_equal(table.to_pydict(), {"key": [498, 499, 500, 501], "value": [3 * key for key in range(498, 502)]}, "range")
+        pairs = read(client, client.get_flight_info(command(object="pairs", range={"lo": [1, "1970-01-03"], "hi": [2]}, **shares)))
+        harness.check_equal(pairs.column(1).to_pylist(), [datetime.date(1970, 1, day) for day in (3, 4)], "second parts of a range")
+
+
 def test_list(client):
     infos = list(client.list_flights())
-    harness.check_equal([info.descriptor.path for info in infos], [[name] for name in (b"empty", b"index", b"lineitem", b"many", b"values")],
+    harness.check_equal([info.descriptor.path for info in infos], [[name] for name in (b"empty", b"index", b"lineitem", b"many", b"pairs", b"values")],
                         "flights")
-    harness.check_equal(read(client, infos[4]).num_rows, len(ROWS), "rows by a listed ticket")
+    harness.check_equal(read(client, infos[5]).num_rows, len(ROWS), "rows by a listed ticket")
     harness.check_equal(list(client.list_actions()), [], "actions")
 
 
@@ -101,7 +137,9 @@ def test_refusals(client):
     refused(pa.ArrowInvalid, "damaged", lambda: client.do_get(forged).read_all())
     refused(pa.ArrowInvalid, "ticket: 4 bytes", lambda: client.do_get(flight.Ticket(b"rows")).read_all())
     refused(KeyError, "nothing", lambda: client.get_flight_info(flight.FlightDescriptor.for_path("nothing")))
-    refused(pa.ArrowInvalid, '"filter", which is unknown', lambda: client.get_flight_info(command(object="many", filter="id > 1")))
+    refused(pa.ArrowInvalid, '"filters", which is unknown', lambda: client.get_flight_info(command(object="many", filters="id > 1")))
+    refused(pa.ArrowInvalid, "at character 5", lambda: client.get_flight_info(command(object="many", filter="id <")))
+    refused(pa.ArrowInvalid, "nothing", lambda: client.get_schema(command(object="many", filter="nothing < 1")))
     refused(pa.ArrowInvalid, "must be a JSON object", lambda: client.get_schema(flight.FlightDescriptor.for_command(b"select 1")))
     refused(NotImplementedError, "no actions", lambda: list(client.do_action("drop")))
 

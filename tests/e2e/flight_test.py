@@ -45,6 +45,8 @@ def load(server):
           "id,note\n" + "".join(f"{i},{'' if i % 7 == 0 else i}\n" for i in range(70_000)))
     table("lineitem", "l_orderkey:int64,l_tax:decimal(2)", "l_orderkey,l_tax\n1,0.05\n2,0.07\n", "l_orderkey")
     server.eris("create", "empty", "--schema", "id:int64,note:string?", "--key", "id")
+    server.eris("import", "pairs", "-", "--no-header", "--key", "1,2", "--value", "3", "--key-type", "uint64,date", "--expect", "0:4",
+                input="".join(f"{first},1970-01-0{day},{day}\n" for first in range(4) for day in range(1, 5)))
     server.eris("import", "index", "-", "--no-header", "--expect", "0:1000",
                 input="".join(f"{i},{i * 3}\n" for i in range(1000)))
 

@@ -15,6 +15,7 @@
 
 #include "arrow/flight.grpc.pb.h"
 #include "eris/engine.h"
+#include "eris/expression.h"
 #include "eris/v1/data.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -231,11 +232,111 @@ TEST_F(FlightServiceTest, LimitAndColumns) {
   EXPECT_EQ(Get(info).size(), 25u);
 }
 
+TEST_F(FlightServiceTest, FiltersAndComputedColumns) {
+  using namespace expressions;  // NOLINT: operators
+  Load("t", 10'000);
+  const protocol::FlightDescriptor asked = Command(
+      R"({"object": "t", "columns": ["id * 2 as twice", "note"], "filter": "id >= 5 and id < 8"})");
+  const protocol::FlightInfo info = InfoOf(asked);
+  EXPECT_EQ(Sorted(Get(info)), (std::vector<uint64_t>{10, 12, 14}));
+  grpc::ClientContext context;
+  protocol::SchemaResult schema;
+  ASSERT_TRUE(stub_->GetSchema(&context, asked, &schema).ok());
+  EXPECT_EQ(schema.schema(), info.schema());
+  const auto scan = session_->OpenScan(
+      *session_->Open("t"),
+      {.columns = {{Column("id") * Literal(2), "twice"}, {Column("note"), "note"}}});
+  ASSERT_TRUE(scan.ok()) << scan.status();
+  EXPECT_EQ(info.schema(), wire::FramedArrow(wire::ArrowSchema((*scan)->schema())));
+}
+
+TEST_F(FlightServiceTest, AggregatesHaveOneEndpoint) {
+  Load("t", 10'000);
+  for (const char* shares : {"", R"(, "shares": 4)"}) {
+    const protocol::FlightInfo info = InfoOf(Command(
+        std::string(R"({"object": "t", "filter": "id < 50", "aggregates": "count(*) as n")") +
+        shares + "}"));
+    ASSERT_EQ(info.endpoint_size(), 1);
+    // With shares of a snapshot.
+    EXPECT_EQ(info.endpoint(0).has_expiration_time(), *shares != '\0');
+    test::Rows more(kColumns.columns);
+    more.Add({uint64_t{1'000'000}, Value()});
+    ASSERT_TRUE(session_->Write(*session_->Open("t"), {.rows = more.batch()}).status.ok());
+    EXPECT_EQ(Get(info), (std::vector<uint64_t>{50}));
+  }
+  const protocol::FlightInfo groups = InfoOf(Command(
+      R"({"object": "t", "filter": "id < 3", "group_by": ["id"], "aggregates": ["max(note) as m"]})"));
+  EXPECT_EQ(Get(groups), UpTo(3));
+}
+
+TEST_F(FlightServiceTest, SnapshotOfAggregatesAndLimits) {
+  Load("t", 1000);
+  const protocol::FlightInfo count =
+      InfoOf(Command(R"({"object": "t", "shares": 2, "aggregates": "count(*) as n"})"));
+  const protocol::FlightInfo few =
+      InfoOf(Command(R"({"object": "t", "shares": 2, "limit": 2000})"));
+  ASSERT_EQ(few.endpoint_size(), 1);
+  test::Rows more(kColumns.columns);
+  more.Add({uint64_t{1'000'000}, Value()});
+  ASSERT_TRUE(session_->Write(*session_->Open("t"), {.rows = more.batch()}).status.ok());
+  EXPECT_EQ(Get(count), (std::vector<uint64_t>{1000}));
+  EXPECT_EQ(Sorted(Get(few)), UpTo(1000));
+}
+
+// Ids are cut between the two AEUs.
+TEST_F(FlightServiceTest, SharesThatTheFilterExcludesAreLeftOut) {
+  Load("t", 200'000);
+  const protocol::FlightInfo low =
+      InfoOf(Command(R"({"object": "t", "shares": 2, "filter": "id < 1000"})"));
+  EXPECT_EQ(Sorted(Get(low)), UpTo(1000));
+  const protocol::FlightInfo one =
+      InfoOf(Command(R"({"object": "t", "shares": 1, "filter": "id < 1000"})"));
+  EXPECT_EQ(one.endpoint_size(), 1);
+  EXPECT_EQ(Sorted(Get(one)), UpTo(1000));
+  const protocol::FlightInfo none =
+      InfoOf(Command(R"({"object": "t", "shares": 2, "filter": "id > 500000"})"));
+  EXPECT_EQ(none.endpoint_size(), 1);
+  EXPECT_EQ(none.total_records(), 0);
+  EXPECT_TRUE(Get(none).empty());
+}
+
+TEST_F(FlightServiceTest, RangesOfAnIndex) {
+  Load("o", 10'000, ObjectKind::kIndex);
+  const std::vector<uint64_t> wanted = {4998, 4999, 5000, 5001};
+  for (const char* shares : {"", R"(, "shares": 2)"}) {
+    const std::string tail = std::string(shares) + "}";
+    const protocol::FlightInfo some = InfoOf(
+        Command(R"({"object": "o", "columns": ["key"], "range": {"lo": 4998, "hi": 5002})" + tail));
+    EXPECT_EQ(some.endpoint_size(), *shares == '\0' ? 1 : 2);
+    EXPECT_EQ(Get(some), wanted);
+    EXPECT_EQ(Get(InfoOf(Command(R"({"object": "o", "range": {"lo": 9998})" + tail))),
+              (std::vector<uint64_t>{9998, 9999}));
+    EXPECT_TRUE(Get(InfoOf(Command(R"({"object": "o", "range": {"lo": 20000})" + tail))).empty());
+    EXPECT_TRUE(
+        Get(InfoOf(Command(R"({"object": "o", "range": {"lo": 7, "hi": 7})" + tail))).empty());
+  }
+}
+
 TEST_F(FlightServiceTest, RefusalsSayWhy) {
   Load("t", 10);
   protocol::FlightInfo info;
   ExpectRefusedFlight(InfoOf(Path("nothing"), &info), grpc::StatusCode::NOT_FOUND, "nothing");
   ExpectRefusedFlight(InfoOf(Command("{}"), &info), grpc::StatusCode::INVALID_ARGUMENT, "object");
+  for (const auto& [fields, said] :
+       {std::pair(R"("filter": "nothing < 1")", "nothing"),
+        std::pair(R"("filter": "id <")", "field \"filter\": at character 5"),
+        std::pair(R"("filter": "id + 1")", "is a value where a condition"),
+        std::pair(R"("columns": ["id", "id"])", "id"), std::pair(R"("columns": ["ids"])", "ids"),
+        std::pair(R"("range": {"lo": 1})", "is of indexes")}) {
+    ExpectRefusedFlight(InfoOf(Command(std::string(R"({"object": "t", )") + fields + "}"), &info),
+                        grpc::StatusCode::INVALID_ARGUMENT, said);
+  }
+  Load("i", 10, ObjectKind::kIndex);
+  for (const char* fields : {R"("columns": ["value"])", R"("filter": "key < 1")",
+                             R"("aggregates": "count(*) as n")", R"("columns": ["key + 1"])"}) {
+    ExpectRefusedFlight(InfoOf(Command(std::string(R"({"object": "i", )") + fields + "}"), &info),
+                        grpc::StatusCode::INVALID_ARGUMENT, "index");
+  }
   Load("h", 10, ObjectKind::kHash);
   ExpectRefusedFlight(InfoOf(Path("h"), &info), grpc::StatusCode::FAILED_PRECONDITION,
                       "cannot be scanned");
