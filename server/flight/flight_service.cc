@@ -5,7 +5,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "arrow/flight.pb.h"
+#include "server/calls/answers_call.h"
 #include "server/calls/control_call.h"
+#include "server/flight/flight_actions.h"
 #include "server/flight/flight_info.h"
 #include "server/flight/get_call.h"
 #include "server/flight/list_call.h"
@@ -56,8 +58,8 @@ FlightService::FlightService(ServerState* server) {
   Serve("DoGet", [server](grpc::CallbackServerContext& context) {
     return GetCall::Begin(*server, context);
   });
-  Serve("ListActions", EndWith(absl::OkStatus()));  // there is none
-  Serve("DoAction", EndWith(absl::UnimplementedError("the server has no actions")));
+  Serve("ListActions", AnswersBeginner(*server, ListFlightActions));
+  Serve("DoAction", AnswersBeginner(*server, DoFlightAction));
   Serve("DoPut", EndWith(absl::UnimplementedError(
                      "Arrow Flight only reads here: write with eris.v1.Data, or eris import")));
   Serve("DoExchange",

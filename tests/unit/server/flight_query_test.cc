@@ -203,6 +203,7 @@ TEST(FlightQueryTest, RangesHaveTheKeysTypes) {
 
 TEST(FlightTicketTest, ComesBackFromItsServerAlone) {
   FlightTicket ticket{.object = ObjectId{7},
+                      .place = 3,
                       .range = {.lo = 5, .hi = ~uint64_t{0}, .lo_second = 1, .hi_second = 2}};
   ticket.scan.set_object("orders");
   ticket.scan.set_snapshot(99);
@@ -211,6 +212,7 @@ TEST(FlightTicketTest, ComesBackFromItsServerAlone) {
   const auto read = ReadTicket(seal, bytes);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->object, ticket.object);
+  EXPECT_EQ(read->place, 3u);
   EXPECT_EQ(read->range, ticket.range);
   EXPECT_EQ(read->scan.SerializeAsString(), ticket.scan.SerializeAsString());
   ticket.range = {};
