@@ -50,8 +50,8 @@ auto EndWith(absl::Status status) {
 }  // namespace
 
 FlightService::FlightService(ServerState* server) {
-  Serve("GetFlightInfo", ControlBeginner(*server, DoGetFlightInfo));
-  Serve("GetSchema", ControlBeginner(*server, DoGetSchema));
+  Serve("GetFlightInfo", ControlBeginner(*server, DoGetFlightInfo, ControlLane::kFlights));
+  Serve("GetSchema", ControlBeginner(*server, DoGetSchema, ControlLane::kFlights));
   Serve("ListFlights", [server](grpc::CallbackServerContext& context) {
     return ListCall::Begin(*server, context);
   });

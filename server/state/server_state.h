@@ -61,6 +61,7 @@ struct ServerState {
   SweepTimer stalls;       // writes that wait for the client
   ControlExecutor control{1};
   ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
+  ControlExecutor flights{ControlExecutor::kFlightsAtOnce};
 
   ArrivalGate& arrivals(CallWay way) {
     return way == CallWay::kWrite  ? writes_arriving

@@ -109,5 +109,27 @@ TEST_F(ShortFlightCallsTest, SnapshotsThatNobodyReadsComeBack) {
   EXPECT_TRUE(AwaitSnapshots(0));
 }
 
+// An operator's call that takes long has the control thread to itself.
+TEST_F(FlightCallsTest, PlansDoNotWaitForTheControlThread) {
+  engine.HoldVerifying(true);
+  std::thread verify([&] {
+    grpc::ClientContext context;
+    v1::VerifyMemoryResponse response;
+    EXPECT_TRUE(admin->VerifyMemory(&context, {}, &response).ok());
+  });
+  EXPECT_TRUE(FakeEngine::Await([&] { return engine.verifying() == 1; }));
+  EXPECT_TRUE(Get(SharedInfo()).ok());
+  grpc::ClientContext list_context;
+  list_context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  auto list = flights_->ListFlights(&list_context, {});
+  protocol::FlightInfo info;
+  EXPECT_TRUE(list->Read(&info));
+  EXPECT_FALSE(list->Read(&info));
+  EXPECT_TRUE(list->Finish().ok());
+  EXPECT_EQ(engine.verifying(), 1);
+  engine.HoldVerifying(false);
+  verify.join();
+}
+
 }  // namespace
 }  // namespace eris::server
