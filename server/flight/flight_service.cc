@@ -9,6 +9,7 @@
 #include "server/flight/flight_info.h"
 #include "server/flight/get_call.h"
 #include "server/flight/list_call.h"
+#include "server/flight/put_call.h"
 #include "server/guard/rpc_status.h"
 
 namespace eris::server {
@@ -58,8 +59,9 @@ FlightService::FlightService(ServerState* server) {
   });
   Serve("ListActions", EndWith(absl::OkStatus()));  // there is none
   Serve("DoAction", EndWith(absl::UnimplementedError("the server has no actions")));
-  Serve("DoPut", EndWith(absl::UnimplementedError(
-                     "Arrow Flight only reads here: write with eris.v1.Data, or eris import")));
+  Serve("DoPut", [server](grpc::CallbackServerContext& context) {
+    return PutCall::Begin(*server, context);
+  });
   Serve("DoExchange",
         EndWith(absl::UnimplementedError("the server exchanges no streams: use DoGet")));
   Serve("Handshake",

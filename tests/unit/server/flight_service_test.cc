@@ -274,11 +274,9 @@ TEST_F(FlightServiceTest, ListFlightsGivesTickets) {
 }
 
 TEST_F(FlightServiceTest, WhatIsNotThereIsUnimplemented) {
-  grpc::ClientContext action_context, put_context, list_context;
+  grpc::ClientContext action_context, list_context;
   auto results = stub_->DoAction(&action_context, {});
   ExpectRefusedFlight(results->Finish(), grpc::StatusCode::UNIMPLEMENTED, "no actions");
-  auto put = stub_->DoPut(&put_context);
-  ExpectRefusedFlight(put->Finish(), grpc::StatusCode::UNIMPLEMENTED, "eris import");
   auto actions = stub_->ListActions(&list_context, {});
   protocol::ActionType action;
   EXPECT_FALSE(actions->Read(&action));
