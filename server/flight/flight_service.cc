@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "arrow/flight.pb.h"
 #include "server/calls/control_call.h"
+#include "server/flight/exchange_call.h"
 #include "server/flight/flight_info.h"
 #include "server/flight/get_call.h"
 #include "server/flight/list_call.h"
@@ -62,8 +63,9 @@ FlightService::FlightService(ServerState* server) {
   Serve("DoPut", [server](grpc::CallbackServerContext& context) {
     return PutCall::Begin(*server, context);
   });
-  Serve("DoExchange",
-        EndWith(absl::UnimplementedError("the server exchanges no streams: use DoGet")));
+  Serve("DoExchange", [server](grpc::CallbackServerContext& context) {
+    return ExchangeCall::Begin(*server, context);
+  });
   Serve("Handshake",
         EndWith(absl::UnimplementedError("the server asks for no name and no password")));
 }

@@ -201,6 +201,50 @@ def test_refusals(client):
     harness.check_equal(check_unchanged[1]["big"], 2**64 - 1, "a row that was refused")
 
 
+def exchange(client, command, batches):
+    """The answers to batches of keys, one after the other."""
+    writer, reader = client.do_exchange(flight.FlightDescriptor.for_command(json.dumps(command)))
+    writer.begin(batches[0].schema)
+    answers = []
+    for batch in batches:
+        writer.write_batch(batch)
+        answers.append(reader.read_chunk().data)
+    writer.done_writing()
+    harness.check(not any(True for _ in reader), "an answer too many")
+    writer.close()
+    for answer in answers:
+        answer.validate(full=True)
+    return answers
+
+
+def test_lookups(client):
+    def keys(*values):
+        return pa.record_batch({"key": pa.array(values, pa.uint64())})
+
+    for name in ("orders", "counts"):
+        answers = exchange(client, {"object": name}, [keys(4, 5, 0), keys(), keys(*range(69_999, -1, -1))])
+        harness.check_equal(answers[0].schema, pa.schema([pa.field("found", pa.bool_(), False), ("value", pa.uint64())]), "schema of answers")
+        harness.check_equal(answers[0].to_pydict(), {"found": [True, False, True], "value": [2, None, 0]}, name)
+        harness.check_equal(answers[1].num_rows, 0, "no key")
+        harness.check_equal(answers[2]["value"].to_pylist(), [None if key % 2 else key // 2 for key in range(69_999, -1, -1)], "70,000 keys")
+    ids = pa.record_batch({"id": pa.array([3, 99, 1, 3], pa.int64())})
+    [answer] = exchange(client, {"object": "typed", "columns": ["note", "id", "price"]}, [ids])
+    harness.check_equal(answer.schema.names, ["found", "note", "id", "price"], "columns asked for")
+    harness.check_equal(answer["id"].to_pylist(), [3, None, 1, 3], "keys of rows")
+    harness.check_equal(answer["price"].to_pylist(), [None, None, MOST, None], "prices")
+    harness.check_equal(plain(pa.Table.from_batches([answer]), [("id", "ascending")])["note"].to_pylist()[0], ROWS[0][-1].encode(), "a note")
+    [answer] = exchange(client, {"object": "typed"}, [ids])
+    harness.check_equal(answer.schema.names, ["found", *SCHEMA.names[1:]], "all columns but the key")
+    [answer] = exchange(client, {"object": "docs"}, [keys(2, 7)])
+    harness.check_equal([len(value) if value is not None else None for value in answer["value"].to_pylist()], [200_000, None], "strings")
+    pairs = {"day": pa.array([datetime.date(2026, 1, 1)] * 2, pa.date32()), "number": pa.array([1, 2])}
+    put(client, "visits", pa.table({**pairs, "value": pa.array([7, 8], pa.uint64())}))
+    [answer] = exchange(client, {"object": "visits"}, [pa.record_batch({"number": pa.array([2, 3]), "day": pairs["day"]})])
+    harness.check_equal(answer.to_pydict(), {"found": [True, False], "value": [8, None]}, "keys of two parts")
+    refused("is a heap table", lambda: exchange(client, {"object": "log"}, [ids]), pa.ArrowException)
+    refused('column "key" is missing', lambda: exchange(client, {"object": "orders"}, [ids]))
+
+
 def field(number, content):
     def varint(value):
         out = b""

@@ -1,4 +1,4 @@
-// DoPut over real gRPC in process, with an engine that refuses and holds back what
+// DoPut and DoExchange over real gRPC in process, with an engine that refuses and holds back what
 // the test says: totals, errors, clients that do not read, messages that are none.
 #include <cstdint>
 #include <future>
@@ -310,6 +310,96 @@ TEST_F(FlightPutTest, MessagesThatAreNoneAreRefused) {
   ExpectRefusedPut(Put({batch_first}), grpc::StatusCode::INVALID_ARGUMENT,
                    "a batch before the schema");
   ASSERT_TRUE(Put({first, Batch({1}, {1})}).ok());
+}
+
+class FlightExchangeTest : public FlightPutTest {
+ protected:
+  struct Answer {
+    std::vector<bool> found;
+    std::vector<uint64_t> values;  // of a column, those of keys without a row too
+    int64_t nulls = 0;
+  };
+  // The answers to batches of keys, in the order in which they come.
+  grpc::Status Exchange(const std::vector<std::vector<uint64_t>>& keys,
+                        const std::string& command = R"({"object": "orders"})") {
+    grpc::ClientContext context;
+    const auto stream = stub->DoExchange(&context);
+    const auto column = [](const std::vector<uint64_t>& some) {
+      return std::vector<ArrowColumn>{NumberColumn("key", "uint64", some)};
+    };
+    stream->Write(First(column({}), command));
+    for (const auto& some : keys) {
+      stream->Write(DataOf(ArrowBatchOf(static_cast<int64_t>(some.size()), column(some))));
+    }
+    stream->WritesDone();
+    protocol::FlightData data;
+    answers.clear();
+    for (bool schema = true; stream->Read(&data); schema = false) {
+      const ipc::Message& message = *ipc::GetMessage(data.data_header().data());
+      EXPECT_EQ(message.header_as_Schema() != nullptr, schema);
+      if (!schema) answers.push_back(Read(*message.header_as_RecordBatch(), data.data_body()));
+    }
+    return stream->Finish();
+  }
+  static Answer Read(const ipc::RecordBatch& batch, const std::string& body) {
+    Answer answer{.nulls = batch.nodes()->Get(1)->null_count()};
+    const auto rows = static_cast<size_t>(batch.length());
+    for (size_t i = 0; i < rows; ++i) {
+      const char byte = body[static_cast<size_t>(batch.buffers()->Get(1)->offset()) + i / 8];
+      answer.found.push_back((byte >> (i & 7) & 1) != 0);
+    }
+    answer.values.resize(rows);
+    if (rows == 0) return answer;
+    std::memcpy(answer.values.data(), body.data() + batch.buffers()->Get(3)->offset(),
+                rows * sizeof(uint64_t));
+    return answer;
+  }
+  std::vector<Answer> answers;
+};
+
+TEST_F(FlightExchangeTest, KeysAreAnsweredInOrder) {
+  Load(100);
+  ASSERT_TRUE(Exchange({{20, 21, 0}, {}, {990}}).ok());
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[0].found, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(answers[0].values[0], 21u);
+  EXPECT_EQ(answers[0].values[2], 1u);
+  EXPECT_EQ(answers[0].nulls, 1);
+  EXPECT_TRUE(answers[1].found.empty());
+  EXPECT_EQ(answers[2].values, std::vector<uint64_t>{991});
+  EXPECT_EQ(answers[2].nulls, 0);
+}
+
+TEST_F(FlightExchangeTest, ColumnsAreThoseAskedFor) {
+  Load(10);
+  ASSERT_TRUE(Exchange({{50}}, R"({"object": "orders", "columns": ["key", "value"]})").ok());
+  EXPECT_EQ(answers[0].values, std::vector<uint64_t>{50});
+  const auto refusal = [&](const std::string& command, const std::string& said,
+                           grpc::StatusCode code = grpc::StatusCode::INVALID_ARGUMENT) {
+    ExpectRefusedPut(Exchange({{1}}, command), code, said);
+    EXPECT_TRUE(answers.empty());
+  };
+  refusal(R"({"object": "orders", "columns": ["price"]})", "\"price\" is none of the object");
+  refusal(R"({"object": "orders", "limit": 1})", "nothing else");
+  refusal(R"({"object": "nothing"})", "nothing", grpc::StatusCode::NOT_FOUND);
+}
+
+// The answers before it come, and none after it.
+TEST_F(FlightExchangeTest, FailureEndsTheStreamInItsPlace) {
+  Load(10);
+  grpc::ClientContext context;
+  const auto stream = stub->DoExchange(&context);
+  const std::vector<ArrowColumn> keys = {NumberColumn<uint64_t>("key", "uint64", {10})};
+  ASSERT_TRUE(stream->Write(First(keys)));
+  ASSERT_TRUE(stream->Write(DataOf(ArrowBatchOf(1, keys))));
+  protocol::FlightData data;
+  ASSERT_TRUE(stream->Read(&data));
+  ASSERT_TRUE(stream->Read(&data));
+  engine.RefuseWith(absl::ResourceExhaustedError("AEUs accept nothing"));
+  ASSERT_TRUE(stream->Write(DataOf(ArrowBatchOf(1, keys))));
+  stream->WritesDone();
+  EXPECT_FALSE(stream->Read(&data));
+  ExpectRefusedPut(stream->Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED, "AEUs accept nothing");
 }
 
 }  // namespace
