@@ -34,6 +34,7 @@ struct FlightQuery {
   uint64_t limit = 0;  // 0: all rows
   // The endpoints that are wanted, all of one snapshot. 0: one endpoint, without a snapshot.
   uint32_t shares = 0;
+  friend bool operator==(const FlightQuery&, const FlightQuery&) = default;
 };
 
 // A path has one part, the object's name. A command is JSON (docs/guide/doors.md), with the object

@@ -7,10 +7,12 @@
 #include "arrow/flight.pb.h"
 #include "server/calls/answers_call.h"
 #include "server/calls/control_call.h"
+#include "server/flight/exchange_call.h"
 #include "server/flight/flight_actions.h"
 #include "server/flight/flight_info.h"
 #include "server/flight/get_call.h"
 #include "server/flight/list_call.h"
+#include "server/flight/put_call.h"
 #include "server/guard/rpc_status.h"
 
 namespace eris::server {
@@ -60,10 +62,12 @@ FlightService::FlightService(ServerState* server) {
   });
   Serve("ListActions", AnswersBeginner(*server, ListFlightActions));
   Serve("DoAction", AnswersBeginner(*server, DoFlightAction));
-  Serve("DoPut", EndWith(absl::UnimplementedError(
-                     "Arrow Flight only reads here: write with eris.v1.Data, or eris import")));
-  Serve("DoExchange",
-        EndWith(absl::UnimplementedError("the server exchanges no streams: use DoGet")));
+  Serve("DoPut", [server](grpc::CallbackServerContext& context) {
+    return PutCall::Begin(*server, context);
+  });
+  Serve("DoExchange", [server](grpc::CallbackServerContext& context) {
+    return ExchangeCall::Begin(*server, context);
+  });
   Serve("Handshake",
         EndWith(absl::UnimplementedError("the server asks for no name and no password")));
 }

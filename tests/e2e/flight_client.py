@@ -236,12 +236,6 @@ def test_refusals(client):
     refused(pa.ArrowInvalid, "must be a JSON object", lambda: client.get_schema(flight.FlightDescriptor.for_command(b"select 1")))
     refused(NotImplementedError, 'action "drop" is unknown', lambda: list(client.do_action("drop")))
 
-    def put():
-        writer, _ = client.do_put(path, SCHEMA)
-        writer.write_table(SCHEMA.empty_table())
-        writer.close()
-    refused(NotImplementedError, "only reads", put)
-
 
 if __name__ == "__main__":
     with flight.connect(f"grpc://{sys.argv[1]}") as connected:

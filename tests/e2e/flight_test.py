@@ -57,9 +57,11 @@ def run_page(server, python):
     """The programs of the guide's page run as they are, but for the address."""
     with open(os.path.join(HERE, "..", "..", "docs", "guide", "doors.md")) as file:
         programs = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
-    harness.check_equal(len(programs), 2, "programs of the page")
+    harness.check_equal(len(programs), 4, "programs of the page")
     done = server.run(python, "-c", "\n".join(programs).replace("127.0.0.1:7411", server.address))
-    harness.check(done.stdout.endswith(" 2\n"), f"the page's program printed {done.stdout}")
+    printed = (" 2\n{'batches': 1, 'written': 2, 'refused': 0, 'unknown': 0}\n{'found': [True, False, True], 'l_orderkey': [9, None, 8], "
+               "'l_tax': [Decimal('2.00'), None, Decimal('1.00')]}\n")
+    harness.check(done.stdout.endswith(printed), f"the page's program printed {done.stdout}")
 
 
 def main():
