@@ -24,8 +24,7 @@ FOLDERS = ("clients", "tests")
 PUBLIC = [
     f"clients/{name}.h"
     for name in (
-        "balancer_client", "batch_stream", "cut_text", "eris_client", "expression_text", "json", "rows",
-        "scan_reader",
+        "balancer_client", "batch_stream", "eris_client", "json", "rows", "scan_reader",
     )
 ]
 # Files of this folder, and everything they include, must not include the wire.

@@ -90,15 +90,25 @@ void CopyOffsets(const uint32_t* from, uint64_t count, char* to) {
 
 }  // namespace
 
-std::string ArrowSchema(const Schema& schema) {
+std::string ArrowSchema(const Schema& schema) { return ArrowSchema("", schema); }
+
+std::string ArrowSchema(absl::string_view found, const Schema& schema) {
   Builder builder(kBuilderBytes);
   std::vector<flatbuffers::Offset<ipc::Field>> fields;
+  if (!found.empty()) {
+    const auto name = builder.CreateString(found.data(), found.size());
+    const auto type = ipc::CreateBool(builder).Union();
+    const auto children = builder.CreateVector<flatbuffers::Offset<ipc::Field>>({});
+    fields.push_back(
+        ipc::CreateField(builder, name, /*nullable=*/false, ipc::Type_Bool, type, 0, children));
+  }
   for (const ColumnSchema& column : schema.columns) {
     const auto name = builder.CreateString(column.name);
     const auto [kind, type] = AddType(builder, column);
     // Readers ask for the list of children, even though it is empty.
     const auto children = builder.CreateVector<flatbuffers::Offset<ipc::Field>>({});
-    fields.push_back(ipc::CreateField(builder, name, column.nullable, kind, type, children));
+    fields.push_back(
+        ipc::CreateField(builder, name, column.nullable, kind, type, /*dictionary=*/0, children));
   }
   const auto header = ipc::CreateSchema(builder, /*endianness=*/0, builder.CreateVector(fields));
   return Finish(builder, ipc::MessageHeader_Schema, header.Union(), 0);
@@ -115,17 +125,26 @@ std::string FramedArrow(absl::string_view message) {
   return framed;
 }
 
-ArrowBatch::ArrowBatch(const Schema& schema, const RowBatch& rows) { Build(schema, rows); }
+ArrowBatch::ArrowBatch(const Schema& schema, const RowBatch& rows) { Build(nullptr, schema, rows); }
+
+ArrowBatch::ArrowBatch(const uint8_t* found, const Schema& schema, const RowBatch& rows) {
+  Build(found, schema, rows);
+}
 
 ArrowBatch::ArrowBatch(const Chunk& chunk) {
   std::vector<ColumnView> views;
   for (size_t i = 0; i < chunk.schema().columns.size(); ++i) views.push_back(chunk.column(i));
-  Build(chunk.schema(), {chunk.rows(), views});
+  Build(nullptr, chunk.schema(), {chunk.rows(), views});
 }
 
-void ArrowBatch::Build(const Schema& schema, const RowBatch& rows) {
+void ArrowBatch::Build(const uint8_t* found, const Schema& schema, const RowBatch& rows) {
   ERIS_CHECK(schema.columns.size() == rows.columns.size());
   std::vector<ipc::FieldNode> nodes;
+  if (found != nullptr) {
+    nodes.emplace_back(static_cast<int64_t>(rows.rows), 0);
+    AddPart(nullptr, 0);
+    AddPart(found, (rows.rows + 7) / 8);
+  }
   for (size_t i = 0; i < rows.columns.size(); ++i) {
     const ColumnView& view = rows.columns[i];
     const uint64_t nulls = NullsOf(view.validity, rows.rows);

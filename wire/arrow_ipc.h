@@ -15,8 +15,10 @@
 
 namespace eris::wire {
 
-// The message that tells the types of the columns. It has no body.
+// The message that tells the types of the columns. It has no body. `found`: before them is a column
+// of this name, whose values are true and false.
 std::string ArrowSchema(const Schema& schema);
+std::string ArrowSchema(absl::string_view found, const Schema& schema);
 // A message with the mark and the length that precede it where Flight does not say its length
 // otherwise.
 std::string FramedArrow(absl::string_view message);
@@ -29,6 +31,8 @@ class ArrowBatch {
 
   // Shapes: as many columns as the schema has.
   ArrowBatch(const Schema& schema, const RowBatch& rows);
+  // `found`: a bit for each row (batch.h), which is the first column.
+  ArrowBatch(const uint8_t* found, const Schema& schema, const RowBatch& rows);
   explicit ArrowBatch(const Chunk& chunk);
 
   const std::string& header() const { return header_; }
@@ -44,7 +48,7 @@ class ArrowBatch {
     bool offsets = false;  // of strings: they must begin with 0
   };
 
-  void Build(const Schema& schema, const RowBatch& rows);
+  void Build(const uint8_t* found, const Schema& schema, const RowBatch& rows);
   void AddPart(const void* data, uint64_t bytes, bool offsets = false);
 
   std::vector<Part> parts_;  // in the order of the body

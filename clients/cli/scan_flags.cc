@@ -9,7 +9,7 @@
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/parse.h"
-#include "clients/expressions/expression_text.h"
+#include "text/expression_text.h"
 
 namespace eris::cli {
 namespace {
@@ -123,12 +123,12 @@ absl::StatusOr<Query> ScanFlags::QueryOf(const ObjectInfo& object) const {
     query.values = *values;
     return query;
   }
-  absl::Status status = ReadFlag("--filter", filter, client::ParseExpression, query.filter);
-  if (status.ok()) status = ReadFlag("--columns", columns, client::ParseColumns, query.columns);
+  absl::Status status = ReadFlag("--filter", filter, text::ParseExpression, query.filter);
+  if (status.ok()) status = ReadFlag("--columns", columns, text::ParseColumns, query.columns);
   if (status.ok()) {
-    status = ReadFlag("--agg", aggregates, client::ParseAggregates, query.aggregates);
+    status = ReadFlag("--agg", aggregates, text::ParseAggregates, query.aggregates);
   }
-  if (status.ok()) status = ReadFlag("--group-by", group_by, client::ParseNames, query.group_by);
+  if (status.ok()) status = ReadFlag("--group-by", group_by, text::ParseNames, query.group_by);
   if (status.ok()) status = CheckNames(query);
   if (!status.ok()) return status;
   if (!query.group_by.empty() && query.aggregates.empty()) {

@@ -63,15 +63,22 @@ absl::Status CheckInto(const TableScanState::Request& request, const Query& quer
   return CheckTarget(request.plan->result(), *request.target);
 }
 
+// The query of a table, checked in itself.
+absl::StatusOr<std::shared_ptr<const storage::TablePlan>> TablePlanOf(const Core& core,
+                                                                      const ObjectEntry& table,
+                                                                      const Query& query) {
+  ERIS_RETURN_IF_ERROR(CheckTable(table));
+  ERIS_RETURN_IF_ERROR(CheckTableQuery(table, query));
+  ERIS_RETURN_IF_ERROR(CheckShare(query, core.options.aeu_count));
+  return storage::TablePlan::Create(table.schema.columns, query);
+}
+
 // `target` nullptr: the reader gets the rows.
 absl::StatusOr<Reader<TableScanState>> StartTableScan(Core& core, SessionNode& node,
                                                       ObjectRef table, const Query& query,
                                                       ObjectRef target) {
-  ERIS_RETURN_IF_ERROR(CheckTable(*table));
-  ERIS_RETURN_IF_ERROR(CheckTableQuery(*table, query));
-  ERIS_RETURN_IF_ERROR(CheckShare(query, core.options.aeu_count));
   TableScanState::Request request;
-  ERIS_ASSIGN_OR_RETURN(request.plan, storage::TablePlan::Create(table->schema.columns, query));
+  ERIS_ASSIGN_OR_RETURN(request.plan, TablePlanOf(core, *table, query));
   request.target = std::move(target);
   if (request.target != nullptr) {
     ERIS_RETURN_IF_ERROR(CheckInto(request, query, *table));
@@ -186,6 +193,15 @@ absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, SessionNode& node, Ob
   return std::make_unique<ScanImpl>(std::move(state));
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
+}
+
+absl::StatusOr<Schema> AnswerSchema(const Core& core, ObjectRef object, const Query& query) {
+  if (!object->is_table()) {
+    ERIS_ASSIGN_OR_RETURN(ScanState::Request request, IndexRequestOf(std::move(object), query));
+    return std::move(request.schema);
+  }
+  ERIS_ASSIGN_OR_RETURN(const auto plan, TablePlanOf(core, *object, query));
+  return plan->result();
 }
 
 absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, SessionNode& node, ObjectRef outer,

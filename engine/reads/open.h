@@ -22,6 +22,9 @@ namespace eris::engine {
 absl::StatusOr<std::unique_ptr<Scan>> OpenScan(Core& core, SessionNode& node, ObjectRef object,
                                                const Query& query);
 
+// The schema of its chunks. Throws std::bad_alloc.
+absl::StatusOr<Schema> AnswerSchema(const Core& core, ObjectRef object, const Query& query);
+
 absl::StatusOr<std::unique_ptr<Scan>> OpenJoin(Core& core, SessionNode& node, ObjectRef outer,
                                                ObjectRef inner, const JoinOptions& options);
 

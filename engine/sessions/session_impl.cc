@@ -166,6 +166,13 @@ absl::StatusOr<std::unique_ptr<Scan>> SessionImpl::OpenScan(const Object& object
   return base::NoMemory();
 }
 
+absl::StatusOr<Schema> SessionImpl::AnswerSchema(const Object& object, const Query& query) try {
+  ERIS_ASSIGN_OR_RETURN(ObjectRef entry, Resolve(object));
+  return engine::AnswerSchema(core_, std::move(entry), query);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
+
 absl::StatusOr<std::vector<ObjectShare>> SessionImpl::Shares(const Object& object,
                                                              const Query& query,
                                                              absl::Time deadline) try {

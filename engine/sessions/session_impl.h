@@ -28,6 +28,7 @@ class SessionImpl final : public Session {
   StartedCall LookupAsync(const Object& object, const LookupBatch& batch, Callback done) override;
   StartedCall WriteAsync(const Object& object, const WriteBatch& batch, Callback done) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object, const Query& query) override;
+  absl::StatusOr<Schema> AnswerSchema(const Object& object, const Query& query) override;
   absl::StatusOr<std::unique_ptr<Scan>> OpenQuery(const QueryPlan& plan,
                                                   const QueryOptions& options) override;
   absl::StatusOr<std::vector<ObjectShare>> Shares(const Object& object, const Query& query,

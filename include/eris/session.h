@@ -130,6 +130,9 @@ class Session {
   // Unavailable. Paper: ERIS 3.1.
   virtual absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                          const Query& query) = 0;
+  // The schema of the chunks that OpenScan would give. Checks the query in the same way, without a
+  // snapshot, and waits for no AEU. Errors: those that OpenScan has for a query; NotFound.
+  virtual absl::StatusOr<Schema> AnswerSchema(const Object& object, const Query& query) = 0;
   // The shares in which many readers can scan what `query` reads: together they are its rows, each
   // once, if all scans use its snapshot, which must be set. Of a table one for each AEU that may
   // have rows for the filter, to be read with Query::share (which may divide it further); of an

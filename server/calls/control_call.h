@@ -1,13 +1,14 @@
 // One call of the catalogue or admin service, or one that makes a table or holds a snapshot. It
-// runs on a thread that may block: on the control thread or, if it moves ranges, which may take
-// long, on the threads for those calls. Up to kWaitingMax requests wait for each of the two.
+// runs on a thread that may block: on the control thread, on those for calls that move ranges,
+// which may take long, or on those for Arrow Flight's plans, which must not wait for an operator's
+// calls. Up to kWaitingMax requests wait for each of the three.
 //
 //   arriving --> waiting --its turn--> running --> answered
 //       `-----------`--client gone, deadline, drain--> answered (where it waits: in its turn)
 //
-// A call of the control thread cannot be ended once it runs, and a drain waits for it. A call that
-// moves ranges ends at a chunk boundary, and as soon as the server drains: ranges that have not
-// moved stay where they are.
+// A call of the control thread, or of Flight's, cannot be ended once it runs, and a drain waits for
+// it. A call that moves ranges ends at a chunk boundary, and as soon as the server drains: ranges
+// that have not moved stay where they are.
 #ifndef ERIS_SERVER_CALLS_CONTROL_CALL_H_
 #define ERIS_SERVER_CALLS_CONTROL_CALL_H_
 
@@ -27,7 +28,20 @@
 
 namespace eris::server {
 
-enum class ControlLane { kControl, kMoves };
+enum class ControlLane { kControl, kMoves, kFlights };
+
+inline ControlExecutor& ExecutorOf(ServerState& server, ControlLane lane) {
+  return lane == ControlLane::kMoves     ? server.moves
+         : lane == ControlLane::kFlights ? server.flights
+                                         : server.control;
+}
+inline absl::Status TooManyWait(ControlLane lane) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(ControlExecutor::kWaitingMax,
+                   lane == ControlLane::kMoves     ? " calls that move ranges wait already"
+                   : lane == ControlLane::kFlights ? " calls of Arrow Flight wait already"
+                                                   : " catalogue and admin calls wait already"));
+}
 
 // The part of a call that can be told to stop. Any thread; outlives the call.
 class ControlEffort final : public Drainable {
@@ -91,12 +105,8 @@ class ControlCall final : public ArrivingCall<Request> {
     request_ = std::move(request);
     charge_ = std::move(charge);
     charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request_.SpaceUsedLong()));
-    const bool moves = lane_ == ControlLane::kMoves;
-    ControlExecutor& executor = moves ? this->server_.moves : this->server_.control;
-    if (executor.TryPost([this] { Run(); })) return;
-    this->Respond(absl::ResourceExhaustedError(absl::StrCat(
-        ControlExecutor::kWaitingMax, moves ? " calls that move ranges wait already"
-                                            : " catalogue and admin calls wait already")));
+    if (ExecutorOf(this->server_, lane_).TryPost([this] { Run(); })) return;
+    this->Respond(TooManyWait(lane_));
   }
 
   void Run() {

@@ -14,6 +14,7 @@
 #include "server/data/batch_request.h"
 #include "server/flight/flight_query.h"
 #include "server/flight/flight_ticket.h"
+#include "server/flight/share_text.h"
 #include "wire/arrow_ipc.h"
 #include "wire/query.h"
 
@@ -26,6 +27,7 @@ constexpr uint64_t kTicketsBytesMax = 16 << 20;
 struct OpenedFlight {
   Object object{};
   Query query{};
+  Schema answer{};  // its columns
   uint32_t shares = 0;
 };
 
@@ -35,6 +37,7 @@ absl::StatusOr<OpenedFlight> OpenFlight(Session& session,
   OpenedFlight opened{.shares = asked.shares};
   ERIS_ASSIGN_OR_RETURN(opened.object, OpenObject(session, asked.object));
   ERIS_ASSIGN_OR_RETURN(opened.query, QueryOf(asked, opened.object));
+  ERIS_ASSIGN_OR_RETURN(opened.answer, session.AnswerSchema(opened.object, opened.query));
   return opened;
 }
 
@@ -44,6 +47,11 @@ void FillCommon(const Schema& schema, flight::FlightInfo* info) {
   info->set_total_bytes(-1);
 }
 
+void AddLocation(const ServerState& server, flight::FlightEndpoint* endpoint) {
+  const std::string& address = server.config.advertise;
+  if (!address.empty()) endpoint->add_location()->set_uri(absl::StrCat("grpc+tcp://", address));
+}
+
 // Adds endpoints whose tickets differ in their share or range.
 class Endpoints {
  public:
@@ -51,11 +59,16 @@ class Endpoints {
             flight::FlightInfo* info)
       : server_(server), opened_(opened), lease_(lease), info_(*info) {}
 
-  absl::Status Add(const KeyRange& range, const std::optional<TableShare>& share) {
-    FlightTicket ticket{.object = opened_.object.id(), .range = range};
+  // `metadata`: what is known of the share, or nothing.
+  absl::Status Add(const KeyRange& range, const std::optional<TableShare>& share,
+                   std::string metadata = "") {
+    FlightTicket ticket{.object = opened_.object.id(),
+                        .place = static_cast<uint32_t>(info_.endpoint_size()),
+                        .range = range};
     ticket.scan.set_object(opened_.object.name());
     ticket.scan.set_snapshot(lease_);
     Query query = opened_.query;
+    query.range = {};  // the ticket's own
     query.share = share;
     query.snapshot.reset();
     ERIS_RETURN_IF_ERROR(wire::FillQuery(opened_.object.kind(), opened_.object.schema(), query,
@@ -63,16 +76,15 @@ class Endpoints {
     std::string bytes = WriteTicket(server_.seal, ticket);
     bytes_ += bytes.size();
     if (bytes_ > kTicketsBytesMax) {
-      return absl::InvalidArgumentError(absl::StrCat("the tickets take more than ",
-                                                     kTicketsBytesMax,
-                                                     " bytes; ask for fewer shares or columns"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the tickets take more than ", kTicketsBytesMax,
+                       " bytes; ask for fewer shares, columns or a shorter filter"));
     }
     flight::FlightEndpoint& endpoint = *info_.add_endpoint();
     endpoint.mutable_ticket()->set_ticket(std::move(bytes));
-    if (lease_ == 0) return absl::OkStatus();
-    const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + kFlightTimeToLive.count();
-    endpoint.mutable_expiration_time()->set_seconds(ends_ms / 1000);
-    endpoint.mutable_expiration_time()->set_nanos(static_cast<int32_t>(ends_ms % 1000 * 1'000'000));
+    endpoint.set_app_metadata(std::move(metadata));
+    AddLocation(server_, &endpoint);
+    if (lease_ != 0) SetExpiration(server_, &endpoint);
     return absl::OkStatus();
   }
 
@@ -106,10 +118,11 @@ absl::Status AddShares(const OpenedFlight& opened, const std::vector<ObjectShare
     for (const ObjectShare& share : shares) rows += static_cast<int64_t>(share.rows);
     info->set_total_records(rows);
   }
-  if (shares.empty()) return endpoints.Add({}, std::nullopt);  // for its schema
+  if (shares.empty()) return endpoints.Add(opened.query.range, std::nullopt);  // for its schema
   if (ordered) {
     for (const ObjectShare& share : shares) {
-      ERIS_RETURN_IF_ERROR(endpoints.Add(share.range, std::nullopt));
+      ERIS_RETURN_IF_ERROR(
+          endpoints.Add(share.range, std::nullopt, ShareText(opened.object, share, 1)));
     }
     return absl::OkStatus();
   }
@@ -117,35 +130,53 @@ absl::Status AddShares(const OpenedFlight& opened, const std::vector<ObjectShare
   for (size_t i = 0; i < shares.size(); ++i) {
     for (uint32_t part = 0; part < parts[i]; ++part) {
       ERIS_RETURN_IF_ERROR(
-          endpoints.Add({}, TableShare{.aeu = shares[i].aeu, .index = part, .count = parts[i]}));
+          endpoints.Add({}, TableShare{.aeu = shares[i].aeu, .index = part, .count = parts[i]},
+                        ShareText(opened.object, shares[i], parts[i])));
     }
   }
   return absl::OkStatus();
 }
 
+// `use`: of the lease.
 absl::Status FillShared(ServerState& server, Session& session, absl::Time deadline,
-                        OpenedFlight& opened, uint64_t lease, flight::FlightInfo* info) {
-  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, server.leases().Find(lease));
+                        OpenedFlight& opened, const SnapshotLeases::Use& use,
+                        flight::FlightInfo* info) {
+  Endpoints endpoints(server, opened, use.id(), info);
+  if (!HasShares(opened.query)) return endpoints.Add(opened.query.range, std::nullopt);
   opened.query.snapshot = use.snapshot();
   ERIS_ASSIGN_OR_RETURN(const std::vector<ObjectShare> shares,
                         session.Shares(opened.object, opened.query, deadline));
-  Endpoints endpoints(server, opened, lease, info);
   return AddShares(opened, shares, endpoints, info);
 }
 
 }  // namespace
 
+void SetExpiration(const ServerState& server, flight::FlightEndpoint* endpoint) {
+  const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + server.config.flight_snapshot_ms;
+  endpoint->mutable_expiration_time()->set_seconds(ends_ms / 1000);
+  endpoint->mutable_expiration_time()->set_nanos(static_cast<int32_t>(ends_ms % 1000 * 1'000'000));
+}
+
+absl::Status OfTicket(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat("ticket: ", status.message(), "; call GetFlightInfo again"));
+}
+
 absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
                             const flight::FlightDescriptor& descriptor, flight::FlightInfo* info) {
   const SessionPool::Lease session = server.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, descriptor));
-  FillCommon(AnswerSchema(opened.query, opened.object), info);
+  FillCommon(opened.answer, info);
   *info->mutable_flight_descriptor() = descriptor;
   info->set_ordered(opened.object.kind() == ObjectKind::kIndex);
-  if (opened.shares == 0) return Endpoints(server, opened, 0, info).Add({}, std::nullopt);
-  ERIS_ASSIGN_OR_RETURN(const uint64_t lease, TakeLease(server, kFlightTimeToLive));
-  const absl::Status filled = FillShared(server, *session, deadline, opened, lease, info);
-  if (!filled.ok()) (void)server.leases().Release(lease);
+  if (opened.shares == 0) {
+    return Endpoints(server, opened, 0, info).Add(opened.query.range, std::nullopt);
+  }
+  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, TakeTicketLease(server));
+  const absl::Status filled = FillShared(server, *session, deadline, opened, use, info);
+  server.leases().SetTickets(use.id(), static_cast<size_t>(info->endpoint_size()));
+  if (!filled.ok()) (void)server.leases().Release(use.id());
   return filled;
 }
 
@@ -153,8 +184,7 @@ absl::Status FillSchemaResult(ServerState& server, const flight::FlightDescripto
                               flight::SchemaResult* result) {
   const SessionPool::Lease session = server.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, descriptor));
-  result->set_schema(
-      wire::FramedArrow(wire::ArrowSchema(AnswerSchema(opened.query, opened.object))));
+  result->set_schema(wire::FramedArrow(wire::ArrowSchema(opened.answer)));
   return absl::OkStatus();
 }
 
@@ -166,7 +196,9 @@ void FillListedFlight(const ServerState& server, const ObjectInfo& object,
   info->set_ordered(object.kind == ObjectKind::kIndex);
   FlightTicket ticket{.object = object.id};
   ticket.scan.set_object(object.name);
-  info->add_endpoint()->mutable_ticket()->set_ticket(WriteTicket(server.seal, ticket));
+  flight::FlightEndpoint& endpoint = *info->add_endpoint();
+  endpoint.mutable_ticket()->set_ticket(WriteTicket(server.seal, ticket));
+  AddLocation(server, &endpoint);
 }
 
 }  // namespace eris::server

@@ -2,8 +2,6 @@
 #ifndef ERIS_SERVER_FLIGHT_FLIGHT_INFO_H_
 #define ERIS_SERVER_FLIGHT_FLIGHT_INFO_H_
 
-#include <chrono>
-
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "arrow/flight.pb.h"
@@ -12,8 +10,10 @@
 
 namespace eris::server {
 
-// How long the snapshot of shares is kept after its last use.
-inline constexpr std::chrono::milliseconds kFlightTimeToLive{60'000};
+// When an endpoint's snapshot ends if nobody uses it from now on.
+void SetExpiration(const ServerState& server, arrow::flight::protocol::FlightEndpoint* endpoint);
+// Adds what a client can do to the error of a ticket's lease.
+absl::Status OfTicket(const absl::Status& status);
 
 // An endpoint for all rows, or one for each share as of one snapshot. Blocks until AEUs have told
 // their shares, or `deadline` has passed. Errors: as flight.proto says; DeadlineExceeded.

@@ -1,18 +1,23 @@
 #include "server/flight/flight_query.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "eris/expression.h"
+#include "eris/key_text.h"
+#include "text/expression_text.h"
 
 namespace eris::server {
 namespace {
 
 using nlohmann::json;
 
-constexpr char kFields[] = "object, columns, limit and shares";
+constexpr char kFields[] = "object, columns, filter, group_by, aggregates, range, limit and shares";
+constexpr size_t kNameShownMax = 64;
 
 absl::Status Refused(absl::string_view field, absl::string_view wanted) {
   return absl::InvalidArgumentError(
@@ -27,24 +32,56 @@ absl::Status TakeNumber(const std::string& field, const json& value, uint64_t mo
   return Refused(field, absl::StrCat("a whole number from 1 to ", most));
 }
 
-absl::Status TakeColumnNames(const json& value, std::vector<std::string>& columns) {
-  const bool all_names =
+absl::Status TakeText(const std::string& field, const json& value, absl::string_view wanted,
+                      std::string& text) {
+  text = value.is_string() ? value.get<std::string>() : "";
+  return text.empty() ? Refused(field, wanted) : absl::OkStatus();
+}
+
+// `what`: "names", "texts".
+absl::Status TakeTexts(const std::string& field, const json& value, absl::string_view what,
+                       std::vector<std::string>& texts) {
+  const bool all_texts =
       value.is_array() && !value.empty() && value.size() <= kTableColumnsMax &&
       std::all_of(value.begin(), value.end(), [](const json& one) { return one.is_string(); });
-  if (!all_names) {
-    return Refused("columns", absl::StrCat("a list of 1 to ", kTableColumnsMax, " names"));
+  if (!all_texts) {
+    return Refused(field, absl::StrCat("a list of 1 to ", kTableColumnsMax, " ", what));
   }
-  for (const json& one : value) columns.push_back(one.get<std::string>());
+  for (const json& one : value) texts.push_back(one.get<std::string>());
   return absl::OkStatus();
 }
 
-absl::Status TakeField(const std::string& field, const json& value, FlightQuery& query) {
-  if (field == "object") {
-    if (!value.is_string()) return Refused(field, "the name of an object");
-    query.object = value.get<std::string>();
-    return absl::OkStatus();
+// A key, or a list of its parts. A number is the text that it has in JSON.
+absl::Status TakeBound(const json& value, std::vector<std::string>& parts) {
+  const json list = value.is_array() ? value : json::array({value});
+  const auto is_key = [](const json& one) { return one.is_number() || one.is_string(); };
+  if (list.empty() || list.size() > 2 || !std::all_of(list.begin(), list.end(), is_key)) {
+    return Refused("range", "an object whose lo and hi are keys, or lists of their parts");
   }
-  if (field == "columns") return TakeColumnNames(value, query.columns);
+  for (const json& one : list) {
+    parts.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeRange(const json& value, FlightQuery& query) {
+  if (!value.is_object() || value.size() != value.count("lo") + value.count("hi")) {
+    return Refused("range", "an object with lo, hi or both");
+  }
+  if (value.contains("lo")) ERIS_RETURN_IF_ERROR(TakeBound(value["lo"], query.lo));
+  return value.contains("hi") ? TakeBound(value["hi"], query.hi) : absl::OkStatus();
+}
+
+absl::Status TakeField(const std::string& field, const json& value, FlightQuery& query) {
+  if (field == "object") return TakeText(field, value, "the name of an object", query.object);
+  if (field == "columns") return TakeTexts(field, value, "names or texts", query.columns);
+  if (field == "filter") return TakeText(field, value, "a text such as a < 5", query.filter);
+  if (field == "group_by") return TakeTexts(field, value, "names", query.group_by);
+  if (field == "aggregates") {
+    if (!value.is_string()) return TakeTexts(field, value, "texts", query.aggregates);
+    return TakeText(field, value, "texts such as count(*)", query.aggregates.emplace_back());
+  }
+  if (field == "range") return TakeRange(value, query);
   if (field == "limit") return TakeNumber(field, value, ~uint64_t{0}, query.limit);
   if (field == "shares") {
     uint64_t shares = 0;
@@ -52,7 +89,8 @@ absl::Status TakeField(const std::string& field, const json& value, FlightQuery&
     query.shares = static_cast<uint32_t>(shares);
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("the command has a field \"", field.substr(0, 64),
+  return absl::InvalidArgumentError(absl::StrCat("the command has a field \"",
+                                                 field.substr(0, kNameShownMax),
                                                  "\", which is unknown; there are ", kFields));
 }
 
@@ -71,30 +109,71 @@ absl::StatusOr<FlightQuery> FromCommand(const std::string& command) {
     ERIS_RETURN_IF_ERROR(TakeField(field, value, query));
   }
   if (query.object.empty()) return Refused("object", "the name of an object");
-  if (query.limit > 0 && query.shares > 0) {
+  if (!query.group_by.empty() && query.aggregates.empty()) {
+    return absl::InvalidArgumentError("the command has group_by without aggregates");
+  }
+  if (!query.columns.empty() && !query.aggregates.empty()) {
     return absl::InvalidArgumentError(
-        "the command has a limit and shares: a limit is for all rows together, so it has one "
-        "endpoint");
+        "the command has columns and aggregates: the answer's columns are those of group_by, then "
+        "the aggregates");
   }
   return query;
 }
 
-// Engines answer either all columns of an index or its key.
-absl::Status CheckIndexColumns(const FlightQuery& query, const Schema& schema) {
-  const std::vector<std::string>& names = query.columns;
-  bool fits = names.size() == schema.columns.size() || names.size() == schema.key.size();
-  for (size_t i = 0; fits && i < names.size(); ++i) fits = names[i] == schema.columns[i].name;
-  if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", query.object,
-                   "\" is an index: columns must be its key, or all columns, in their order"));
+// Adds the field to an error of its text.
+absl::Status InField(absl::string_view field, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("the command's field \"", field, "\": ", status.message()));
 }
 
-const ColumnSchema* FindColumn(const Schema& schema, const std::string& name) {
-  for (const ColumnSchema& column : schema.columns) {
-    if (column.name == name) return &column;
+bool HasColumn(const Schema& schema, const std::string& name) {
+  return std::any_of(schema.columns.begin(), schema.columns.end(),
+                     [&name](const ColumnSchema& column) { return column.name == name; });
+}
+
+// A column's name, which needs no quotes here, or an expression.
+absl::StatusOr<NamedExpression> ColumnOf(const std::string& text, const Schema& schema) {
+  if (HasColumn(schema, text)) return NamedExpression{expressions::Column(text), text};
+  absl::StatusOr<std::vector<NamedExpression>> columns = text::ParseColumns(text);
+  if (!columns.ok()) return InField("columns", columns.status());
+  if (columns->size() == 1) return std::move(columns->front());
+  return absl::InvalidArgumentError(
+      absl::StrCat("the command's field \"columns\": '", text.substr(0, kNameShownMax), "' has ",
+                   columns->size(), " columns, each must have a text of its own"));
+}
+
+// A bound of a range; second parts that are not given are below all others.
+absl::Status TakeKey(const std::vector<std::string>& parts, const KeyTypes& types, uint64_t& first,
+                     uint64_t& second) {
+  if (parts.size() > (types.two_parts() ? 2 : 1)) {
+    return InField("range", absl::InvalidArgumentError(absl::StrCat("a key of ", parts.size(),
+                                                                    " parts, the object's have ",
+                                                                    KeyPartsText(types))));
   }
-  return nullptr;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const ColumnType type = i == 0 ? types.first : *types.second;
+    const absl::StatusOr<uint64_t> key = KeyFromText(type, parts[i]);
+    if (!key.ok()) return InField("range", key.status());
+    (i == 0 ? first : second) = *key;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<KeyRange> RangeOf(const FlightQuery& asked, const Object& object) {
+  KeyRange range;
+  if (asked.lo.empty() && asked.hi.empty()) return range;
+  if (object.kind() != ObjectKind::kIndex) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the command's field \"range\" is of indexes; \"", object.name(),
+                     "\" is a table: filter by its columns"));
+  }
+  const KeyTypes types = KeyTypesOf(object.schema());
+  ERIS_RETURN_IF_ERROR(TakeKey(asked.lo, types, range.lo, range.lo_second));
+  if (!asked.hi.empty()) {
+    ERIS_RETURN_IF_ERROR(TakeKey(asked.hi, types, range.hi.emplace(), range.hi_second));
+  }
+  if (!range.Inverted()) return range;
+  return Refused("range", "no inverted range: hi is below lo");
 }
 
 }  // namespace
@@ -108,37 +187,27 @@ absl::StatusOr<FlightQuery> FlightQueryFrom(const flight::FlightDescriptor& desc
   return FlightQuery{.object = descriptor.path(0)};
 }
 
-absl::StatusOr<Query> QueryOf(const FlightQuery& query, const Object& object) {
+absl::StatusOr<Query> QueryOf(const FlightQuery& asked, const Object& object) {
   if (object.kind() == ObjectKind::kHash) {
     return absl::FailedPreconditionError(
-        absl::StrCat("\"", query.object, "\" is a hash, which cannot be scanned"));
+        absl::StrCat("\"", asked.object, "\" is a hash, which cannot be scanned"));
   }
-  Query out{.limit = query.limit};
-  if (query.columns.empty()) return out;
-  for (const std::string& name : query.columns) {
-    if (FindColumn(object.schema(), name) == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("column \"", name.substr(0, 64), "\" is none of \"", query.object, "\""));
-    }
-    if (std::count(query.columns.begin(), query.columns.end(), name) > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("column \"", name.substr(0, 64), "\" is asked for twice"));
-    }
-    out.columns.push_back({expressions::Column(name), name});
+  Query query{.group_by = asked.group_by, .limit = asked.limit};
+  ERIS_ASSIGN_OR_RETURN(query.range, RangeOf(asked, object));
+  if (!asked.filter.empty()) {
+    absl::StatusOr<Expression> filter = text::ParseExpression(asked.filter);
+    if (!filter.ok()) return InField("filter", filter.status());
+    query.filter = *std::move(filter);
   }
-  if (object.kind() == ObjectKind::kIndex) {
-    ERIS_RETURN_IF_ERROR(CheckIndexColumns(query, object.schema()));
+  for (const std::string& text : asked.columns) {
+    ERIS_ASSIGN_OR_RETURN(query.columns.emplace_back(), ColumnOf(text, object.schema()));
   }
-  return out;
-}
-
-Schema AnswerSchema(const Query& query, const Object& object) {
-  if (query.columns.empty()) return object.schema();
-  Schema schema;
-  for (const NamedExpression& column : query.columns) {
-    schema.columns.push_back(*FindColumn(object.schema(), column.name));
+  for (const std::string& text : asked.aggregates) {
+    absl::StatusOr<std::vector<AggregateColumn>> some = text::ParseAggregates(text);
+    if (!some.ok()) return InField("aggregates", some.status());
+    std::move(some->begin(), some->end(), std::back_inserter(query.aggregates));
   }
-  return schema;
+  return query;
 }
 
 }  // namespace eris::server

@@ -5,10 +5,14 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "arrow/flight.pb.h"
+#include "server/calls/answers_call.h"
 #include "server/calls/control_call.h"
+#include "server/flight/exchange_call.h"
+#include "server/flight/flight_actions.h"
 #include "server/flight/flight_info.h"
 #include "server/flight/get_call.h"
 #include "server/flight/list_call.h"
+#include "server/flight/put_call.h"
 #include "server/guard/rpc_status.h"
 
 namespace eris::server {
@@ -48,20 +52,22 @@ auto EndWith(absl::Status status) {
 }  // namespace
 
 FlightService::FlightService(ServerState* server) {
-  Serve("GetFlightInfo", ControlBeginner(*server, DoGetFlightInfo));
-  Serve("GetSchema", ControlBeginner(*server, DoGetSchema));
+  Serve("GetFlightInfo", ControlBeginner(*server, DoGetFlightInfo, ControlLane::kFlights));
+  Serve("GetSchema", ControlBeginner(*server, DoGetSchema, ControlLane::kFlights));
   Serve("ListFlights", [server](grpc::CallbackServerContext& context) {
     return ListCall::Begin(*server, context);
   });
   Serve("DoGet", [server](grpc::CallbackServerContext& context) {
     return GetCall::Begin(*server, context);
   });
-  Serve("ListActions", EndWith(absl::OkStatus()));  // there is none
-  Serve("DoAction", EndWith(absl::UnimplementedError("the server has no actions")));
-  Serve("DoPut", EndWith(absl::UnimplementedError(
-                     "Arrow Flight only reads here: write with eris.v1.Data, or eris import")));
-  Serve("DoExchange",
-        EndWith(absl::UnimplementedError("the server exchanges no streams: use DoGet")));
+  Serve("ListActions", AnswersBeginner(*server, ListFlightActions));
+  Serve("DoAction", AnswersBeginner(*server, DoFlightAction));
+  Serve("DoPut", [server](grpc::CallbackServerContext& context) {
+    return PutCall::Begin(*server, context);
+  });
+  Serve("DoExchange", [server](grpc::CallbackServerContext& context) {
+    return ExchangeCall::Begin(*server, context);
+  });
   Serve("Handshake",
         EndWith(absl::UnimplementedError("the server asks for no name and no password")));
 }

@@ -1,5 +1,5 @@
-// arrow.flight.protocol.FlightService, for reading: passes each call to its class. gRPC's threads
-// accept the calls; those that may block in the engine run on the control thread.
+// arrow.flight.protocol.FlightService: passes each call to its class. gRPC's threads accept the
+// calls; those that may block in the engine run on threads of ServerState::flights.
 #ifndef ERIS_SERVER_FLIGHT_FLIGHT_SERVICE_H_
 #define ERIS_SERVER_FLIGHT_FLIGHT_SERVICE_H_
 

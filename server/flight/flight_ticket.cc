@@ -15,6 +15,7 @@ constexpr TokenSeal::Kind kTicket{
 // The fixed part of the content.
 struct __attribute__((packed)) TicketHead {
   uint32_t object;
+  uint32_t place;
   uint8_t has_hi;
   uint64_t lo;
   uint64_t hi;
@@ -27,6 +28,7 @@ constexpr size_t kBytesMin = TokenSeal::kHeadBytes + sizeof(TicketHead) + TokenS
 
 std::string WriteTicket(const TokenSeal& seal, const FlightTicket& ticket) {
   const TicketHead head{.object = ticket.object.value,
+                        .place = ticket.place,
                         .has_hi = ticket.range.hi.has_value(),
                         .lo = ticket.range.lo,
                         .hi = ticket.range.hi.value_or(0),
@@ -48,6 +50,7 @@ absl::StatusOr<FlightTicket> ReadTicket(const TokenSeal& seal, absl::string_view
   content.remove_prefix(sizeof(head));
   FlightTicket ticket;
   ticket.object.value = head.object;
+  ticket.place = head.place;
   ticket.range = {.lo = head.lo, .lo_second = head.lo_second, .hi_second = head.hi_second};
   if (head.has_hi != 0) ticket.range.hi = uint64_t{head.hi};
   // Only this process has made it, so it is whole.

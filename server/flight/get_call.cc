@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "server/data/batch_request.h"
 #include "server/flight/flight_data.h"
+#include "server/flight/flight_info.h"
 #include "server/flight/flight_ticket.h"
 #include "wire/arrow_ipc.h"
 #include "wire/query.h"
@@ -31,11 +32,9 @@ absl::Status GetCall::Open(const arrow::flight::protocol::Ticket& request) {
   query.range = ticket.range;
   if (ticket.scan.snapshot() != 0) {
     absl::StatusOr<SnapshotLeases::Use> use = server_.leases().Find(ticket.scan.snapshot());
-    if (!use.ok()) {
-      return absl::Status(use.status().code(), absl::StrCat("ticket: ", use.status().message(),
-                                                            "; call GetFlightInfo again"));
-    }
+    ERIS_RETURN_IF_ERROR(OfTicket(use.status()));
     use_ = *std::move(use);
+    place_ = ticket.place;
     query.snapshot = use_.snapshot();
   }
   ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object, query));
@@ -46,6 +45,10 @@ void GetCall::OnOpen() {
   absl::StatusOr<grpc::ByteBuffer> message = FlightDataOf(wire::ArrowSchema(scan_->schema()));
   if (!message.ok()) return End(message.status());
   Write(*std::move(message));
+}
+
+void GetCall::OnEnd(const absl::Status& status) {
+  if (status.ok() && use_) server_.leases().MarkRead(use_.id(), place_);
 }
 
 void GetCall::OnNext(std::shared_ptr<const Chunk> chunk) {

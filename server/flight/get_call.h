@@ -5,6 +5,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -28,8 +29,11 @@ class GetCall final : public ScanStream<arrow::flight::protocol::Ticket> {
   absl::Status Open(const arrow::flight::protocol::Ticket& request) override;
   void OnOpen() override;
   void OnNext(std::shared_ptr<const Chunk> chunk) override;
+  void OnEnd(const absl::Status& status) override;
 
-  SnapshotLeases::Use use_;  // owned by the running step; empty: the scan has its own snapshot
+  // Owned by the running step.
+  SnapshotLeases::Use use_;  // empty: the scan has its own snapshot
+  uint32_t place_ = 0;       // of the ticket among those of the snapshot
 };
 
 }  // namespace eris::server

@@ -3,10 +3,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "eris/engine.h"
+#include "server/calls/control_call.h"
 #include "server/flight/flight_info.h"
-#include "server/state/control_executor.h"
 
 namespace eris::server {
 namespace {
@@ -32,9 +31,8 @@ void ListCall::OnRequest(arrow::flight::protocol::Criteria& request, ByteBudget:
     return Respond(absl::InvalidArgumentError("ListFlights has no criteria: it lists all objects"));
   }
   charge_ = std::move(charge);
-  if (server_.control.TryPost([this] { List(); })) return;
-  Respond(absl::ResourceExhaustedError(
-      absl::StrCat(ControlExecutor::kWaitingMax, " catalogue and admin calls wait already")));
+  if (server_.flights.TryPost([this] { List(); })) return;
+  Respond(TooManyWait(ControlLane::kFlights));
 }
 
 void ListCall::List() {

@@ -1,5 +1,5 @@
 // ListFlights: the objects that can be scanned, as a stream with a message for each. They are
-// listed on the control thread. Begins on a gRPC thread; then gRPC owns the call.
+// listed on a thread for Flight's calls. Begins on a gRPC thread; then gRPC owns the call.
 #ifndef ERIS_SERVER_FLIGHT_LIST_CALL_H_
 #define ERIS_SERVER_FLIGHT_LIST_CALL_H_
 
@@ -32,7 +32,7 @@ class ListCall final : public ArrivingCall<arrow::flight::protocol::Criteria> {
   void OnNoRequest(const absl::Status& why) override { Respond(why); }
   void OnWriteDone(bool ok) override;
 
-  // The control thread.
+  // A thread of ServerState::flights.
   void List();
   void WriteNext();
 

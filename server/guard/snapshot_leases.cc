@@ -14,6 +14,11 @@ namespace {
 // Minimum time between sweeps.
 constexpr std::chrono::milliseconds kTick{10};
 
+absl::Status NotThere(uint64_t id) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "snapshot ", id, " is not there: it was let go, or nobody has used it for its time to live"));
+}
+
 }  // namespace
 
 SnapshotLeases::SnapshotLeases(uint64_t seed, std::function<void(Clock::duration)> arm)
@@ -33,7 +38,7 @@ uint64_t SnapshotLeases::NewId() {
 }
 
 bool SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
-  lease.due = now + lease.time_to_live;
+  lease.due = now + lease.rest();
   if (armed_ && *armed_ <= lease.due) return false;
   armed_ = lease.due;
   return true;
@@ -41,8 +46,9 @@ bool SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
 
 size_t SnapshotLeases::taken() const {
   base::MutexLock lock(&mu_);
-  return static_cast<size_t>(std::count_if(
-      leases_.begin(), leases_.end(), [](const auto& lease) { return !lease.second.of_scan; }));
+  return static_cast<size_t>(std::count_if(leases_.begin(), leases_.end(), [](const auto& lease) {
+    return lease.second.kind != Kind::kScan;
+  }));
 }
 
 uint64_t SnapshotLeases::Add(std::shared_ptr<Snapshot> snapshot,
@@ -66,31 +72,71 @@ SnapshotLeases::Use SnapshotLeases::UseOf(uint64_t id, Lease& lease) {
   Use use;
   use.leases_ = this;
   use.id_ = id;
-  use.of_scan_ = lease.of_scan;
+  use.of_scan_ = lease.kind == Kind::kScan;
   use.snapshot_ = lease.snapshot;
   return use;
 }
 
-SnapshotLeases::Use SnapshotLeases::AddForScan(std::shared_ptr<Snapshot> snapshot,
-                                               std::chrono::milliseconds time_to_live) {
+SnapshotLeases::Use SnapshotLeases::AddUsed(std::shared_ptr<Snapshot> snapshot,
+                                            std::chrono::milliseconds time_to_live, Kind kind) {
   base::MutexLock lock(&mu_);
   const uint64_t id = NewId();
   Lease& lease = leases_[id];
   lease.snapshot = std::move(snapshot);
   lease.time_to_live = time_to_live;
-  lease.of_scan = true;
+  lease.kind = kind;
   return UseOf(id, lease);
+}
+
+SnapshotLeases::Use SnapshotLeases::AddForScan(std::shared_ptr<Snapshot> snapshot,
+                                               std::chrono::milliseconds time_to_live) {
+  return AddUsed(std::move(snapshot), time_to_live, Kind::kScan);
+}
+
+SnapshotLeases::Use SnapshotLeases::AddForTickets(std::shared_ptr<Snapshot> snapshot,
+                                                  std::chrono::milliseconds time_to_live) {
+  return AddUsed(std::move(snapshot), time_to_live, Kind::kTickets);
+}
+
+void SnapshotLeases::SetTickets(uint64_t id, size_t tickets) {
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return;
+  found->second.read.assign(tickets, false);
+  found->second.unread = tickets;
+}
+
+void SnapshotLeases::MarkRead(uint64_t id, size_t ticket) {
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return;
+  Lease& lease = found->second;
+  if (ticket >= lease.read.size() || lease.read[ticket]) return;
+  lease.read[ticket] = true;
+  --lease.unread;
+}
+
+absl::Status SnapshotLeases::Renew(uint64_t id, size_t ticket, Clock::time_point now) {
+  std::optional<Clock::duration> arm;
+  {
+    base::MutexLock lock(&mu_);
+    const auto found = leases_.find(id);
+    if (found == leases_.end()) return NotThere(id);
+    Lease& lease = found->second;
+    if (ticket < lease.read.size() && lease.read[ticket]) {
+      lease.read[ticket] = false;
+      ++lease.unread;
+    }
+    if (lease.uses == 0 && Idle(lease, now)) arm = lease.rest();
+  }
+  if (arm) arm_(*arm);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SnapshotLeases::Use> SnapshotLeases::Find(uint64_t id) {
   base::MutexLock lock(&mu_);
   const auto found = leases_.find(id);
-  if (found == leases_.end()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("snapshot ", id,
-                     " is not there: it was let go, or nobody has used it for its time to "
-                     "live"));
-  }
+  if (found == leases_.end()) return NotThere(id);
   return UseOf(id, found->second);
 }
 
@@ -111,15 +157,21 @@ absl::Status SnapshotLeases::Release(uint64_t id) {
   return absl::OkStatus();
 }
 
-std::shared_ptr<Snapshot> SnapshotLeases::TakeOldestBrokenScan() {
+std::shared_ptr<Snapshot> SnapshotLeases::TakeOldest(Kind kind, uint64_t id) {
+  if (kind == Kind::kTaken) return nullptr;
+  // Scans that run are not broken; tickets that are read count, too.
+  const bool counts_used = kind == Kind::kTickets;
+  const size_t most = kind == Kind::kTickets ? kTicketsMax : kBrokenScansMax;
   auto oldest = leases_.end();
-  size_t broken = 0;
+  size_t count = 0;
   for (auto lease = leases_.begin(); lease != leases_.end(); ++lease) {
-    if (!lease->second.of_scan || lease->second.uses > 0) continue;
-    ++broken;
+    if (lease->second.kind != kind) continue;
+    const bool idle = lease->second.uses == 0;
+    if (idle || counts_used) ++count;
+    if (!idle || lease->first == id) continue;
     if (oldest == leases_.end() || lease->second.due < oldest->second.due) oldest = lease;
   }
-  if (broken <= kBrokenScansMax) return nullptr;
+  if (count <= most || oldest == leases_.end()) return nullptr;
   std::shared_ptr<Snapshot> snapshot = std::move(oldest->second.snapshot);
   leases_.erase(oldest);
   return snapshot;
@@ -134,8 +186,8 @@ void SnapshotLeases::EndUse(uint64_t id) {
     if (found == leases_.end()) return;  // released meanwhile
     Lease& lease = found->second;
     if (--lease.uses > 0) return;
-    if (Idle(lease, Clock::now())) arm = lease.time_to_live;
-    if (lease.of_scan) dropped = TakeOldestBrokenScan();
+    if (Idle(lease, Clock::now())) arm = lease.rest();
+    dropped = TakeOldest(lease.kind, id);
   }
   if (arm) arm_(*arm);
 }

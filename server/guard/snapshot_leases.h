@@ -1,9 +1,11 @@
-// Snapshots that clients have taken, and those of scans whose stream may break: each is kept while
-// it is used, and for its time to live after that. Any thread; never blocks; independent of gRPC
-// and Asio (sweep_timer.h runs the sweeps).
+// Snapshots that clients have taken, those of scans whose stream may break, and those that the
+// tickets of Arrow Flight name: each is kept while it is used, and for its time to live after that.
+// Once all tickets of a snapshot have been read, that is kReadOutTimeToLive at most. Any thread;
+// never blocks; independent of gRPC and Asio (sweep_timer.h runs the sweeps).
 #ifndef ERIS_SERVER_GUARD_SNAPSHOT_LEASES_H_
 #define ERIS_SERVER_GUARD_SNAPSHOT_LEASES_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -26,9 +29,13 @@ class SnapshotLeases {
   using Clock = std::chrono::steady_clock;
   // Maximum number of snapshots of broken scans; beyond it the oldest is released.
   static constexpr size_t kBrokenScansMax = 64;
-  // Maximum number of snapshots taken by clients: a quarter of all, so that some are left for
-  // scans.
+  // Maximum number of snapshots taken by clients, with those of tickets: a quarter of all, so that
+  // some are left for scans.
   static constexpr size_t kTakenMax = 256;
+  // Maximum number of snapshots of tickets; beyond it the one goes that nobody has used for the
+  // longest time. If all are used there may be more.
+  static constexpr size_t kTicketsMax = 64;
+  static constexpr std::chrono::milliseconds kReadOutTimeToLive{1000};
 
   // A call's use of a snapshot; the time to live begins again when the last use ends.
   class Use {
@@ -73,13 +80,22 @@ class SnapshotLeases {
   SnapshotLeases& operator=(const SnapshotLeases&) = delete;
   ~SnapshotLeases();  // REQUIRES: no Use
 
-  // Number of snapshots taken by clients.
+  // Number of snapshots taken by clients, and of tickets.
   size_t taken() const;
   // Adds a snapshot that a client has taken. Returns its id, never 0.
   uint64_t Add(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
                Clock::time_point now = Clock::now());
   // Adds one of a scan, in use from the start.
   Use AddForScan(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live);
+  // Adds one of tickets, in use from the start. Before the use ends, SetTickets tells their number.
+  Use AddForTickets(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live);
+  void SetTickets(uint64_t id, size_t tickets);
+  // A ticket, by its place among them, has been read to its end. Does nothing if the snapshot has
+  // been released.
+  void MarkRead(uint64_t id, size_t ticket);
+  // The ticket is to be read, again if it has been: its time to live starts again. Errors:
+  // FailedPrecondition (released, or it never existed).
+  absl::Status Renew(uint64_t id, size_t ticket, Clock::time_point now = Clock::now());
   // Errors: FailedPrecondition (released, or it never existed).
   absl::StatusOr<Use> Find(uint64_t id);
   // Limits its time to live after its last use. Does nothing if it has been released.
@@ -94,20 +110,32 @@ class SnapshotLeases {
   size_t size() const;
 
  private:
+  enum class Kind : uint8_t { kTaken, kScan, kTickets };
   struct Lease {
+    // From the end of its last use on.
+    std::chrono::milliseconds rest() const {
+      const bool read_out = kind == Kind::kTickets && unread == 0;
+      return read_out ? std::min(time_to_live, kReadOutTimeToLive) : time_to_live;
+    }
+
     std::shared_ptr<Snapshot> snapshot;
     std::chrono::milliseconds time_to_live{0};
-    bool of_scan = false;
+    Kind kind = Kind::kTaken;
     uint32_t uses = 0;
     Clock::time_point due{};  // valid while uses is 0
+    std::vector<bool> read;   // by ticket
+    size_t unread = 0;
   };
+  Use AddUsed(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
+              Kind kind);
   uint64_t NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Use UseOf(uint64_t id, Lease& lease) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndUse(uint64_t id);
   // Starts the time to live. True: call arm_ with it.
   bool Idle(Lease& lease, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The snapshot to release so that another broken scan fits.
-  std::shared_ptr<Snapshot> TakeOldestBrokenScan() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The snapshot to release so that the lease `id`, no longer used, fits in beside others of its
+  // kind.
+  std::shared_ptr<Snapshot> TakeOldest(Kind kind, uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
   const uint64_t seed_;

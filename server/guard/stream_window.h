@@ -3,6 +3,10 @@
 // Bounded by number and bytes: when full, the stream stops reading, and gRPC's flow control stops
 // the client.
 //
+// If answers are totals (RunningTotal), they are added up in the order of the requests, and what is
+// written is the newest total when the previous write has ended. A request then ends with its
+// answer: a client that does not read its answers does not hold up its own requests.
+//
 // Any thread. One thread at a time issues operations on the stream, outside the lock (Pump): a
 // thread that changes the state becomes that thread, or leaves the work to the current one. So
 // Finish is the last operation, and nothing uses the sink after it. The stream and each running
@@ -36,8 +40,16 @@ class StreamSink {
   virtual void BeginRead() = 0;
   // `response` must stay valid until WriteDone.
   virtual void BeginWrite(const Response* response) = 0;
+  // Once: no more requests will be read, so from now on the stream waits for its client, too.
+  virtual void OnEnding() {}
   // The sink may no longer exist when this returns. A read may still be running.
   virtual void EndStream(const absl::Status& status) = 0;
+};
+
+// The answers of a stream that are added up.
+template <class Response>
+concept RunningTotal = requires(Response total, const Response& answer) {
+  total.Add(answer);
 };
 
 template <class Response>
@@ -72,7 +84,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     slot->bytes = bytes;
     slot->charge = std::move(charge);
     base::MutexLock lock(&mu_);
-    if (finished_ || ended_) return std::nullopt;
+    if (finished_ || ended_ || failed_) return std::nullopt;
     const Place place = first_place_ + slots_.size();
     if (limits_.queue != nullptr) {
       slot->limit.Begin(*limits_.queue, this->shared_from_this(), place);
@@ -128,7 +140,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
 
   // The answer to the request at `place`. Ignored if the stream has ended meanwhile.
   void Answer(Place place, Response response) {
-    std::shared_ptr<Pending> dropped;  // destroyed outside the lock
+    std::shared_ptr<Pending> dropped;            // destroyed outside the lock
+    std::vector<std::unique_ptr<Slot>> counted;  // likewise
     {
       base::MutexLock lock(&mu_);
       Slot* slot = Find(place);
@@ -138,8 +151,15 @@ class StreamWindow final : public ExpiryQueue::Owner,
       slot->answered = true;
       slot->limit.End();
       dropped.swap(slot->pending);
+      if constexpr (kTotals) counted = CountAnswers();
     }
     Pump();
+  }
+
+  // The sum of the answers so far. Others may follow until EndStream.
+  Response total() const requires kTotals {
+    base::MutexLock lock(&mu_);
+    return total_;
   }
 
   // The last write has ended. Not ok: the client has disconnected.
@@ -148,10 +168,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     {
       base::MutexLock lock(&mu_);
       writing_ = false;
-      bytes_ -= slots_.front()->bytes;
-      written = std::move(slots_.front());
-      slots_.pop_front();
-      ++first_place_;
+      if constexpr (!kTotals) written = TakeFirst();
     }
     written.reset();
     if (!ok) End(absl::CancelledError("the client has gone"));
@@ -167,6 +184,26 @@ class StreamWindow final : public ExpiryQueue::Owner,
     Pump();
   }
 
+  // The request at `place` has failed: it and those behind it are cancelled and not answered, and
+  // the stream ends with `status` after the answers before it. kEnd: no request is cancelled, but
+  // no more are read. Unlike Drain, also if the client half-closes.
+  static constexpr Place kEnd = ~Place{0};
+  void Fail(Place place, const absl::Status& status) {
+    std::vector<std::shared_ptr<Pending>> cancelled;
+    std::vector<std::unique_ptr<Slot>> dropped;  // destroyed outside the lock
+    {
+      base::MutexLock lock(&mu_);
+      if (ended_ || finished_) return;
+      if (failed_ && Find(place) == nullptr) return;  // it has been dropped
+      failed_ = status;
+      const uint64_t kept = place < first_place_ ? 0 : place - first_place_;
+      DropBehind(kept, cancelled, dropped);
+    }
+    dropped.clear();
+    for (const auto& pending : cancelled) pending->Cancel(status);
+    Pump();
+  }
+
   // Ends as soon as no write is running; running requests are cancelled and not answered.
   void End(const absl::Status& status) {
     std::vector<std::shared_ptr<Pending>> cancelled;
@@ -175,15 +212,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
       base::MutexLock lock(&mu_);
       if (ended_ || finished_) return;
       ended_ = status;
-      for (const auto& slot : slots_) {
-        if (slot->pending != nullptr) cancelled.push_back(std::move(slot->pending));
-      }
       // The first one's response belongs to the running write.
-      while (slots_.size() > (writing_ ? 1u : 0u)) {
-        bytes_ -= slots_.back()->bytes;
-        dropped.push_back(std::move(slots_.back()));
-        slots_.pop_back();
-      }
+      DropBehind(writing_ && !kTotals ? 1 : 0, cancelled, dropped);
     }
     dropped.clear();
     for (const auto& pending : cancelled) pending->Cancel(status);
@@ -204,6 +234,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
   }
 
  private:
+  static constexpr bool kTotals = RunningTotal<Response>;
+
   struct Slot {
     Response response;
     bool answered = false;
@@ -213,29 +245,79 @@ class StreamWindow final : public ExpiryQueue::Owner,
     std::shared_ptr<Pending> pending;
     ExpiryQueue::Watch limit;  // until it is answered
   };
-  enum class Step { kNone, kRead, kWrite, kFinish };
+  enum class Step { kNone, kEnding, kRead, kWrite, kFinish };
 
   Slot* Find(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (place < first_place_ || place - first_place_ >= slots_.size()) return nullptr;
     return slots_[place - first_place_].get();
   }
 
+  std::unique_ptr<Slot> TakeFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    std::unique_ptr<Slot> first = std::move(slots_.front());
+    bytes_ -= first->bytes;
+    slots_.pop_front();
+    ++first_place_;
+    return first;
+  }
+
+  // Adds up the answers that no request without an answer precedes.
+  std::vector<std::unique_ptr<Slot>> CountAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    std::vector<std::unique_ptr<Slot>> counted;
+    while (!slots_.empty() && slots_.front()->answered) {
+      counted.push_back(TakeFirst());
+      total_.Add(counted.back()->response);
+      unwritten_ = true;
+    }
+    return counted;
+  }
+
+  // Removes all slots but the first `kept`.
+  void DropBehind(uint64_t kept, std::vector<std::shared_ptr<Pending>>& cancelled,
+                  std::vector<std::unique_ptr<Slot>>& dropped) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    while (slots_.size() > kept) {
+      std::unique_ptr<Slot>& slot = slots_.back();
+      if (slot->pending != nullptr) cancelled.push_back(std::move(slot->pending));
+      bytes_ -= slot->bytes;
+      dropped.push_back(std::move(slot));
+      slots_.pop_back();
+    }
+  }
+
+  bool AnswerWaits() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return kTotals ? unwritten_ : !slots_.empty() && slots_.front()->answered;
+  }
+  // What is written next; it stays as it is until WriteDone.
+  const Response* NextAnswer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if constexpr (kTotals) {
+      written_ = total_;
+      unwritten_ = false;
+      return &written_;
+    } else {
+      return &slots_.front()->response;
+    }
+  }
+
   // The next operation to issue; marks it as running.
   Step NextStep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const bool last = half_closed_ || drain_ || failed_;
+    if ((last || ended_) && !ending_) {
+      ending_ = true;
+      return Step::kEnding;
+    }
     if (ended_) {
       if (writing_) return Step::kNone;
       finished_ = true;
       return Step::kFinish;
     }
-    if (!writing_ && !slots_.empty() && slots_.front()->answered) {
+    if (!writing_ && AnswerWaits()) {
       writing_ = true;
       return Step::kWrite;
     }
-    if (slots_.empty() && (half_closed_ || drain_)) {
+    if (slots_.empty() && !writing_ && last) {
       finished_ = true;
       return Step::kFinish;
     }
-    if (!reading_ && !half_closed_ && !drain_ && (slots_.empty() || HasRoom())) {
+    if (!reading_ && !last && (slots_.empty() || HasRoom())) {
       reading_ = true;
       return Step::kRead;
     }
@@ -251,6 +333,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
 
   absl::Status FinalStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (ended_) return *ended_;
+    if (failed_) return *failed_;
     return half_closed_ ? absl::OkStatus() : *drain_;
   }
 
@@ -269,10 +352,13 @@ class StreamWindow final : public ExpiryQueue::Owner,
           pumping_ = false;
           return;
         }
-        if (step == Step::kWrite) response = &slots_.front()->response;
+        if (step == Step::kWrite) response = NextAnswer();
         if (step == Step::kFinish) status = FinalStatus();
       }
       switch (step) {
+        case Step::kEnding:
+          sink_->OnEnding();
+          break;
         case Step::kRead:
           sink_->BeginRead();
           break;
@@ -290,16 +376,22 @@ class StreamWindow final : public ExpiryQueue::Owner,
   const Limits limits_;
   StreamSink<Response>* const sink_;  // used only by the pumping thread, until EndStream
 
-  base::Mutex mu_;
+  mutable base::Mutex mu_;
   std::deque<std::unique_ptr<Slot>> slots_ ABSL_GUARDED_BY(mu_);  // in the order of arrival
   Place first_place_ ABSL_GUARDED_BY(mu_) = 0;                    // of slots_.front()
   uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;                       // of all slots
-  bool reading_ ABSL_GUARDED_BY(mu_) = false;  // a read is running, or its message is in use
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // slots_.front() is being written
+  // If answers are totals: the sum of all, and the one of the last write.
+  Response total_ ABSL_GUARDED_BY(mu_){};
+  Response written_ ABSL_GUARDED_BY(mu_){};
+  bool unwritten_ ABSL_GUARDED_BY(mu_) = false;  // total_ has grown since
+  bool reading_ ABSL_GUARDED_BY(mu_) = false;    // a read is running, or its message is in use
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;    // slots_.front() is being written
   bool half_closed_ ABSL_GUARDED_BY(mu_) = false;
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;    // OnEnding has been a step
   bool pumping_ ABSL_GUARDED_BY(mu_) = false;   // a thread is issuing operations
   bool finished_ ABSL_GUARDED_BY(mu_) = false;  // EndStream was the last step
   std::optional<absl::Status> drain_ ABSL_GUARDED_BY(mu_);
+  std::optional<absl::Status> failed_ ABSL_GUARDED_BY(mu_);
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -221,17 +221,26 @@ absl::Status ApplySection(absl::string_view section, const toml::table& table,
   return absl::OkStatus();
 }
 
-absl::Status CheckListen(absl::string_view listen) {
-  if (absl::StartsWith(listen, "unix:")) return absl::OkStatus();
-  const size_t colon = listen.rfind(':');
+// host:port, with a port from `port_min` on.
+bool IsHostAndPort(absl::string_view text, uint32_t port_min) {
+  const size_t colon = text.rfind(':');
   uint32_t port = 0;
-  if (colon == absl::string_view::npos || colon == 0 ||
-      !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("server.listen is ", Quoted(listen),
-                     ", must be host:port with a port between 0 and 65535, or unix:/path"));
-  }
-  return absl::OkStatus();
+  return colon != absl::string_view::npos && colon != 0 &&
+         absl::SimpleAtoi(text.substr(colon + 1), &port) && port >= port_min && port <= 65535;
+}
+
+absl::Status CheckListen(absl::string_view listen) {
+  if (absl::StartsWith(listen, "unix:") || IsHostAndPort(listen, 0)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("server.listen is ", Quoted(listen),
+                   ", must be host:port with a port between 0 and 65535, or unix:/path"));
+}
+
+absl::Status CheckAdvertise(absl::string_view advertise) {
+  if (advertise.empty() || IsHostAndPort(advertise, 1)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("server.advertise is ", Quoted(advertise),
+                   ", must be host:port with a port between 1 and 65535, or empty"));
 }
 
 }  // namespace
@@ -297,7 +306,8 @@ absl::Status ValidateConfig(const ServerConfig& config) {
           absl::StrCat(setting.section, ".", setting.key, " ", status.message()));
     }
   }
-  return CheckListen(config.listen);
+  ERIS_RETURN_IF_ERROR(CheckListen(config.listen));
+  return CheckAdvertise(config.advertise);
 }
 
 absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,

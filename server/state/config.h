@@ -52,6 +52,11 @@ struct ServerConfig {
   // If the stream of a table scan has broken, its snapshot is kept for this long, so that the
   // client can continue. 0: not at all. Up to a day.
   uint32_t scan_resume_ms = 30'000;
+  // The snapshot of Arrow Flight's shares is kept this long after its last use. Between one second
+  // and an hour.
+  uint32_t flight_snapshot_ms = 60'000;
+  // host:port by which clients reach this server. If not empty, Arrow Flight's endpoints name it.
+  std::string advertise;
 
   // A batch of kBatchKeysMax keys and values takes 16 MiB; with two-part keys, values and expected
   // values slightly more than 32 MiB. Between 64 KiB and 1 GiB. 0: an eighth of

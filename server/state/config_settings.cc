@@ -54,6 +54,13 @@ std::vector<Setting> ServerSettings() {
       {"server", "scan_resume_ms",
        "the snapshot of a broken scan of a table is kept; 0: not at all",
        Number{U32(&C::scan_resume_ms), 0, kDayMs}},
+      {"server", "flight_snapshot_ms",
+       "the snapshot of Arrow Flight's shares is kept this long after its last use",
+       Number{U32(&C::flight_snapshot_ms), 1000, 3'600'000}},
+      {"server", "advertise",
+       "host:port by which clients reach this server: Arrow Flight's endpoints name it; empty: "
+       "none",
+       TextOf(&C::advertise)},
       {"server", "receive_message_bytes_max",
        "largest request; 0: an eighth of in_flight_bytes_max, 2 MiB to 40 MiB",
        Number{U64(&C::receive_message_bytes_max), 64 * kKiB, kGiB, true, true}},

@@ -1,6 +1,6 @@
 // Threads for calls that may block in the engine, so that gRPC's few threads stay free for data
 // calls: one for creating, dropping, listing and statistics; others for calls that move ranges,
-// which may take long. Any thread.
+// which may take long; and those of Arrow Flight's plans, which readers wait for. Any thread.
 #ifndef ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 #define ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 
@@ -19,6 +19,9 @@ class ControlExecutor {
 
   // Concurrent calls that move ranges, of different objects, since those of one object take turns.
   static constexpr size_t kMovesAtOnce = 16;
+
+  // Concurrent calls that plan what Arrow Flight will read. Each waits for AEUs, not for others.
+  static constexpr size_t kFlightsAtOnce = 4;
 
   explicit ControlExecutor(size_t threads) : pool_(threads) {}
   ~ControlExecutor() { pool_.join(); }

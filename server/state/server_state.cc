@@ -8,6 +8,20 @@
 #include "server/state/memory_limits.h"
 
 namespace eris::server {
+namespace {
+
+// A snapshot that a client will hold.
+absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshotFor(ServerState& server) {
+  // Concurrent calls may each pass the check: the limit keeps slots free, and need not be exact.
+  if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
+                                                     " snapshots; the limit is ",
+                                                     SnapshotLeases::kTakenMax, ", release one"));
+  }
+  return server.engine->TakeSnapshot();
+}
+
+}  // namespace
 
 absl::Status TooLongStatus(const ServerConfig& config, bool is_write) {
   return absl::DeadlineExceededError(absl::StrCat("the call took longer than server.call_ms_max, ",
@@ -21,14 +35,14 @@ ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes
 }
 
 absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::milliseconds time_to_live) {
-  // Concurrent calls may each pass the check: the limit keeps slots free, and need not be exact.
-  if (server.leases().taken() >= SnapshotLeases::kTakenMax) {
-    return absl::ResourceExhaustedError(absl::StrCat("clients hold ", server.leases().taken(),
-                                                     " snapshots; the limit is ",
-                                                     SnapshotLeases::kTakenMax, ", release one"));
-  }
-  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, TakeSnapshotFor(server));
   return server.leases().Add(std::move(snapshot), time_to_live);
+}
+
+absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server) {
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, TakeSnapshotFor(server));
+  return server.leases().AddForTickets(std::move(snapshot),
+                                       std::chrono::milliseconds(server.config.flight_snapshot_ms));
 }
 
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {

@@ -61,6 +61,7 @@ struct ServerState {
   SweepTimer stalls;       // writes that wait for the client
   ControlExecutor control{1};
   ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
+  ControlExecutor flights{ControlExecutor::kFlightsAtOnce};
 
   ArrivalGate& arrivals(CallWay way) {
     return way == CallWay::kWrite  ? writes_arriving
@@ -79,6 +80,9 @@ ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes
 // Takes a snapshot for a client and returns its lease. Errors: ResourceExhausted (clients hold
 // SnapshotLeases::kTakenMax, or the engine has no more), Unavailable.
 absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::milliseconds time_to_live);
+// The same for the tickets of Arrow Flight, kept for server.flight_snapshot_ms after its last use.
+// Errors: as above.
+absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server);
 
 // The status of a call for which the budget has no room.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);

@@ -1,9 +1,12 @@
-"""What flight_test.py asks a server with pyarrow, in an environment that has it: flight_client.py HOST:PORT. Prints one line a fact."""
+"""What flight_test.py asks a server with pyarrow, in an environment that has it: flight_client.py HOST:PORT ERIS. Prints one line a fact."""
+import concurrent.futures
 import datetime
 import decimal
 import json
 import math
+import subprocess
 import sys
+import time
 
 import pyarrow as pa
 import pyarrow.flight as flight
@@ -19,6 +22,10 @@ ROWS = {
     3: (None,) * 7,
     4: (0, 7, 2**63, 5e-324, datetime.date(1969, 12, 31), decimal.Decimal("0.0001"), b"x" * 60_000),
 }
+
+
+def eris(*args, input=None):
+    subprocess.run((sys.argv[2], *args), input=input, check=True, text=True, stdout=subprocess.DEVNULL)
 
 
 def command(**fields):
@@ -86,12 +93,134 @@ def test_columns_and_limit(client):
     harness.check_equal(table.num_rows, 12, "rows of a limit")
 
 
+def test_filter(client):
+    asked = command(object="many", columns=["id", "id + 1 as next"], filter="id >= 69998 or note is null and id < 10")
+    table = read(client, client.get_flight_info(asked))
+    harness.check_equal(table.schema, client.get_schema(asked).schema, "schema")
+    harness.check_equal(sorted(zip(table["id"].to_pylist(), table["next"].to_pylist())),
+                        [(id, id + 1) for id in (0, 7, 69998, 69999)], "filtered rows")
+    harness.check_equal(read(client, client.get_flight_info(command(object="many", filter="id < 0", shares=2))).num_rows, 0, "no row")
+
+
+def test_aggregates(client):
+    asked = dict(object="values", filter="id < 4", aggregates=["count(*), count(small) as small", "sum(price) as price"])
+    for fields in (asked, asked | {"shares": 4}):
+        info = client.get_flight_info(command(**fields))
+        harness.check_equal(len(info.endpoints), 1, "endpoints")
+        harness.check_equal(read(client, info).to_pylist(), [{"count(*)": 3, "small": 2, "price": decimal.Decimal(0)}], "aggregates")
+    groups = read(client, client.get_flight_info(command(object="many", group_by=["note"], aggregates="count(*) as n", filter="id < 15")))
+    harness.check_equal(groups["n"].to_pylist()[0], 3, "rows without a note, which come first")
+    harness.check_equal(groups.num_rows, 13, "groups")
+
+
+def test_excluded_shares(client):
+    """The ids of `many` are cut between the AEUs, so that a filter on one end of them leaves an endpoint alone."""
+    info = client.get_flight_info(command(object="many", filter="id < 100", shares=1))
+    harness.check_equal(len(info.endpoints), 1, "endpoints of a filter")
+    harness.check_equal(sorted(read(client, info)["id"].to_pylist()), list(range(100)), "rows of a filter")
+    harness.check_equal(len(client.get_flight_info(command(object="many", shares=1)).endpoints), 2, "endpoints without it")
+
+
+def test_ranges(client):
+    for shares in ({}, {"shares": 2}):
+        table = read(client, client.get_flight_info(command(object="index", range={"lo": 498, "hi": 502}, **shares)))
+        harness.check_equal(table.to_pydict(), {"key": [498, 499, 500, 501], "value": [3 * key for key in range(498, 502)]}, "range")
+        pairs = read(client, client.get_flight_info(command(object="pairs", range={"lo": [1, "1970-01-03"], "hi": [2]}, **shares)))
+        harness.check_equal(pairs.column(1).to_pylist(), [datetime.date(1970, 1, day) for day in (3, 4)], "second parts of a range")
+
+
+def act(client, action, message):
+    """Flight's own actions take a message whose first field is the endpoint or the info."""
+    size, length = len(message), b""
+    while size > 127:
+        length, size = length + bytes([size & 127 | 128]), size >> 7
+    body = b"\n" + length + bytes([size]) + message
+    return [result.body.to_pybytes() for result in client.do_action(flight.Action(action, body))]
+
+
+def test_endpoints_tell_of_their_shares(client):
+    info = client.get_flight_info(command(object="index", shares=2))
+    shares = [json.loads(endpoint.app_metadata) for endpoint in info.endpoints]
+    harness.check_equal([share["range"] for share in shares], [{"hi": 500}, {"lo": 500}], "ranges")
+    harness.check_equal(sum(share["rows"] for share in shares), 1000, "rows")
+    harness.check_equal([endpoint.locations for endpoint in info.endpoints], [[flight.Location("grpc+tcp://db1.example:7411")]] * 2,
+                        "locations")
+    table = client.get_flight_info(command(object="many", shares=2))
+    harness.check_equal({json.loads(endpoint.app_metadata)["aeu"] for endpoint in table.endpoints}, {0, 1}, "AEUs")
+
+
+def test_renewed(client):
+    """The server keeps snapshots for two seconds."""
+    info = client.get_flight_info(command(object="many", shares=2))
+    endpoint = info.endpoints[0]
+    for _ in range(3):
+        time.sleep(1.2)
+        [renewed] = act(client, "RenewFlightEndpoint", endpoint.serialize())
+        again = flight.FlightEndpoint.deserialize(renewed)
+        harness.check_equal((again.ticket, again.app_metadata), (endpoint.ticket, endpoint.app_metadata), "renewed endpoint")
+        harness.check(again.expiration_time.value > endpoint.expiration_time.value, "a later end")
+        endpoint = again
+    harness.check_equal(read(client, info).num_rows, 70_000, "rows of a renewed snapshot")
+
+
+def test_expired(client):
+    info = client.get_flight_info(command(object="many", shares=2))
+    partly = client.do_get(info.endpoints[0].ticket)
+    partly.read_chunk()
+    partly.cancel()
+    time.sleep(2.6)
+    for endpoint in info.endpoints:
+        refused(pa.ArrowInvalid, "call GetFlightInfo again", lambda: client.do_get(endpoint.ticket).read_all())
+    refused(pa.ArrowInvalid, "call GetFlightInfo again", lambda: act(client, "RenewFlightEndpoint", endpoint.serialize()))
+
+
+def test_cancelled(client):
+    info = client.get_flight_info(command(object="many", shares=2))
+    harness.check_equal(act(client, "CancelFlightInfo", info.serialize()), [b"\x08\x01"], "cancelled")
+    refused(pa.ArrowInvalid, "call GetFlightInfo again", lambda: client.do_get(info.endpoints[0].ticket).read_all())
+    path = client.get_flight_info(flight.FlightDescriptor.for_path("many"))
+    harness.check_equal(act(client, "CancelFlightInfo", path.serialize()), [b"\x08\x03"], "not to be cancelled")
+    harness.check_equal(read(client, path).num_rows, 70_000, "rows of an info that cannot be cancelled")
+
+
+def test_dropped(client):
+    info = client.get_flight_info(command(object="dropped", shares=2))
+    eris("drop", "dropped")
+    refused(KeyError, "dropped", lambda: client.do_get(info.endpoints[0].ticket).read_all())
+    eris("create", "dropped", "--schema", "id:int64", "--key", "id")
+    refused(KeyError, "has been dropped", lambda: client.do_get(info.endpoints[0].ticket).read_all())
+    eris("drop", "dropped")
+
+
+def test_shares_while_ranges_move(client):
+    """Eight readers, each endpoint twice at a time, while every row is written again and ranges move: the union is the snapshot."""
+    info = client.get_flight_info(command(object="moving", shares=8))
+    rows = list(range(50_000))
+
+    def change():
+        for turn in range(8):
+            eris("balancer", "move", "moving", "--from", "10000", "--to", "40000", "--aeu", str(turn % 2))
+            eris("import", "moving", "-", "--key", "id", input="id,value\n" + "".join(f"{i},{turn}\n" for i in range(0, 60_000, 7)))
+
+    count = len(info.endpoints)
+    with concurrent.futures.ThreadPoolExecutor(9) as pool:
+        changing, ended = pool.submit(change), False
+        while not ended:
+            ended = changing.done()
+            parts = list(pool.map(lambda endpoint: client.do_get(endpoint.ticket).read_all(), info.endpoints * 2))
+            for half in (parts[:count], parts[count:]):
+                table = pa.concat_tables(half)
+                harness.check_equal(sorted(table["id"].to_pylist()), rows, "ids of all shares")
+                harness.check_equal(set(table["value"].to_pylist()), {-1}, "values of the snapshot")
+        changing.result()
+
+
 def test_list(client):
     infos = list(client.list_flights())
-    harness.check_equal([info.descriptor.path for info in infos], [[name] for name in (b"empty", b"index", b"lineitem", b"many", b"values")],
+    harness.check_equal([info.descriptor.path for info in infos], [[name] for name in (b"empty", b"index", b"lineitem", b"many", b"moving", b"pairs", b"values")],
                         "flights")
-    harness.check_equal(read(client, infos[4]).num_rows, len(ROWS), "rows by a listed ticket")
-    harness.check_equal(list(client.list_actions()), [], "actions")
+    harness.check_equal(read(client, infos[6]).num_rows, len(ROWS), "rows by a listed ticket")
+    harness.check_equal([action.type for action in client.list_actions()], ["CancelFlightInfo", "RenewFlightEndpoint"], "actions")
 
 
 def test_refusals(client):
@@ -101,15 +230,11 @@ def test_refusals(client):
     refused(pa.ArrowInvalid, "damaged", lambda: client.do_get(forged).read_all())
     refused(pa.ArrowInvalid, "ticket: 4 bytes", lambda: client.do_get(flight.Ticket(b"rows")).read_all())
     refused(KeyError, "nothing", lambda: client.get_flight_info(flight.FlightDescriptor.for_path("nothing")))
-    refused(pa.ArrowInvalid, '"filter", which is unknown', lambda: client.get_flight_info(command(object="many", filter="id > 1")))
+    refused(pa.ArrowInvalid, '"filters", which is unknown', lambda: client.get_flight_info(command(object="many", filters="id > 1")))
+    refused(pa.ArrowInvalid, "at character 5", lambda: client.get_flight_info(command(object="many", filter="id <")))
+    refused(pa.ArrowInvalid, "nothing", lambda: client.get_schema(command(object="many", filter="nothing < 1")))
     refused(pa.ArrowInvalid, "must be a JSON object", lambda: client.get_schema(flight.FlightDescriptor.for_command(b"select 1")))
-    refused(NotImplementedError, "no actions", lambda: list(client.do_action("drop")))
-
-    def put():
-        writer, _ = client.do_put(path, SCHEMA)
-        writer.write_table(SCHEMA.empty_table())
-        writer.close()
-    refused(NotImplementedError, "only reads", put)
+    refused(NotImplementedError, 'action "drop" is unknown', lambda: list(client.do_action("drop")))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,11 @@ def load(server):
     table("many", "id:int64,note:string?",
           "id,note\n" + "".join(f"{i},{'' if i % 7 == 0 else i}\n" for i in range(70_000)))
     table("lineitem", "l_orderkey:int64,l_tax:decimal(2)", "l_orderkey,l_tax\n1,0.05\n2,0.07\n", "l_orderkey")
+    table("moving", "id:int64,value:int64", "id,value\n" + "".join(f"{i},-1\n" for i in range(50_000)))
+    server.eris("create", "dropped", "--schema", "id:int64", "--key", "id")
     server.eris("create", "empty", "--schema", "id:int64,note:string?", "--key", "id")
+    server.eris("import", "pairs", "-", "--no-header", "--key", "1,2", "--value", "3", "--key-type", "uint64,date", "--expect", "0:4",
+                input="".join(f"{first},1970-01-0{day},{day}\n" for first in range(4) for day in range(1, 5)))
     server.eris("import", "index", "-", "--no-header", "--expect", "0:1000",
                 input="".join(f"{i},{i * 3}\n" for i in range(1000)))
 
@@ -53,17 +57,20 @@ def run_page(server, python):
     """The programs of the guide's page run as they are, but for the address."""
     with open(os.path.join(HERE, "..", "..", "docs", "guide", "doors.md")) as file:
         programs = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
-    harness.check_equal(len(programs), 2, "programs of the page")
+    harness.check_equal(len(programs), 4, "programs of the page")
     done = server.run(python, "-c", "\n".join(programs).replace("127.0.0.1:7411", server.address))
-    harness.check(done.stdout.endswith(" 2\n"), f"the page's program printed {done.stdout}")
+    printed = (" 2\n{'batches': 1, 'written': 2, 'refused': 0, 'unknown': 0}\n{'found': [True, False, True], 'l_orderkey': [9, None, 8], "
+               "'l_tax': [Decimal('2.00'), None, Decimal('1.00')]}\n")
+    harness.check(done.stdout.endswith(printed), f"the page's program printed {done.stdout}")
 
 
 def main():
     build = harness.parse_args().build
     python = make_python(build)
-    with harness.Server(harness.Programs(build), "--aeus", "2") as server:
+    with harness.Server(harness.Programs(build), "--aeus", "2", "--flight-snapshot-ms", "2000",
+                        "--advertise", "db1.example:7411") as server:
         load(server)
-        print(server.run(python, "-B", os.path.join(HERE, "flight_client.py"), server.address).stdout)
+        print(server.run(python, "-B", os.path.join(HERE, "flight_client.py"), server.address, server.programs.eris).stdout)
         run_page(server, python)
         server.wait_until_quiet()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a fuzzer: first with a planted fault, which it must find, then for real, from the seeds and from
 # what earlier runs have gathered. ./dev fuzz calls it.
-# usage: run_fuzz.sh <build folder of the preset asan> <seconds> [index | plan]
+# usage: run_fuzz.sh <build folder of the preset asan> <seconds> [index | plan | flight]
 set -uo pipefail
 build="$(cd "$1" && pwd)" || exit 2
 seconds="$2"
@@ -13,6 +13,7 @@ log="$build/fuzz-$target.log"
 readonly kCommandBytes=8
 readonly kCommandsMax=48
 readonly kPlanBytesMax=8192
+readonly kFlightBytesMax=4096
 readonly kPlantSeconds=300  # at most; it takes a few, or a minute on a machine with other work
 options=(-timeout=60 -rss_limit_mb=3000 -len_control=10)
 case "$target" in
@@ -29,12 +30,19 @@ case "$target" in
     plans="$(dirname "$0")/../tpch/plans"
     seeds=("$plans/datafusion" "$plans/duckdb")
     code="server/substrait" ;;
+  flight)
+    options+=(-max_len=$kFlightBytesMax)
+    plant=1  # offsets of strings are believed
+    plant_text='^INTERNAL: \(a string outside its bytes\|offsets that descend\)'
+    seeds=()
+    code="the reader of Arrow's columns" ;;
   *) echo "fuzz: there is no fuzzer '$target'"; exit 2 ;;
 esac
 
 rm -rf "$build/planted"
 mkdir -p "$corpus" "$found" "$build/planted"
 if [[ "$target" == plan ]]; then cp "$plans/datafusion/q06.plan" "$build/planted/"; fi
+if [[ "$target" == flight ]]; then "$build/tests/fuzz/flight_seeds" "$build/planted" || exit 1; fi
 if ERIS_FUZZ_PLANT=$plant "$fuzz" "${options[@]}" -max_total_time=$kPlantSeconds \
     -artifact_prefix="$build/planted/" "$build/planted" > "$log" 2>&1; then
   echo "fuzz: a planted fault was not found within $kPlantSeconds s: see $log"
@@ -43,7 +51,7 @@ fi
 grep -q "$plant_text" "$log" || { tail -n 30 "$log"; echo "fuzz: died of something else"; exit 1; }
 echo "fuzz: a planted fault is found after $(find "$build/planted" -type f | wc -l) inputs that were new"
 
-if [[ "$target" == index ]]; then "$build/tests/fuzz/index_seeds" "$corpus" || exit 1; fi
+if [[ "$target" != plan ]]; then "$build/tests/fuzz/${target}_seeds" "$corpus" || exit 1; fi
 "$fuzz" "${options[@]}" -max_total_time="$seconds" -artifact_prefix="$found/" -print_final_stats=1 \
   "$corpus" "${seeds[@]}" > "$log" 2>&1
 status=$?

@@ -41,6 +41,8 @@ class CheckLayersTest(unittest.TestCase):
             self.finds(path, "engine/engine_impl.h")
         self.finds("clients/a.cc", "server/serve.h")
         self.finds("clients/cli/a.cc", "server/guard/call_state.h")
+        self.finds("text/a.cc", "wire/keys.h")
+        self.finds("text/a.cc", "clients/rows.h")
 
     def test_rooms_include_only_rooms_below(self):
         self.finds("engine/core/a.h", "engine/reads/b.h")
@@ -61,7 +63,8 @@ class CheckLayersTest(unittest.TestCase):
     def test_allowed_includes_pass(self):
         self.passes("engine/a.cc", "aeu/aeu.h", "base/check.h", "eris/types.h", "vector", "absl/status/status.h")
         self.passes("server/a.cc", "eris/engine.h", "eris/v1/data.grpc.pb.h", "server/b.h", "grpcpp/grpcpp.h")
-        self.passes("clients/cli/main.cc", "server/serve.h", "server/state/config.h", "clients/eris_client.h")
+        self.passes("clients/cli/main.cc", "server/serve.h", "server/state/config.h", "clients/eris_client.h", "text/cut_text.h")
+        self.passes("server/flight/a.cc", "text/expression_text.h", "wire/keys.h")
         self.passes("bench/storage/tree_bench.cc", "storage/tree/prefix_tree.h")
         self.passes("tests/unit/aeu/a_test.cc", "engine/engine.h", "eris/v1/data.pb.h")
 

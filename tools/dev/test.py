@@ -37,6 +37,7 @@ def main():
         stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits|python_client|sql|query_[17]")
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
         stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
+        stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "flight"])
     stages.summary()
     return subprocess.run([sys.executable, "-B", "tools/dev/count_tests.py", "--extra-passed", str(stages.passed_checks),
                            "--extra-failed", str(stages.failed_builds), *(["--strict"] if os.environ.get("CI") else []),

@@ -9,9 +9,9 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/files/field_text.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/expressions/expression_text.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
+#include "text/expression_text.h"
 
 namespace eris::cli {
 namespace {
@@ -45,7 +45,7 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
     return absl::StrAppend(text, DateText(rows.Get<int32_t>(index, row)));
   }
   if (column.type == ColumnType::kDecimal) {
-    return client::AppendDecimal(rows.Get<int64_t>(index, row), column.scale, text);
+    return text::AppendDecimal(rows.Get<int64_t>(index, row), column.scale, text);
   }
   VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
     if constexpr (std::is_void_v<T>) {
@@ -55,7 +55,7 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
     } else if constexpr (std::is_floating_point_v<T>) {
       AppendDouble(rows.Get<T>(index, row), text);
     } else {
-      client::AppendDecimal(rows.Get<T>(index, row), column.scale, text);
+      text::AppendDecimal(rows.Get<T>(index, row), column.scale, text);
     }
   });
 }

@@ -11,9 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/expressions/expression_text.h"
 #include "eris/key_encoding.h"
 #include "eris/key_text.h"
+#include "text/expression_text.h"
 
 namespace eris::cli {
 namespace {
@@ -70,7 +70,7 @@ std::string WordText(const ColumnSchema& column, uint64_t word) {
     return KeyText(NearestKeyType(column.type), NearestKey(column.type, word));
   }
   std::string text;
-  client::AppendDecimal(Int64FromKey(word), column.scale, &text);
+  text::AppendDecimal(Int64FromKey(word), column.scale, &text);
   return text;
 }
 

@@ -16,7 +16,7 @@
 #include "clients/cli/files/import_hint.h"
 #include "clients/cli/files/schema_text.h"
 #include "clients/cli/text/interrupt.h"
-#include "clients/cut_text.h"
+#include "text/cut_text.h"
 
 namespace eris::cli {
 namespace {
@@ -423,7 +423,7 @@ std::string RowFile::Complaint(size_t field, absl::string_view text) const {
   const std::string where = absl::StrCat(
       "column ", field + 1, " (", names_[field].empty() ? column.name : names_[field], ") is ");
   if (text.empty()) return absl::StrCat(where, "empty, and may not be null; expected a ", what);
-  return absl::StrCat(where, "'", client::CutText(text, kShownBytesMax),
+  return absl::StrCat(where, "'", text::CutText(text, kShownBytesMax),
                       text.size() > kShownBytesMax ? "..." : "", "', no ", what);
 }
 

@@ -18,8 +18,8 @@
 #include "absl/strings/strip.h"
 #include "clients/cli/files/tpch_tables.h"
 #include "clients/cli/text/parse.h"
-#include "clients/expressions/expression_text.h"
 #include "eris/key_text.h"
+#include "text/expression_text.h"
 
 namespace eris::cli {
 namespace {
@@ -240,9 +240,9 @@ std::string ColumnRangeText(const ColumnSchema& column, bool key, uint64_t strin
       return std::string(KeyTypeRange(column.type));
     case ColumnType::kDecimal: {
       std::string text = "decimal from ";
-      client::AppendDecimal(std::numeric_limits<int64_t>::min(), column.scale, &text);
+      text::AppendDecimal(std::numeric_limits<int64_t>::min(), column.scale, &text);
       text += " to ";
-      client::AppendDecimal(std::numeric_limits<int64_t>::max(), column.scale, &text);
+      text::AppendDecimal(std::numeric_limits<int64_t>::max(), column.scale, &text);
       absl::StrAppend(&text, " with ", uint32_t{column.scale}, " digits behind the point");
       return text;
     }

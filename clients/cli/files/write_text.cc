@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/text/parse.h"
-#include "clients/cut_text.h"
+#include "text/cut_text.h"
 
 namespace eris::cli {
 namespace {
@@ -41,7 +41,7 @@ absl::StatusOr<WriteParts> CutWrite(WriteMode mode, bool strings, absl::string_v
     return parts;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", client::CutText(text, kShownMax), "' is no pair; expected ",
+      absl::StrCat("'", text::CutText(text, kShownMax), "' is no pair; expected ",
                    compares                  ? "key=expected:value or 'key expected value'"
                    : mode == WriteMode::kAdd ? "key=delta or 'key delta'"
                                              : "key=value or 'key value'"));

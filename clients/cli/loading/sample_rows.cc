@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "clients/expressions/expression_text.h"
 #include "clients/load/random.h"
 #include "eris/key_text.h"
+#include "text/expression_text.h"
 
 namespace eris::cli {
 namespace {
@@ -86,7 +86,7 @@ Order MakeOrder(const SampleScale& scale, uint64_t number) {
 }
 
 void AppendCents(int64_t cents, std::string& text) {
-  client::AppendDecimal(cents, 2, &text);
+  text::AppendDecimal(cents, 2, &text);
   text += '|';
 }
 

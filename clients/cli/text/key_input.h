@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "clients/cut_text.h"
+#include "text/cut_text.h"
 
 namespace eris::cli {
 
@@ -52,7 +52,7 @@ class ArgumentReader {
   absl::Status Named(const absl::Status& status, absl::string_view text) const {
     constexpr size_t kShownBytesMax = 200;
     if (status.ok() || !from_input_) return status;
-    const absl::string_view shown = client::CutText(text, kShownBytesMax);
+    const absl::string_view shown = text::CutText(text, kShownBytesMax);
     return absl::Status(status.code(), absl::StrCat("line ", line_, " of the input, '", shown,
                                                     shown.size() < text.size() ? "...': " : "': ",
                                                     status.message()));

@@ -15,12 +15,12 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/schema_text.h"
-#include "clients/expressions/expression_text.h"
 #include "eris/key_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
 #include "tests/unit/clients/temp_file.h"
+#include "text/expression_text.h"
 
 namespace eris::cli {
 namespace {
@@ -394,7 +394,7 @@ TEST(RowFileTest, RandomFilesAreReadAsTheyWereWritten) {
         const auto number = static_cast<int64_t>(random() >> below(64)) * (below(2) ? 1 : -1);
         const int64_t cents = number >> below(40);
         std::string decimal;
-        client::AppendDecimal(cents, 3, &decimal);
+        text::AppendDecimal(cents, 3, &decimal);
         std::string word(below(40), static_cast<char>('a' + below(26)));
         std::string last(below(9), 'z');
         const std::string date = DateText(static_cast<int32_t>(below(80'000)) - 30'000);

@@ -30,6 +30,8 @@ drain_timeout_ms = 1
 sample_interval_ms = 200
 call_ms_max = 300
 stall_ms_max = 400
+flight_snapshot_ms = 1001
+advertise = "db1:7411"
 receive_message_bytes_max = "64 KiB"
 in_flight_bytes_max = "3MiB"
 calls_per_connection_max = 4
@@ -80,6 +82,8 @@ max_bytes_per_s = "5 MiB"
   EXPECT_EQ(config.sample_interval_ms, 200u);
   EXPECT_EQ(config.call_ms_max, 300u);
   EXPECT_EQ(config.stall_ms_max, 400u);
+  EXPECT_EQ(config.flight_snapshot_ms, 1001u);
+  EXPECT_EQ(config.advertise, "db1:7411");
   EXPECT_EQ(config.receive_message_bytes_max, 65536u);
   EXPECT_EQ(config.in_flight_bytes_max, 3u << 20);
   EXPECT_EQ(config.calls_per_connection_max, 4u);
@@ -261,6 +265,19 @@ TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
     config = {};
     config.listen = listen;
     EXPECT_TRUE(ValidateConfig(config).ok()) << listen;
+  }
+}
+
+TEST(ConfigTest, AnAddressForClientsHasHostAndPort) {
+  ServerConfig config;
+  for (const char* advertise : {"", "db1:7411", "[::1]:1", "10.0.0.7:65535"}) {
+    config.advertise = advertise;
+    EXPECT_TRUE(ValidateConfig(config).ok()) << advertise;
+  }
+  for (const char* advertise : {"db1", ":7411", "db1:0", "db1:65536", "unix:/tmp/eris"}) {
+    config.advertise = advertise;
+    EXPECT_THAT(std::string(ValidateConfig(config).message()),
+                HasSubstr(std::string("server.advertise is \"") + advertise + "\", must be host:"));
   }
 }
 

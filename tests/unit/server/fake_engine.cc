@@ -208,6 +208,9 @@ absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOp
     base::MutexLock lock(&mu_);
     if (closed_) return Closing();
     last_deadline_ = deadline;
+    ++verifying_;
+    while (hold_verifying_) changed_.Wait(&mu_);
+    --verifying_;
   }
   NumaNodePlacement one{.id = NumaNodeId{3},
                         .bound = true,
@@ -231,6 +234,12 @@ absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOp
                           .remote_bytes = 33}};
   }
   return verification;
+}
+
+void FakeEngine::HoldVerifying(bool hold) {
+  base::MutexLock lock(&mu_);
+  hold_verifying_ = hold;
+  changed_.SignalAll();
 }
 
 void FakeEngine::Close() {

@@ -103,6 +103,9 @@ class FakeEngine final : public Engine {
   // The balancer's calls. While held, calls that move ranges wait as for a long copy, until a pause
   // or their deadline.
   void HoldMoves(bool hold);
+  // While held, VerifyMemory does not return.
+  void HoldVerifying(bool hold);
+  int verifying() const { return Get(&FakeEngine::verifying_); }
   void SetHistory(std::vector<TransferRecord> history);
   struct Move {
     std::string object{};
@@ -194,6 +197,8 @@ class FakeEngine final : public Engine {
   int moves_ ABSL_GUARDED_BY(mu_) = 0;
   int moving_ ABSL_GUARDED_BY(mu_) = 0;
   bool hold_moves_ ABSL_GUARDED_BY(mu_) = false;
+  int verifying_ ABSL_GUARDED_BY(mu_) = 0;
+  bool hold_verifying_ ABSL_GUARDED_BY(mu_) = false;
   bool balancer_paused_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t balancer_pauses_ ABSL_GUARDED_BY(mu_) = 0;
   std::thread completion_thread_;

@@ -25,6 +25,21 @@ std::vector<uint32_t> AllColumns(const Schema& schema) {
   return columns;
 }
 
+// For aggregates the first one alone, as a count.
+Schema AnswerOf(const Schema& object, const Query& query) {
+  if (!query.aggregates.empty()) {
+    return {.columns = {{.name = query.aggregates[0].name, .type = ColumnType::kUint64}}};
+  }
+  if (query.columns.empty()) return {.columns = object.columns};
+  Schema schema;
+  for (const NamedExpression& asked : query.columns) {
+    for (const ColumnSchema& column : object.columns) {
+      if (column.name == asked.expression.column) schema.columns.push_back(column);
+    }
+  }
+  return schema;
+}
+
 // Rows of a batch, whose columns are those of the schema; `views` are kept with what they point to.
 struct Rows {
   Rows(const RowBatch& batch, const Schema& schema, std::vector<uint32_t> which)
@@ -67,17 +82,14 @@ class FakeScan final : public Scan {
         rows_(RowsIn(*snapshot_, object_.id())),
         left_(query.limit == 0 ? ~uint64_t{0} : query.limit) {
     const Schema& schema = object_.schema();
-    if (!query.aggregates.empty()) {
-      schema_.columns = {{.name = query.aggregates[0].name, .type = ColumnType::kUint64}};
-      return;
-    }
+    schema_ = AnswerOf(schema, query);
+    if (!query.aggregates.empty()) return;
     if (query.columns.empty()) columns_ = AllColumns(schema);
     for (const NamedExpression& column : query.columns) {
       uint32_t i = 0;
       while (schema.columns[i].name != column.expression.column) ++i;
       columns_.push_back(i);
     }
-    for (const uint32_t i : columns_) schema_.columns.push_back(schema.columns[i]);
     if (query.resume.empty()) return;
     const std::vector<std::string> parts = absl::StrSplit(query.resume, '/');
     behind_.emplace(std::stoull(parts[0]), std::stoull(parts[1]));
@@ -305,6 +317,9 @@ class FakeSession final : public Session {
       query.columns.push_back({expressions::Column(name), name});
     }
     return OpenScan(*object, query);
+  }
+  absl::StatusOr<Schema> AnswerSchema(const Object& object, const Query& query) override {
+    return AnswerOf(object.schema(), query);
   }
   absl::StatusOr<std::vector<ObjectShare>> Shares(const Object&, const Query&,
                                                   absl::Time) override {

@@ -114,6 +114,86 @@ TEST_F(SnapshotLeasesTest, OfBrokenScansTheOldestGoes) {
   EXPECT_TRUE(leases_.Find(taken).ok());
 }
 
+TEST_F(SnapshotLeasesTest, OneOfTicketsGoesASecondAfterTheLastWasRead) {
+  constexpr auto kLong = milliseconds(100'000);
+  const milliseconds soon = SnapshotLeases::kReadOutTimeToLive;
+  auto use = leases_.AddForTickets(NewSnapshot(), kLong);
+  const uint64_t id = use.id();
+  leases_.SetTickets(id, 2);
+  use.End();
+  EXPECT_EQ(armed_.back(), kLong);
+  const auto read = [&](size_t ticket) {
+    const auto reader = leases_.Find(id);
+    ASSERT_TRUE(reader.ok());
+    leases_.MarkRead(id, ticket);
+  };
+  read(0);
+  read(0);  // once more
+  leases_.MarkRead(id, 7);
+  leases_.MarkRead(id + 1, 1);  // nobody's
+  leases_.Sweep(Clock::now() + 2 * soon);
+  EXPECT_EQ(held_.load(), 1) << "the other ticket has not been read";
+  read(1);
+  EXPECT_EQ(armed_.back(), soon);
+  EXPECT_TRUE(leases_.Find(id).ok());  // in time
+  EXPECT_EQ(leases_.Sweep(Clock::now() + soon + milliseconds(1)), std::nullopt);
+  EXPECT_EQ(held_.load(), 0);
+}
+
+TEST_F(SnapshotLeasesTest, RenewedTicketIsToBeReadAgain) {
+  const auto now = Clock::now();
+  auto use = leases_.AddForTickets(NewSnapshot(), milliseconds(5000));
+  const uint64_t id = use.id();
+  leases_.SetTickets(id, 1);
+  leases_.MarkRead(id, 0);
+  use.End();
+  EXPECT_TRUE(leases_.Renew(id, 0, now + milliseconds(500)).ok());
+  EXPECT_TRUE(leases_.Renew(id, 0, now + milliseconds(900)).ok());
+  EXPECT_TRUE(leases_.Sweep(now + milliseconds(5899)).has_value());
+  EXPECT_EQ(held_.load(), 1);
+  EXPECT_EQ(leases_.Sweep(now + milliseconds(5900)), std::nullopt);
+  EXPECT_EQ(held_.load(), 0);
+  EXPECT_EQ(leases_.Renew(id, 0).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(SnapshotLeasesTest, BeyondItsMaximumTheOldestThatNobodyReadsGoes) {
+  std::vector<uint64_t> ids;
+  const auto add = [&] {
+    auto use = leases_.AddForTickets(NewSnapshot(), milliseconds(100'000));
+    leases_.SetTickets(use.id(), 1);
+    ids.push_back(use.id());
+  };
+  add();
+  const auto reader = leases_.Find(ids[0]);
+  const uint64_t taken = leases_.Add(NewSnapshot(), milliseconds(1));
+  while (ids.size() < SnapshotLeases::kTicketsMax) add();
+  EXPECT_TRUE(leases_.Renew(ids[1], 0).ok());
+  EXPECT_EQ(leases_.taken(), SnapshotLeases::kTicketsMax + 1);
+  add();
+  EXPECT_FALSE(leases_.Find(ids[2]).ok());
+  add();
+  EXPECT_FALSE(leases_.Find(ids[3]).ok());
+  for (const size_t kept : {0u, 1u, 4u, 64u, 65u})
+    EXPECT_TRUE(leases_.Find(ids[kept]).ok()) << kept;
+  EXPECT_TRUE(leases_.Find(taken).ok());
+  EXPECT_EQ(leases_.taken(), SnapshotLeases::kTicketsMax + 1);
+}
+
+TEST_F(SnapshotLeasesTest, WhereAllAreReadANewOneStays) {
+  std::vector<SnapshotLeases::Use> readers;
+  for (size_t i = 0; i <= SnapshotLeases::kTicketsMax; ++i) {
+    readers.push_back(leases_.AddForTickets(NewSnapshot(), milliseconds(1000)));
+    leases_.SetTickets(readers.back().id(), 1);
+  }
+  const uint64_t last = readers.back().id();
+  readers.pop_back();
+  EXPECT_TRUE(leases_.Find(last).ok());
+  const uint64_t first = readers.front().id();
+  readers.front().End();
+  EXPECT_FALSE(leases_.Find(last).ok()) << "the oldest that nobody reads";
+  EXPECT_TRUE(leases_.Find(first).ok());
+}
+
 TEST_F(SnapshotLeasesTest, IdsOfAnotherServerAreUnknown) {
   SnapshotLeases other(8, [](Clock::duration) {});
   const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(1000));

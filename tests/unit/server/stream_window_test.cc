@@ -214,6 +214,132 @@ TEST_F(StreamWindowTest, RequestAnsweredBeforeItIsAttachedIsLetGo) {
   EXPECT_EQ(pending->cancels, 0);
 }
 
+TEST_F(StreamWindowTest, FailedRequestIsNotAnsweredNorAreThoseBehindIt) {
+  window.Start();
+  auto failed = std::make_shared<CountingWindow>();
+  auto behind = std::make_shared<CountingWindow>();
+  const auto a = Arrive(), b = Arrive(), c = Arrive();
+  window.Attach(b, failed);
+  window.Attach(c, behind);
+  window.Fail(b, absl::InternalError("b"));
+  window.HalfClosed();
+  EXPECT_EQ(behind->cancels, 1);
+  EXPECT_FALSE(sink.end);
+  window.Answer(c, 3);  // its completion comes all the same
+  EXPECT_FALSE(window.Arrived(1, budget.TryTake(1)));
+  window.Answer(a, 1);
+  EXPECT_FALSE(sink.end);
+  window.WriteDone(true);
+  EXPECT_EQ(sink.writes, std::vector<int>({1}));
+  ASSERT_TRUE(sink.end);
+  EXPECT_EQ(sink.end->message(), "b");
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST_F(StreamWindowTest, EarliestFailureCounts) {
+  window.Start();
+  const auto a = Arrive(), b = Arrive(), c = Arrive();
+  window.Fail(c, absl::InternalError("c"));
+  window.Fail(b, absl::InternalError("b"));
+  window.Fail(c, absl::InternalError("c once more"));
+  window.Fail(Window::kEnd, absl::InternalError("what was read behind them"));
+  window.Answer(a, 1);
+  window.WriteDone(true);
+  ASSERT_TRUE(sink.end);
+  EXPECT_EQ(sink.end->message(), "b");
+}
+
+struct Sum {
+  int value = 0;
+  void Add(const Sum& more) { value += more.value; }
+};
+
+class SumSink final : public StreamSink<Sum> {
+ public:
+  void BeginRead() override { ++reads; }
+  void BeginWrite(const Sum* sum) override { writes.push_back(sum->value); }
+  void OnEnding() override { ending = true; }
+  void EndStream(const absl::Status& status) override { end = status; }
+  int reads = 0;
+  bool ending = false;
+  std::vector<int> writes;
+  std::optional<absl::Status> end;
+};
+
+class SumWindowTest : public ::testing::Test {
+ protected:
+  using Sums = StreamWindow<Sum>;
+  Sums::Place Arrive() {
+    const auto place = window.Arrived(1, budget.TryTake(1));
+    EXPECT_TRUE(place.has_value());
+    window.ReadTaken();
+    return place.value_or(0);
+  }
+  ByteBudget budget{1000};
+  SumSink sink;
+  Sums window{{.requests_max = 2}, &sink};
+};
+
+TEST_F(SumWindowTest, ClientThatReadsNothingHoldsUpNothing) {
+  window.Start();
+  for (int i = 0; i < 10; ++i) window.Answer(Arrive(), {1});
+  EXPECT_EQ(sink.reads, 11);
+  EXPECT_EQ(sink.writes, std::vector<int>({1}));
+  EXPECT_EQ(budget.used(), 0u);
+  EXPECT_FALSE(sink.ending);
+  window.HalfClosed();
+  EXPECT_TRUE(sink.ending);
+  EXPECT_FALSE(sink.end);
+  window.WriteDone(true);
+  EXPECT_EQ(sink.writes, std::vector<int>({1, 10}));
+  EXPECT_FALSE(sink.end);
+  window.WriteDone(true);
+  ASSERT_TRUE(sink.end);
+  EXPECT_TRUE(sink.end->ok());
+}
+
+TEST_F(SumWindowTest, AnswersAreAddedUpInOrder) {
+  window.Start();
+  const auto a = Arrive(), b = Arrive();
+  window.Answer(b, {2});
+  EXPECT_TRUE(sink.writes.empty());
+  EXPECT_EQ(sink.reads, 2);
+  window.Answer(a, {1});
+  EXPECT_EQ(sink.writes, std::vector<int>({3}));
+  EXPECT_EQ(sink.reads, 3);
+}
+
+TEST_F(SumWindowTest, AfterAFailureTheLastSumIsWritten) {
+  window.Start();
+  const auto a = Arrive(), b = Arrive();
+  window.Fail(Sums::kEnd, absl::InternalError("the third"));
+  window.HalfClosed();
+  EXPECT_TRUE(sink.ending);
+  window.Answer(a, {1});
+  window.Answer(b, {2});
+  window.WriteDone(true);
+  EXPECT_EQ(sink.writes, std::vector<int>({1, 3}));
+  EXPECT_FALSE(sink.end);
+  window.WriteDone(true);
+  ASSERT_TRUE(sink.end);
+  EXPECT_EQ(sink.end->message(), "the third");
+  EXPECT_EQ(window.total().value, 3);
+}
+
+TEST_F(SumWindowTest, EndWaitsForTheWriteUnderWay) {
+  window.Start();
+  window.Answer(Arrive(), {1});
+  auto pending = std::make_shared<CountingWindow>();
+  window.Attach(Arrive(), pending);
+  window.End(absl::UnavailableError("time is up"));
+  EXPECT_EQ(pending->cancels, 1);
+  EXPECT_FALSE(sink.end);
+  window.WriteDone(false);
+  ASSERT_TRUE(sink.end);
+  EXPECT_EQ(sink.end->code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(budget.used(), 0u);
+}
+
 // gRPC's side of one stream, played by whichever thread asks for work.
 class PlayedSink final : public StreamSink<int> {
  public:

@@ -81,9 +81,14 @@ TEST(ArrowIpcTest, NumbersOfTypesAreArrows) {
   EXPECT_EQ(ipc::Type_Int, 2);
   EXPECT_EQ(ipc::Type_FloatingPoint, 3);
   EXPECT_EQ(ipc::Type_Binary, 4);
+  EXPECT_EQ(ipc::Type_Utf8, 5);
+  EXPECT_EQ(ipc::Type_Bool, 6);
   EXPECT_EQ(ipc::Type_Decimal, 7);
   EXPECT_EQ(ipc::Type_Date, 8);
+  EXPECT_EQ(ipc::Type_LargeBinary, 19);
+  EXPECT_EQ(ipc::Type_LargeUtf8, 20);
   EXPECT_EQ(ipc::MessageHeader_Schema, 1);
+  EXPECT_EQ(ipc::MessageHeader_DictionaryBatch, 2);
   EXPECT_EQ(ipc::MessageHeader_RecordBatch, 3);
   EXPECT_EQ(ipc::MetadataVersion_V5, 4);
 }
@@ -146,6 +151,29 @@ TEST(ArrowIpcTest, PieceOfALongerColumnBeginsAtZero) {
   const ipc::RecordBatch& header = *Read(batch.header()).header_as_RecordBatch();
   EXPECT_EQ(ValuesOf<uint32_t>(body, header, 1), (std::vector<uint32_t>{0, 1, 3}));
   EXPECT_EQ(ValuesOf<char>(body, header, 2), (std::vector<char>{'c', 'd', 'e'}));
+}
+
+TEST(ArrowIpcTest, FoundIsTheFirstColumn) {
+  const std::vector<ColumnSchema> columns = {
+      {.name = "v", .type = ColumnType::kInt64, .nullable = true}};
+  const std::string schema = ArrowSchema("found", {.columns = columns});
+  const auto& fields = *Read(schema).header_as_Schema()->fields();
+  ASSERT_EQ(fields.size(), 2u);
+  EXPECT_EQ(fields[0]->name()->str(), "found");
+  EXPECT_EQ(fields[0]->type_type(), ipc::Type_Bool);
+  EXPECT_FALSE(fields[0]->nullable());
+  test::Rows rows(columns);
+  rows.Add({int64_t{7}});
+  rows.Add({Value()});
+  const uint8_t found = 1;
+  const ArrowBatch batch(&found, {.columns = columns}, rows.batch());
+  const std::string body = BodyOf(batch);
+  const ipc::RecordBatch& header = *Read(batch.header()).header_as_RecordBatch();
+  ASSERT_EQ(header.nodes()->size(), 2u);
+  EXPECT_EQ(header.nodes()->Get(0)->null_count(), 0);
+  ASSERT_EQ(header.buffers()->size(), 4u);
+  EXPECT_EQ(ValuesOf<uint8_t>(body, header, 1), std::vector<uint8_t>{1});
+  EXPECT_EQ(ValuesOf<int64_t>(body, header, 3)[0], 7);
 }
 
 TEST(ArrowIpcTest, BatchWithoutARow) {

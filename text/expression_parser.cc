@@ -1,14 +1,14 @@
-#include "clients/expressions/expression_parser.h"
+#include "text/expression_parser.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/expressions/expression_text.h"
 #include "eris/schema.h"
+#include "text/expression_text.h"
 
-namespace eris::client {
+namespace eris::text {
 
 absl::Status ExpressionParser::Begin() {
   if (text_.size() > kExpressionTextBytesMax) {
@@ -295,4 +295,4 @@ absl::Status ExpressionParser::NegateLiteral() {
   return absl::OkStatus();
 }
 
-}  // namespace eris::client
+}  // namespace eris::text

@@ -7,12 +7,12 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
-#include "clients/expressions/expression_text.h"
-#include "clients/expressions/expression_token.h"
 #include "eris/column_type.h"
 #include "eris/key_text.h"
+#include "text/expression_text.h"
+#include "text/expression_token.h"
 
-namespace eris::client {
+namespace eris::text {
 namespace {
 
 using Kind = Expression::Kind;
@@ -240,4 +240,4 @@ void AppendDecimal(const Int128Halves& unscaled, uint8_t scale, std::string* tex
   text->append(all, all.size() - scale, scale);
 }
 
-}  // namespace eris::client
+}  // namespace eris::text

@@ -1,8 +1,8 @@
 // Reads one expression of a text, for expression_text.cc: its grammar, as methods that each read
 // one level of it. Operators are in expression_parser.cc, what is no operand of two in
 // expression_calls.cc. A parser belongs to one text and one thread.
-#ifndef ERIS_CLIENTS_EXPRESSION_PARSER_H_
-#define ERIS_CLIENTS_EXPRESSION_PARSER_H_
+#ifndef ERIS_TEXT_EXPRESSION_PARSER_H_
+#define ERIS_TEXT_EXPRESSION_PARSER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "clients/expressions/expression_token.h"
 #include "eris/expression.h"
 #include "eris/query.h"
+#include "text/expression_token.h"
 
 #define ERIS_TEXT_TRY(expression)         \
   do {                                    \
@@ -23,7 +23,7 @@
     if (!one_step.ok()) return one_step;  \
   } while (false)
 
-namespace eris::client {
+namespace eris::text {
 
 // The aggregate function of that name, which has no capital letters.
 std::optional<AggregateFunction> AggregateFunctionOf(absl::string_view small_letters);
@@ -106,6 +106,6 @@ class ExpressionParser {
   uint32_t nesting_ = 0;  // of parentheses, signs and calls; some leave no TreeNode
 };
 
-}  // namespace eris::client
+}  // namespace eris::text
 
-#endif  // ERIS_CLIENTS_EXPRESSION_PARSER_H_
+#endif  // ERIS_TEXT_EXPRESSION_PARSER_H_

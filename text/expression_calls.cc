@@ -6,11 +6,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "clients/expressions/expression_parser.h"
 #include "eris/column_type.h"
 #include "eris/schema.h"
+#include "text/expression_parser.h"
 
-namespace eris::client {
+namespace eris::text {
 namespace {
 
 constexpr absl::string_view kCastForms =
@@ -192,4 +192,4 @@ absl::Status ExpressionParser::NoFunction(const Token& name) const {
                          "literals, operators, case, cast, date_part and substring"));
 }
 
-}  // namespace eris::client
+}  // namespace eris::text

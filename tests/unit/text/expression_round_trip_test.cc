@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "clients/expressions/expression_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seed.h"
+#include "text/expression_text.h"
 
-namespace eris::client {
+namespace eris::text {
 namespace {
 
 using namespace expressions;  // NOLINT: the operators of expression.h
@@ -223,4 +223,4 @@ TEST(ExpressionRoundTripTest, NoiseIsReadOrRefusedButNeverMisprinted) {
 }
 
 }  // namespace
-}  // namespace eris::client
+}  // namespace eris::text

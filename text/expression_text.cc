@@ -1,4 +1,4 @@
-#include "clients/expressions/expression_text.h"
+#include "text/expression_text.h"
 
 #include <cstdint>
 #include <optional>
@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "clients/cut_text.h"
-#include "clients/expressions/expression_parser.h"
-#include "clients/expressions/expression_token.h"
 #include "eris/schema.h"
+#include "text/cut_text.h"
+#include "text/expression_parser.h"
+#include "text/expression_token.h"
 
-namespace eris::client {
+namespace eris::text {
 namespace {
 
 using Kind = Expression::Kind;
@@ -124,4 +124,4 @@ absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text) {
   return out;
 }
 
-}  // namespace eris::client
+}  // namespace eris::text

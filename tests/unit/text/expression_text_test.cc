@@ -1,4 +1,4 @@
-#include "clients/expressions/expression_text.h"
+#include "text/expression_text.h"
 
 #include <limits>
 #include <string>
@@ -7,11 +7,11 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cut_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "text/cut_text.h"
 
-namespace eris::client {
+namespace eris::text {
 namespace {
 
 using namespace expressions;  // NOLINT: the operators of expression.h
@@ -332,4 +332,4 @@ TEST(CutTextTest, CutsBetweenCharactersAndOtherBytesAnywhere) {
 }
 
 }  // namespace
-}  // namespace eris::client
+}  // namespace eris::text

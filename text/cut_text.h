@@ -1,12 +1,12 @@
 // Cuts text, but never inside a character. Pure; any thread.
-#ifndef ERIS_CLIENTS_CUT_TEXT_H_
-#define ERIS_CLIENTS_CUT_TEXT_H_
+#ifndef ERIS_TEXT_CUT_TEXT_H_
+#define ERIS_TEXT_CUT_TEXT_H_
 
 #include <cstddef>
 
 #include "absl/strings/string_view.h"
 
-namespace eris::client {
+namespace eris::text {
 
 // The first characters of UTF-8 text that take at most `bytes_max` bytes; for other bytes exactly
 // that many.
@@ -21,6 +21,6 @@ inline absl::string_view CutText(absl::string_view text, size_t bytes_max) {
   return text.substr(0, continues(end) ? bytes_max : end);
 }
 
-}  // namespace eris::client
+}  // namespace eris::text
 
-#endif  // ERIS_CLIENTS_CUT_TEXT_H_
+#endif  // ERIS_TEXT_CUT_TEXT_H_

@@ -1,7 +1,7 @@
 // The tokens of an expression's text, for expression_text.cc. Any thread, no state except the
 // position in the text.
-#ifndef ERIS_CLIENTS_EXPRESSION_TOKEN_H_
-#define ERIS_CLIENTS_EXPRESSION_TOKEN_H_
+#ifndef ERIS_TEXT_EXPRESSION_TOKEN_H_
+#define ERIS_TEXT_EXPRESSION_TOKEN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "eris/expression.h"
 
-namespace eris::client {
+namespace eris::text {
 
 // The digits that an exact number may have, leading zeros aside: 128 bits hold every such number.
 // Which scales are possible the engine says (kWideScaleMax).
@@ -51,6 +51,6 @@ absl::Status ExpressionError(size_t at, absl::string_view message);
 // Whether a column of that name needs no double quotes.
 bool IsPlainName(absl::string_view name);
 
-}  // namespace eris::client
+}  // namespace eris::text
 
-#endif  // ERIS_CLIENTS_EXPRESSION_TOKEN_H_
+#endif  // ERIS_TEXT_EXPRESSION_TOKEN_H_

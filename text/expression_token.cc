@@ -1,4 +1,4 @@
-#include "clients/expressions/expression_token.h"
+#include "text/expression_token.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,11 +10,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cut_text.h"
 #include "eris/key_text.h"
 #include "eris/schema.h"
+#include "text/cut_text.h"
 
-namespace eris::client {
+namespace eris::text {
 namespace {
 
 using TokenKind = ExpressionToken::Kind;
@@ -273,4 +273,4 @@ bool IsPlainName(absl::string_view name) {
   return !IsKeyword(absl::AsciiStrToLower(name));
 }
 
-}  // namespace eris::client
+}  // namespace eris::text

@@ -1,4 +1,5 @@
-// Expressions of table queries as text, for the eris program's command line and for clients' users.
+// Expressions of table queries as text: on the eris program's command line, and in the commands of
+// Arrow Flight.
 // Pure functions; any thread.
 //
 //   l_shipdate >= 1994-01-01 and l_discount between 0.05 and 0.07 and l_quantity < 24
@@ -21,8 +22,8 @@
 // 'text' a string ('' is a quote), 1994-01-01 and date '1994-01-01' dates (write 1994
 // - 01 - 01 for the number), null. `x is not null`, `x not in`, `x not between` and `x not like`
 // are short for `not (x is null)` and so on.
-#ifndef ERIS_CLIENTS_EXPRESSION_TEXT_H_
-#define ERIS_CLIENTS_EXPRESSION_TEXT_H_
+#ifndef ERIS_TEXT_EXPRESSION_TEXT_H_
+#define ERIS_TEXT_EXPRESSION_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@
 #include "eris/expression.h"
 #include "eris/query.h"
 
-namespace eris::client {
+namespace eris::text {
 
 // Limit of a text; a longer one is refused.
 inline constexpr size_t kExpressionTextBytesMax = 256 << 10;
@@ -63,6 +64,6 @@ std::string ExpressionText(const Expression& expression);
 void AppendDecimal(int64_t unscaled, uint8_t scale, std::string* text);
 void AppendDecimal(const Int128Halves& unscaled, uint8_t scale, std::string* text);
 
-}  // namespace eris::client
+}  // namespace eris::text
 
-#endif  // ERIS_CLIENTS_EXPRESSION_TEXT_H_
+#endif  // ERIS_TEXT_EXPRESSION_TEXT_H_
