@@ -6,6 +6,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+find_package(simdjson REQUIRED CONFIG)           # simdjson::simdjson
 if(ERIS_TESTS)
   find_package(GTest REQUIRED CONFIG)
   find_package(rapidcheck REQUIRED CONFIG)

@@ -4,38 +4,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/utf8.h"
 
 namespace eris::engine {
 namespace {
 
-// Names are sent as protobuf strings, which must be UTF-8, without overlong forms and surrogates.
+// Names are sent as protobuf strings, which must be UTF-8.
 bool IsPrintableUtf8(absl::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    size_t length = 0;
-    uint32_t point = 0;
-    uint32_t least = 0;
-    if (byte < 0x80) {
-      length = 1, point = byte, least = 0x20;
-    } else if (byte >> 5 == 0x6) {
-      length = 2, point = byte & 0x1f, least = 0x80;
-    } else if (byte >> 4 == 0xe) {
-      length = 3, point = byte & 0x0f, least = 0x800;
-    } else if (byte >> 3 == 0x1e) {
-      length = 4, point = byte & 0x07, least = 0x10000;
-    } else {
-      return false;
-    }
-    if (i + length > text.size()) return false;
-    for (size_t j = 1; j < length; ++j) {
-      const auto next = static_cast<unsigned char>(text[i + j]);
-      if (next >> 6 != 0x2) return false;
-      point = (point << 6) | (next & 0x3f);
-    }
-    const bool control = point == 0x7f || (point >= 0x80 && point < 0xa0);
-    if (point < least || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) || control)
-      return false;
-    i += length;
+  if (!base::IsUtf8({text.data(), text.size()})) return false;
+  unsigned char before = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0)) return false;
+    before = byte;
   }
   return true;
 }
