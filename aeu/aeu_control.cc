@@ -23,7 +23,7 @@ uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& rows, uint6
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < layout.columns(); ++i) {
     const ColumnView& column = rows.columns[i];
-    bytes += layout.column(i).type == ColumnType::kString
+    bytes += IsByteString(layout.column(i).type)
                  ? column.offsets[first + count] - column.offsets[first]
                  : uint64_t{count} * ColumnValueBytes(layout.column(i).type);
   }
@@ -140,8 +140,7 @@ bool Aeu::TryInstall(const CommandHeader* command, const routing::InstallSegment
     memory::LocalCache* cache = install.manager->NewCache();
     if (cache == nullptr) return false;
     cache->SetListener(&recollection_);
-    const bool copies_bytes =
-        install.value_type == ColumnType::kString || install.layout != nullptr;
+    const bool copies_bytes = IsByteString(install.value_type) || install.layout != nullptr;
     slot = std::make_unique<ObjectSlot>(command->object, *install.route, *cache, copies_bytes,
                                         PartitionSpec(install));
     byte_objects_ += copies_bytes;

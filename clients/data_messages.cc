@@ -33,7 +33,7 @@ absl::Status FillColumns(const ObjectInfo& object, absl::Span<const uint32_t> co
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnSchema& column = object.schema.columns[columns[i]];
-    if (column.type != ColumnType::kString || batch.columns[i].offsets != nullptr) continue;
+    if (!IsByteString(column.type) || batch.columns[i].offsets != nullptr) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("column \"", column.name, "\" is of strings and has no offsets"));
   }

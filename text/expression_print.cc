@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "eris/column_type.h"
 #include "eris/key_text.h"
@@ -95,6 +96,8 @@ void AppendValue(const Value& value, std::string& out) {
     } else {
       absl::StrAppend(&out, "date '", text, "'");
     }
+  } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
+    absl::StrAppend(&out, "x'", absl::BytesToHexString(bytes->bytes), "'");
   } else {
     AppendQuoted('\'', std::get<std::string>(value), out);
   }

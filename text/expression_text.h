@@ -19,7 +19,8 @@
 // `substring(X, FIRST, COUNT)`, also without COUNT, and as `substring(X from FIRST for COUNT)`.
 // Literals: 24 is an i64 (a u64 above 2^63-1), 0.05 and 5. are decimals with exactly these digits;
 // with more digits than these types hold, up to 38, a number is a WideDecimal. 1e3 is a double,
-// 'text' a string ('' is a quote), 1994-01-01 and date '1994-01-01' dates (write 1994
+// 'text' a string ('' is a quote), x'00ff' bytes, 1994-01-01 and date '1994-01-01' dates (write
+// 1994
 // - 01 - 01 for the number), null. `x is not null`, `x not in`, `x not between` and `x not like`
 // are short for `not (x is null)` and so on.
 #ifndef ERIS_TEXT_EXPRESSION_TEXT_H_

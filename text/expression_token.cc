@@ -166,13 +166,30 @@ absl::Status TakeDate(absl::string_view date, ExpressionToken& token) {
   return absl::OkStatus();
 }
 
-// A name, a keyword, or date '...'.
+// Two hexadecimal digits a byte.
+absl::Status TakeHex(absl::string_view digits, ExpressionToken& token) {
+  const auto is_digit = [](char c) { return absl::ascii_isxdigit(static_cast<unsigned char>(c)); };
+  if (digits.size() % 2 != 0 || !std::all_of(digits.begin(), digits.end(), is_digit)) {
+    return ExpressionError(token.begin, absl::StrCat("'", CutText(digits, kShownBytesMax),
+                                                     "' is no even number of hexadecimal digits"));
+  }
+  token.kind = TokenKind::kLiteral;
+  token.value = Bytes{absl::HexStringToBytes(digits)};
+  return absl::OkStatus();
+}
+
+// A name, a keyword, date '...', or bytes: x'00ff'.
 absl::Status TakeWord(absl::string_view text, ExpressionToken& token) {
   size_t end = token.begin;
   while (end < text.size() && IsNamePart(text[end])) ++end;
   const absl::string_view word = text.substr(token.begin, end - token.begin);
   const std::string small = absl::AsciiStrToLower(word);
   token.end = end;
+  if (small == "x" && end < text.size() && text[end] == '\'') {
+    const std::optional<std::string> digits = Unquote(text, end, token.end);
+    if (!digits) return ExpressionError(end, "a string that has no end: expected '");
+    return TakeHex(*digits, token);
+  }
   if (small == "date") {
     size_t quote = end;
     while (quote < text.size() && absl::ascii_isspace(static_cast<unsigned char>(text[quote]))) {

@@ -45,6 +45,8 @@ TypeOffset AddType(Builder& builder, const ColumnSchema& column) {
       return {ipc::Type_Decimal,
               ipc::CreateDecimal(builder, kSumDigits, column.scale, 128).Union()};
     case ColumnType::kString:
+      return {ipc::Type_Utf8, ipc::CreateUtf8(builder).Union()};
+    case ColumnType::kBytes:
       break;
   }
   return {ipc::Type_Binary, ipc::CreateBinary(builder).Union()};
@@ -150,7 +152,7 @@ void ArrowBatch::Build(const uint8_t* found, const Schema& schema, const RowBatc
     const uint64_t nulls = NullsOf(view.validity, rows.rows);
     nodes.emplace_back(static_cast<int64_t>(rows.rows), static_cast<int64_t>(nulls));
     AddPart(view.validity, nulls == 0 ? 0 : (rows.rows + 7) / 8);
-    if (schema.columns[i].type != ColumnType::kString) {
+    if (!IsByteString(schema.columns[i].type)) {
       AddPart(view.values, rows.rows * ColumnValueBytes(schema.columns[i].type));
     } else if (view.offsets == nullptr) {  // no row
       AddPart(nullptr, 0);

@@ -62,7 +62,7 @@ class Reader {
     }
     if (out_.views.size() == 1) ERIS_RETURN_IF_ERROR(CountRows(column));
     ERIS_RETURN_IF_ERROR(ReadValidity(column, view));
-    if (schema.type == ColumnType::kString) return ReadStrings(column, view);
+    if (IsByteString(schema.type)) return ReadStrings(column, view);
     const size_t width = ColumnValueBytes(schema.type);
     ERIS_RETURN_IF_ERROR(CheckBytes("data", column.data(), out_.rows * width));
     ERIS_RETURN_IF_ERROR(CheckBytes("offsets", column.offsets(), 0));
@@ -71,7 +71,7 @@ class Reader {
 
  private:
   absl::Status CountRows(const v1::Column& column) {
-    const bool strings = schema_->type == ColumnType::kString;
+    const bool strings = IsByteString(schema_->type);
     const std::string& bytes = strings ? column.offsets() : column.data();
     const size_t width = strings ? kOffsetBytes : ColumnValueBytes(schema_->type);
     if (bytes.size() % width != 0) {
@@ -204,7 +204,7 @@ bool AreStrings(const v1::Column& column, uint64_t rows) {
 bool IsWhole(ColumnType type, uint64_t rows, const v1::Column& column) {
   if (column.type() != ToProto(type)) return false;
   if (!column.validity().empty() && column.validity().size() < BitmapBytes(rows)) return false;
-  if (type == ColumnType::kString) return AreStrings(column, rows);
+  if (IsByteString(type)) return AreStrings(column, rows);
   return column.data().size() == rows * ColumnValueBytes(type);
 }
 
@@ -225,9 +225,11 @@ v1::ColumnType ToProto(ColumnType type) {
     case ColumnType::kDecimal:
       return v1::COLUMN_TYPE_DECIMAL64;
     case ColumnType::kString:
-      return v1::COLUMN_TYPE_BYTES;
+      return v1::COLUMN_TYPE_STRING;
     case ColumnType::kInt128:
       return v1::COLUMN_TYPE_DECIMAL128;
+    case ColumnType::kBytes:
+      return v1::COLUMN_TYPE_BYTES;
   }
   return v1::COLUMN_TYPE_UNSPECIFIED;
 }
@@ -309,8 +311,8 @@ absl::StatusOr<ViewedColumns> ViewColumns(absl::string_view name, const Schema& 
 uint64_t RowsSaid(const v1::Column& column) {
   for (const ColumnType one : kColumnTypes) {
     if (ToProto(one) != column.type()) continue;
-    return one == ColumnType::kString ? column.offsets().size() / kOffsetBytes
-                                      : column.data().size() / ColumnValueBytes(one);
+    return IsByteString(one) ? column.offsets().size() / kOffsetBytes
+                             : column.data().size() / ColumnValueBytes(one);
   }
   return column.data().size() / sizeof(uint64_t);
 }
@@ -329,7 +331,7 @@ void FillColumn(ColumnType type, uint64_t rows, const ColumnView& view, v1::Colu
   } else {
     column->set_validity(view.validity, BitmapBytes(rows));
   }
-  if (type != ColumnType::kString) {
+  if (!IsByteString(type)) {
     column->clear_offsets();
     return column->set_data(view.values, rows * ColumnValueBytes(type));
   }
@@ -357,7 +359,7 @@ void FillColumns(const Chunk& chunk, bool take_strings, Columns* message) {
   const std::vector<ColumnSchema>& columns = chunk.schema().columns;
   Resize(columns.size(), message);
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (take_strings && columns[i].type == ColumnType::kString) {
+    if (take_strings && IsByteString(columns[i].type)) {
       MoveColumn(columns[i].type, chunk.TakeColumn(i), message->Mutable(static_cast<int>(i)));
       continue;
     }
@@ -372,7 +374,7 @@ uint64_t ChunkBytes(const Chunk& chunk) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnView view = chunk.column(i);
     if (view.validity != nullptr) bytes += BitmapBytes(chunk.rows());
-    if (columns[i].type == ColumnType::kString) {
+    if (IsByteString(columns[i].type)) {
       bytes += (chunk.rows() + 1) * kOffsetBytes + view.offsets[chunk.rows()] - view.offsets[0];
     } else {
       bytes += chunk.rows() * ColumnValueBytes(columns[i].type);

@@ -72,6 +72,13 @@ absl::StatusOr<Value> ValueFrom(const v1::Value& message) {
                          " bytes, must have at most ", kTableStringBytesMax));
       }
       return Value(message.string());
+    case v1::Value::kBytes:
+      if (message.bytes().size() > kTableStringBytesMax) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a literal of bytes has ", message.bytes().size(), ", must have at most ",
+                         kTableStringBytesMax));
+      }
+      return Value(Bytes{message.bytes()});
     default:
       return Value();
   }
@@ -95,6 +102,8 @@ void FillValue(const Value& value, v1::Value& message) {
     message.mutable_wide_decimal()->set_scale(wide->scale);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     message.set_string(*text);
+  } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
+    message.set_bytes(bytes->bytes);
   }
 }
 

@@ -43,7 +43,7 @@ PartitionOr MakePartition(const PartitionSpec& spec, const storage::Range& range
                           uint64_t number) {
   switch (spec.kind) {
     case ObjectKind::kIndex:
-      if (spec.value_type == ColumnType::kString) {
+      if (IsByteString(spec.value_type)) {
         return WithVersions(storage::BytesPartition::Create(range, cache), cache,
                             {.byte_strings = true});
       }

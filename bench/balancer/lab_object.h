@@ -86,7 +86,7 @@ class LabObject {
   Schema SchemaOf() const {
     if (shape_.kind == "two_part")
       return KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64});
-    if (shape_.kind == "bytes") return KeyValueSchema({}, ColumnType::kString);
+    if (shape_.kind == "bytes") return KeyValueSchema({}, ColumnType::kBytes);
     if (!shape_.is_table()) return KeyValueSchema();
     Schema schema{.columns = {{.name = "key", .type = ColumnType::kUint64}}};
     if (shape_.kind == "table") schema.key = {0};
@@ -116,7 +116,7 @@ class LabObject {
     views_ = {{.values = keys_.data()}};
     if (two_parts) views_.push_back({.values = seconds_.data()});
     for (size_t i = views_.size(); i < object_.schema().columns.size(); ++i) {
-      if (object_.schema().columns[i].type == ColumnType::kString) {
+      if (IsByteString(object_.schema().columns[i].type)) {
         views_.push_back({.values = text_.data(), .offsets = offsets_.data()});
       } else {
         views_.push_back({.values = numbers_.data()});

@@ -351,7 +351,7 @@ class Tables {
     for (uint64_t at = 0; at < rows; at += kBatch) {
       std::vector<ColumnView> columns;
       for (size_t i = 0; i < files.size(); ++i) {
-        const bool string = schema.columns[i].type == ColumnType::kString;
+        const bool string = IsByteString(schema.columns[i].type);
         const uint64_t width = string ? 1 : ColumnValueBytes(schema.columns[i].type);
         columns.push_back(
             {.values = files[i].data() + at * width, .offsets = string ? offsets.data() : nullptr});

@@ -10,7 +10,7 @@ namespace {
 
 // For a string the size of its word.
 uint32_t AnswerBytes(ColumnType type) {
-  return type == ColumnType::kString ? sizeof(uint64_t) : ColumnValueBytes(type);
+  return IsByteString(type) ? sizeof(uint64_t) : ColumnValueBytes(type);
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ uint64_t BytesOf(const storage::TableLayout& layout, const RowBatch& batch, bool
   for (size_t i = 0; i < batch.columns.size(); ++i) {
     const auto column = keys_only ? layout.schema().key[i] : static_cast<uint32_t>(i);
     const ColumnType type = layout.column(column).type;
-    if (type == ColumnType::kString) {
+    if (IsByteString(type)) {
       const uint32_t* const offsets = batch.columns[i].offsets;
       bytes += offsets[batch.rows] - offsets[0] + batch.rows * sizeof(uint32_t);
     } else {
@@ -45,7 +45,7 @@ void TableBatch::AskFor(std::span<const uint32_t> columns) {
   answers_.resize(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnType type = layout_->column(columns[i]).type;
-    strings_ |= type == ColumnType::kString;
+    strings_ |= IsByteString(type);
     // Zero if there is no answer.
     answers_[i].values.resize(rows_.rows * AnswerBytes(type));
     answers_[i].valid.resize(rows_.rows);
@@ -68,7 +68,7 @@ std::vector<ColumnBuffers> TableBatch::TakeColumns() {
   columns.reserve(answers_.size());
   for (size_t i = 0; i < answers_.size(); ++i) {
     Answer& answer = answers_[i];
-    if (layout_->column(outputs_[i].column).type == ColumnType::kString) {
+    if (IsByteString(layout_->column(outputs_[i].column).type)) {
       auto* const words = reinterpret_cast<uint64_t*>(answer.values.data());
       for (uint64_t row = 0; row < rows_.rows; ++row) {
         if (answer.valid[row] == 0) words[row] = 0;

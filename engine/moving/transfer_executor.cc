@@ -253,7 +253,7 @@ class TransferRun {
       MakeRoom(chunk.values, rows);
       if (object_.kind == ObjectKind::kIndex) MakeVersionRoom(rows / storage::kRowsPerVersion + 1);
       if (object_.has_two_words()) MakeRoom(chunk.seconds, rows);
-      if (object_.value_type == ColumnType::kString) {
+      if (IsByteString(object_.value_type)) {
         MakeRoom(chunk.offsets, rows);
         MakeRoom(chunk.bytes, bytes);
       }
@@ -277,7 +277,7 @@ class TransferRun {
     MakeRoom(columns.keys, versions);
     MakeRoom(columns.ends, versions);
     if (object_.has_two_words()) MakeRoom(columns.seconds, versions);
-    if (object_.value_type != ColumnType::kString) {
+    if (!IsByteString(object_.value_type)) {
       MakeRoom(columns.values, versions);
     } else {
       MakeRoom(columns.offsets, versions + 1);

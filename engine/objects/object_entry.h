@@ -191,7 +191,7 @@ struct ObjectEntry final : Object::State, std::enable_shared_from_this<ObjectEnt
   // The first row may have any length.
   bool HasStrings() const {
     return std::any_of(schema.columns.begin(), schema.columns.end(),
-                       [](const auto& column) { return column.type == ColumnType::kString; });
+                       [](const auto& column) { return IsByteString(column.type); });
   }
 
   base::Mutex publisher_mu_;

@@ -40,10 +40,10 @@ absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
                                                    ", none of uint64, int64, float64, date"));
   }
   const ColumnSchema& value = schema.columns.back();
-  if (value.type != ColumnType::kUint64 && value.type != ColumnType::kString) {
-    return absl::InvalidArgumentError(absl::StrCat("value column ", value.name, " of ", what,
-                                                   " is ", ColumnTypeName(value.type),
-                                                   ", neither uint64 nor, of an index, string"));
+  if (value.type != ColumnType::kUint64 && !IsByteString(value.type)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("value column ", value.name, " of ", what, " is ", ColumnTypeName(value.type),
+                     ", neither uint64 nor, of an index, string or bytes"));
   }
   if (value.nullable) {
     return absl::InvalidArgumentError(
@@ -56,13 +56,13 @@ absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
   if (value.type == ColumnType::kUint64) return absl::OkStatus();
   if (kind == ObjectKind::kHash) {
     return absl::InvalidArgumentError(
-        "kind is hash and the values are strings: a hash has values of uint64, only an index byte "
-        "strings");
+        absl::StrCat("kind is hash and the values are ", ColumnTypeName(value.type),
+                     ": a hash has values of uint64, only an index strings and bytes"));
   }
   if (parts == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "the values are strings and the key has two columns: under keys of two parts are values of "
-      "uint64");
+      absl::StrCat("the values are ", ColumnTypeName(value.type),
+                   " and the key has two columns: under keys of two parts are values of uint64"));
 }
 
 }  // namespace
@@ -115,8 +115,8 @@ absl::Status CheckTable(const ObjectEntry& object) {
 
 absl::Status CheckNumbers(const ObjectEntry& object) {
   if (object.value_type == ColumnType::kUint64) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("values of object \"", object.name,
-                                                    "\" are byte strings, this call is for u64"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "values of object \"", object.name, "\" are strings or bytes, this call is for u64"));
 }
 
 absl::Status CheckKeyOrder(const ObjectEntry& object, absl::string_view what) {

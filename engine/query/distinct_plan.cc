@@ -63,6 +63,8 @@ class GroupKeys {
     switch (type) {
       case ColumnType::kString:
         return Literal(Value(std::string()));
+      case ColumnType::kBytes:
+        return Literal(Value(Bytes{}));
       case ColumnType::kDate:
         return Literal(Value(Date{}));
       default:

@@ -1,6 +1,6 @@
 // ExportArrow: a chunk's columns as a struct array of the Arrow C data interface, without a copy.
 // The top level and each child hold their own reference to the chunk, because a consumer may move a
-// child out and release it last. Strings are arbitrary bytes, "z", not UTF-8 text.
+// child out and release it last. Strings are text in UTF-8, "u"; bytes are "z".
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -129,7 +129,7 @@ void MakeArray(const std::shared_ptr<const Chunk>& chunk, ArrowArray& out) {
       const ColumnView column = chunk->column(i);
       auto data = std::make_unique<ArrayData>();
       data->chunk = chunk;
-      const bool strings = columns[i].type == ColumnType::kString;
+      const bool strings = IsByteString(columns[i].type);
       data->buffers =
           strings ? std::array<const void*, 3>{column.validity, column.offsets, column.values}
                   : std::array<const void*, 3>{column.validity, column.values, nullptr};

@@ -24,7 +24,7 @@ size_t ReservedBytesOf(const Schema& schema, uint32_t rows, uint32_t string_byte
   size_t bytes = states ? Aligned(rows) : 0;
   for (const ColumnSchema& column : schema.columns) {
     bytes += Aligned((size_t{rows} + 63) / 64 * sizeof(uint64_t));
-    if (column.type == ColumnType::kString) {
+    if (IsByteString(column.type)) {
       bytes += Aligned(string_bytes) + Aligned((size_t{rows} + 1) * sizeof(uint32_t));
     } else {
       bytes += Aligned(size_t{rows} * ColumnValueBytes(column.type));
@@ -108,7 +108,7 @@ std::vector<storage::ResultColumn> ColumnsIn(std::byte* memory, const Schema& sc
   for (const ColumnSchema& schema_column : schema.columns) {
     storage::ResultColumn column;
     column.type = schema_column.type;
-    const bool strings = schema_column.type == ColumnType::kString;
+    const bool strings = IsByteString(schema_column.type);
     column.values = take(strings ? shape.string_bytes : rows * ColumnValueBytes(column.type));
     column.validity = reinterpret_cast<uint64_t*>(take((rows + 63) / 64 * sizeof(uint64_t)));
     if (strings) {

@@ -15,6 +15,7 @@
 #include "storage/byte_value.h"
 #include "storage/table/rows/append_pieces.h"
 #include "storage/table/rows/table_layout.h"
+#include "storage/table/rows/text_check.h"
 
 namespace eris::engine {
 namespace {
@@ -44,10 +45,11 @@ absl::Status WrongMode(const ObjectEntry& object, WriteMode mode) {
                        name));
     default:
       if (mode == WriteMode::kAdd) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("object \"", object.name,
-                         "\" is an index whose values are byte strings, which cannot be added to: "
-                         "counters need values of uint64"));
+        return absl::FailedPreconditionError(absl::StrCat("object \"", object.name,
+                                                          "\" is an index whose values are of type ",
+                                                          ColumnTypeName(object.value_type),
+                                                          ", which cannot be added to: "
+                                                          "counters need values of uint64"));
       }
       return absl::FailedPreconditionError(
           absl::StrCat("object \"", object.name,
@@ -143,7 +145,7 @@ absl::Status CheckBytes(const ObjectEntry& object, const BatchInput& input, Chec
     return absl::InvalidArgumentError(absl::StrCat(
         "the columns of a batch have at most ", kTableBatchBytesMax, " bytes, these have ", bytes));
   }
-  if (object.value_type != ColumnType::kString || input.keys_only()) return absl::OkStatus();
+  if (!IsByteString(object.value_type) || input.keys_only()) return absl::OkStatus();
   uint64_t string_bytes = 0;
   ERIS_RETURN_IF_ERROR(
       Measure(input.rows.columns.back(), input.rows.rows, string_bytes, checked.record_bytes));
@@ -153,6 +155,17 @@ absl::Status CheckBytes(const ObjectEntry& object, const BatchInput& input, Chec
   }
   checked.credit_bytes += static_cast<int64_t>(checked.record_bytes);
   return absl::OkStatus();
+}
+
+// Errors: InvalidArgument (a string that is no text).
+absl::Status CheckTexts(const ObjectEntry& object, const BatchInput& input) {
+  if (input.keys_only()) return absl::OkStatus();  // keys have no strings
+  const std::vector<ColumnSchema>& columns = object.schema.columns;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    ERIS_RETURN_IF_ERROR(storage::CheckText(columns[i], input.rows.columns[i], input.rows.rows));
+  }
+  if (input.expected.columns.empty()) return absl::OkStatus();
+  return storage::CheckText(columns.back(), input.expected.columns[0], input.expected.rows);
 }
 
 absl::StatusOr<std::vector<uint32_t>> ColumnsAsked(const ObjectEntry& object,
@@ -339,6 +352,7 @@ absl::StatusOr<CheckedBatch> CheckBatch(const ObjectEntry& object, const BatchIn
       input.rows, input.keys_only(), object.is_table() ? kTableStringBytesMax : kValueBytesMax));
   ERIS_RETURN_IF_ERROR(CheckExpected(object, checked.type, input));
   ERIS_RETURN_IF_ERROR(CheckBytes(object, input, checked));
+  ERIS_RETURN_IF_ERROR(CheckTexts(object, input));
   if (!input.mode) {
     ERIS_ASSIGN_OR_RETURN(checked.asked, ColumnsAsked(object, input.columns));
   }

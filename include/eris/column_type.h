@@ -19,14 +19,15 @@ enum class ColumnType : uint8_t {
   kFloat64 = 4,
   kDate = 5,     // i32, days since 1970-01-01
   kDecimal = 6,  // i64, times 10^-scale
-  kString = 7,   // bytes, compared as such
+  kString = 7,   // text in UTF-8, compared by its bytes: that is the order of its code points
   kInt128 = 8,   // of results alone (sums): 16 bytes, times 10^-scale
+  kBytes = 9,    // any bytes, compared as such
 };
 
 // Those that a column of an object may have.
 inline constexpr ColumnType kColumnTypes[] = {
     ColumnType::kInt32, ColumnType::kInt64,   ColumnType::kUint64, ColumnType::kFloat64,
-    ColumnType::kDate,  ColumnType::kDecimal, ColumnType::kString};
+    ColumnType::kDate,  ColumnType::kDecimal, ColumnType::kString, ColumnType::kBytes};
 
 // A value of kInt128 in memory: two's complement.
 struct Int128Halves {
@@ -35,8 +36,8 @@ struct Int128Halves {
   friend bool operator==(const Int128Halves&, const Int128Halves&) = default;
 };
 
-// What VisitColumnType hands over. T: a value in memory, a number or Int128Halves; of strings,
-// which have no fixed width, void.
+// What VisitColumnType hands over. T: a value in memory, a number or Int128Halves; of strings
+// and bytes, which have no fixed width, void.
 template <class T>
 struct ColumnTraits {
   using Value = T;
@@ -61,14 +62,16 @@ constexpr auto VisitColumnType(ColumnType type, Function function) {
     case ColumnType::kDecimal:
       return function(ColumnTraits<int64_t>{"decimal", "d:18,$0,64"});
     case ColumnType::kString:
-      return function(ColumnTraits<void>{"string", "z"});
+      return function(ColumnTraits<void>{"string", "u"});
     case ColumnType::kInt128:
       return function(ColumnTraits<Int128Halves>{"int128", "d:38,$0"});
+    case ColumnType::kBytes:
+      return function(ColumnTraits<void>{"bytes", "z"});
   }
   return function(ColumnTraits<void>{"unknown", "n"});
 }
 
-// Bytes of one value; of strings 0.
+// Bytes of one value; of strings and bytes 0.
 constexpr uint32_t ColumnValueBytes(ColumnType type) {
   return VisitColumnType(type, []<class T>(ColumnTraits<T>) -> uint32_t {
     if constexpr (std::is_void_v<T>) {
@@ -79,9 +82,16 @@ constexpr uint32_t ColumnValueBytes(ColumnType type) {
   });
 }
 
-// "int32", "float64", "decimal", "string": what a type is called, in messages and by programs.
+// "int32", "float64", "decimal", "string", "bytes": what a type is called, in messages and by
+// programs.
 constexpr const char* ColumnTypeName(ColumnType type) {
   return VisitColumnType(type, [](auto traits) { return traits.name; });
+}
+
+// Whether its values are byte strings, of any length and with offsets: kString, whose bytes are
+// UTF-8, and kBytes. They are stored, compared, hashed and sent in the same way.
+constexpr bool IsByteString(ColumnType type) {
+  return type == ColumnType::kString || type == ColumnType::kBytes;
 }
 
 // Whether a column of an object may have it.

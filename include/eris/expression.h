@@ -9,7 +9,8 @@
 // equal to, less or greater than a NaN.
 //
 // Types. Comparison: numbers with numbers (exactly, whatever their types; a literal may have more
-// digits than the decimal column it is compared with), dates with dates, strings with strings.
+// digits than the decimal column it is compared with), dates with dates, strings with strings,
+// bytes with bytes. A string literal next to bytes counts as its bytes.
 // Like: a string with a pattern, in which % is any text and _ any one character of UTF-8; %, _ and
 // the escape character itself are taken as they are behind the escape character, and nothing else
 // may be there. A pattern has at most 1,024 bytes, and at most 63 besides its % if it has a _.
@@ -22,13 +23,15 @@
 // its type is that of a sum, and its sign that of x. With y = 0 both are OutOfRange, unlike x / y.
 // With a double, x % y is what C calls fmod, with y = 0 a NaN. A result outside its type is an
 // error, OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of
-// an `and` has dropped. Case: all values are numbers, all dates or all strings; numbers get the
-// type of a sum of them. A value is computed for the rows that take it. Cast: a number to any type
-// of numbers. Digits that the new scale lacks are rounded, halves away from zero, of a double to
-// scale 0 to the even one; what the new type does not hold is OutOfRange, a NaN too. A null literal
-// may be cast to any type. Substring: characters of UTF-8, those outside the string left out. A
-// length below 0 is InvalidArgument. Minima, maxima and groups use a total order of doubles: -0.0
-// is below 0.0 (but in the same group), and NaN, which is one value, is above all others.
+// an `and` has dropped. Case: all values are numbers, all dates, all strings or all bytes; numbers
+// get the type of a sum of them. A value is computed for the rows that take it. Cast: a number to
+// any type of numbers. Digits that the new scale lacks are rounded, halves away from zero, of a
+// double to scale 0 to the even one; what the new type does not hold is OutOfRange, a NaN too. A
+// null literal may be cast to any type. Substring: characters of UTF-8, those outside the string
+// left out, so that a part of a text is text. Like and substring are not for bytes, which have no
+// characters. A length below 0 is InvalidArgument. Minima, maxima and groups use a total order of
+// doubles: -0.0 is below 0.0 (but in the same group), and NaN, which is one value, is above all
+// others.
 #ifndef ERIS_EXPRESSION_H_
 #define ERIS_EXPRESSION_H_
 
@@ -59,9 +62,14 @@ struct Date {
   int32_t days = 0;  // since 1970-01-01
   friend bool operator==(const Date&, const Date&) = default;
 };
+// Any bytes. A std::string is text instead, and must be UTF-8.
+struct Bytes {
+  std::string bytes{};
+  friend bool operator==(const Bytes&, const Bytes&) = default;
+};
 // std::monostate: null.
 using Value = std::variant<std::monostate, int64_t, uint64_t, double, Decimal, Date, std::string,
-                           WideDecimal>;
+                           WideDecimal, Bytes>;
 inline constexpr uint8_t kWideScaleMax = 18;
 
 struct Expression {

@@ -120,8 +120,8 @@ struct Query {
 struct ObjectShare {
   AeuId aeu{};
   NumaNodeId numa_node{};  // of its memory
-  // In an index the keys of this share, to be scanned. In a table the keys that the AEU owns now, for
-  // information: its rows of the snapshot may have others, if ranges have moved since.
+  // In an index the keys of this share, to be scanned. In a table the keys that the AEU owns now,
+  // for information: its rows of the snapshot may have others, if ranges have moved since.
   KeyRange range{};
   // For an index exact. For a table the rows of segments that may have some for the query, at least
   // as many as its answer.
@@ -166,7 +166,7 @@ inline ColumnBuffers Chunk::TakeColumn(size_t i) const {
   };
   ColumnBuffers out;
   if (view.validity != nullptr) out.validity = bytes(view.validity, (rows() + 7) / 8);
-  if (schema().columns[i].type == ColumnType::kString) {
+  if (IsByteString(schema().columns[i].type)) {
     out.values = bytes(view.values, view.offsets[rows()]);
     out.offsets = bytes(view.offsets, (rows() + 1) * sizeof(uint32_t));
   } else {

@@ -24,9 +24,9 @@ struct ColumnSchema {
 struct Schema {
   std::vector<ColumnSchema> columns;  // 1 to kTableColumnsMax
   // The columns of the key, in the order in which they sort. Empty: rows have no key (heap tables).
-  // Clustered tables: one to four, not nullable, no strings, together at most kTableKeyBytesMax
-  // bytes wide; rows are routed by the first eight of those bytes. Indexes and hashes: see
-  // KeyValueSchema.
+  // Clustered tables: one to four, not nullable, neither strings nor bytes, together at most
+  // kTableKeyBytesMax bytes wide; rows are routed by the first eight of those bytes. Indexes and
+  // hashes: see KeyValueSchema.
   std::vector<uint32_t> key{};
 
   bool has_key() const { return !key.empty(); }
@@ -47,7 +47,8 @@ struct KeyTypes {
 };
 
 // The schema of an index or a hash: columns "key", of two-part keys "second_key", and "value",
-// which is kUint64, or of an index with one-part keys kString. Other names are welcome, too.
+// which is kUint64, or of an index with one-part keys kString or kBytes. Other names are welcome,
+// too.
 inline Schema KeyValueSchema(const KeyTypes& key, ColumnType value = ColumnType::kUint64) {
   Schema schema{.columns = {{.name = "key", .type = key.first}}, .key = {0}};
   if (key.two_parts()) {

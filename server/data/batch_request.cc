@@ -41,7 +41,7 @@ uint64_t CopiedBytes(const Object& object, const wire::Columns& columns) {
   if (wire::IsTable(object.kind())) return 0;
   uint64_t bytes = 0;
   for (const v1::Column& column : columns) {
-    if (column.type() == v1::COLUMN_TYPE_BYTES) {
+    if (column.type() == v1::COLUMN_TYPE_BYTES || column.type() == v1::COLUMN_TYPE_STRING) {
       bytes += column.data().size() + column.offsets().size() * 2;
     } else if (column.type() != v1::COLUMN_TYPE_UINT64) {
       bytes += wire::RowsSaid(column) * sizeof(uint64_t);

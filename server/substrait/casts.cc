@@ -138,6 +138,27 @@ absl::StatusOr<Part> CastString(Part part, const Type& type, const Place& place)
   return Unsupported(place, "casts to \"", NameInOneof(type, "kind"), "\" are not supported");
 }
 
+// To bytes: those of a text, known for literals alone.
+absl::StatusOr<Part> CastBytes(Part part, const Type& type, const Place& place) {
+  const Value* value = part.literal();
+  const std::string* bytes = nullptr;
+  if (value != nullptr) {
+    const auto* literal = std::get_if<Bytes>(value);
+    bytes = literal != nullptr ? &literal->bytes : std::get_if<std::string>(value);
+  }
+  // A length would cut or fill them.
+  if (type.has_fixed_binary()) {
+    const bool fits =
+        bytes != nullptr && bytes->size() == static_cast<uint64_t>(type.fixed_binary().length());
+    if (!fits) bytes = nullptr;
+  } else if (part.type.kind == ValueKind::kBytes) {
+    return part;
+  }
+  if (bytes != nullptr) return LiteralPart(Bytes{*bytes});
+  return Unsupported(place, "casts of ", KindText(part.type.kind), " to \"",
+                     NameInOneof(type, "kind"), "\" are not supported");
+}
+
 // To a condition: a number is one that is not 0.
 absl::StatusOr<Part> CastTruth(Part part, const Place& place) {
   if (!IsNumber(part.type.kind)) return AsCondition(std::move(part), place);
@@ -166,6 +187,9 @@ absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
   }
   if (to == ValueKind::kString && from == ValueKind::kString) {
     return CastString(std::move(part), type, place);
+  }
+  if (to == ValueKind::kBytes && (from == ValueKind::kBytes || from == ValueKind::kString)) {
+    return CastBytes(std::move(part), type, place);
   }
   if (to == from) return part;
   const Value* value = part.literal();

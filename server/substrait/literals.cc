@@ -64,6 +64,7 @@ std::optional<ValueType> ColumnOfType(const Type& type) {
   if (kind == ValueKind::kDouble) return TypeOfColumn(ColumnType::kFloat64, 0);
   if (kind == ValueKind::kDate) return TypeOfColumn(ColumnType::kDate, 0);
   if (kind == ValueKind::kString) return TypeOfColumn(ColumnType::kString, 0);
+  if (kind == ValueKind::kBytes) return TypeOfColumn(ColumnType::kBytes, 0);
   return std::nullopt;
 }
 
@@ -105,6 +106,10 @@ absl::StatusOr<Part> TakeLiteral(const PlanLiteral& literal, const Place& place)
       return LiteralPart(literal.fixed_char());
     case PlanLiteral::kVarChar:
       return LiteralPart(literal.var_char().value());
+    case PlanLiteral::kBinary:
+      return LiteralPart(Bytes{literal.binary()});
+    case PlanLiteral::kFixedBinary:
+      return LiteralPart(Bytes{literal.fixed_binary()});
     case PlanLiteral::kDate:
       return LiteralPart(Date{literal.date()});
     case PlanLiteral::kDecimal:
@@ -138,8 +143,10 @@ std::optional<ValueKind> KindOfType(const Type& type) {
     case Type::kString:
     case Type::kVarchar:
     case Type::kFixedChar:
-    case Type::kBinary:
       return ValueKind::kString;
+    case Type::kBinary:
+    case Type::kFixedBinary:
+      return ValueKind::kBytes;
     default:
       return std::nullopt;
   }

@@ -31,6 +31,7 @@ ValueType TypeOfValue(const Value& value) {
     ValueType operator()(const WideDecimal&) const { return {.kind = ValueKind::kDecimal}; }
     ValueType operator()(const Date&) const { return {.kind = ValueKind::kDate}; }
     ValueType operator()(const std::string&) const { return {.kind = ValueKind::kString}; }
+    ValueType operator()(const Bytes&) const { return {.kind = ValueKind::kBytes}; }
   };
   return std::visit(Visitor{}, value);
 }
@@ -83,6 +84,9 @@ ValueType TypeOfColumn(ColumnType type, uint8_t scale) {
     case ColumnType::kString:
       out.kind = ValueKind::kString;
       break;
+    case ColumnType::kBytes:
+      out.kind = ValueKind::kBytes;
+      break;
   }
   return out;
 }
@@ -105,6 +109,8 @@ absl::string_view KindText(ValueKind kind) {
       return "a date";
     case ValueKind::kString:
       return "a string";
+    case ValueKind::kBytes:
+      return "bytes";
   }
   return "a value";
 }

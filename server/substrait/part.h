@@ -26,6 +26,7 @@ enum class ValueKind : uint8_t {
   kDouble,
   kDate,
   kString,
+  kBytes,
 };
 
 struct ValueType {

@@ -92,10 +92,13 @@ std::optional<Value> ValueOf(const Part& part, const ValueType& column) {
   }
   const auto* wide = std::get_if<WideDecimal>(&value);
   const auto* text = std::get_if<std::string>(&value);
+  const auto* bytes = std::get_if<Bytes>(&value);
   const bool same =
       (wide != nullptr && column.column == ColumnType::kInt128 && wide->scale == column.scale) ||
       (text != nullptr && column.column == ColumnType::kString &&
        text->size() <= kTableStringBytesMax) ||
+      (bytes != nullptr && column.column == ColumnType::kBytes &&
+       bytes->bytes.size() <= kTableStringBytesMax) ||
       (std::holds_alternative<double>(value) && column.column == ColumnType::kFloat64) ||
       (std::holds_alternative<Date>(value) && column.column == ColumnType::kDate);
   return same ? std::optional(value) : std::nullopt;

@@ -39,7 +39,7 @@ inline uint32_t AppendPairs(const PairRows& pairs, const std::vector<PairColumn>
   uint32_t fit = std::min(pairs.count, out.capacity - out.rows);
   for (size_t i = 0; i < columns.size(); ++i) {
     const PairColumn& from = columns[i];
-    if (out.columns[i].type != ColumnType::kString) continue;
+    if (!IsByteString(out.columns[i].type)) continue;
     fit = from.of_build ? GatherThatFit(pairs.build, from.column, pairs.numbers, fit,
                                         out.columns[i], out.rows)
                         : StringsThatFit(pairs.view.columns[from.column], pairs.base, pairs.picks,

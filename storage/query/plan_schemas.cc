@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "eris/batch.h"
 #include "storage/query/expression_tools.h"
 #include "storage/table/plan/plan_compiler.h"
@@ -51,7 +52,11 @@ bool IsValueOf(const Value& value, const ColumnSchema& column) {
       return std::holds_alternative<Date>(value);
     case ColumnType::kString: {
       const auto* text = std::get_if<std::string>(&value);
-      return text != nullptr && text->size() <= kTableStringBytesMax;
+      return text != nullptr && text->size() <= kTableStringBytesMax && base::IsUtf8(*text);
+    }
+    case ColumnType::kBytes: {
+      const auto* bytes = std::get_if<Bytes>(&value);
+      return bytes != nullptr && bytes->bytes.size() <= kTableStringBytesMax;
     }
     case ColumnType::kDecimal: {
       const auto* decimal = std::get_if<Decimal>(&value);

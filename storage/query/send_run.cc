@@ -110,7 +110,7 @@ class SendRun final : public StepRun {
                       ResultRows& out) const {
     count = std::min(count, out.capacity - out.rows);
     for (size_t c = 0; c < view.columns.size(); ++c) {
-      if (view.columns[c].type != ColumnType::kString) continue;
+      if (!IsByteString(view.columns[c].type)) continue;
       count = StringsThatFit(view.columns[c], base_, picks, count, out.columns[c], out.rows);
     }
     for (size_t c = 0; c < view.columns.size(); ++c) {

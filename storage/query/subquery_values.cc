@@ -48,12 +48,15 @@ Expression LiteralOf(const SegmentColumn& column, uint32_t row, const ColumnSche
       case ColumnType::kString:
         value = std::string(StringAt(column, row));
         break;
+      case ColumnType::kBytes:
+        value = Bytes{std::string(StringAt(column, row))};
+        break;
       case ColumnType::kInt128:
         value = WideDecimal{ValueAt<Int128Halves>(column, row), schema.scale};
         break;
     }
   }
-  const bool number = schema.type != ColumnType::kString && schema.type != ColumnType::kDate;
+  const bool number = !IsByteString(schema.type) && schema.type != ColumnType::kDate;
   if (!number && !std::holds_alternative<std::monostate>(value)) return Literal(std::move(value));
   return expressions::Cast(Literal(std::move(value)), schema.type, schema.scale);
 }

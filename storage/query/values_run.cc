@@ -35,7 +35,7 @@ class ValueColumn {
     offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
   }
   SegmentColumn view() const {
-    const bool strings = type_ == ColumnType::kString;
+    const bool strings = IsByteString(type_);
     return {.type = type_,
             .values = bytes_.data(),
             .validity = validity_.data(),
@@ -44,7 +44,7 @@ class ValueColumn {
 
  private:
   void AddNull() {
-    if (type_ != ColumnType::kString) bytes_.append(ColumnValueBytes(type_), '\0');
+    if (!IsByteString(type_)) bytes_.append(ColumnValueBytes(type_), '\0');
   }
   template <class T>
   void PutBytes(const T& value) {
@@ -60,6 +60,7 @@ class ValueColumn {
   void Put(const WideDecimal& value) { PutBytes(value.unscaled); }
   void Put(const Date& value) { PutBytes(value.days); }
   void Put(const std::string& value) { bytes_.append(value); }
+  void Put(const Bytes& value) { bytes_.append(value.bytes); }
 
   const ColumnType type_;
   std::string bytes_;

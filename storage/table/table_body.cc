@@ -20,8 +20,7 @@ TablePartition::Body::Body(const Range& range, memory::LocalCache& cache,
                            std::shared_ptr<const TableLayout> layout, std::optional<KeyIndex> keys)
     : cache_(cache), layout_(std::move(layout)), range_(range), keys_(std::move(keys)) {
   for (const ColumnSchema& column : layout_->schema().columns) {
-    row_bytes_ +=
-        column.type == ColumnType::kString ? sizeof(uint32_t) : ColumnValueBytes(column.type);
+    row_bytes_ += IsByteString(column.type) ? sizeof(uint32_t) : ColumnValueBytes(column.type);
   }
 }
 
@@ -166,7 +165,7 @@ void TablePartition::Body::PutRows(const BatchPart& part, const SnapshotView& sn
   }
   copied += uint64_t{part.count} * row_bytes_;
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
-    if (layout_->column(i).type != ColumnType::kString) continue;
+    if (!IsByteString(layout_->column(i).type)) continue;
     const uint32_t* const offsets = part.rows->columns[i].offsets;
     for (uint32_t j = 0; j < part.count; ++j) {
       const uint32_t row = part.RowOf(j);

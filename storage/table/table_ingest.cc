@@ -72,7 +72,7 @@ ColumnView ViewOf(const ColumnBuffers& buffers, ColumnType type) {
   if (!buffers.validity.empty()) {
     view.validity = reinterpret_cast<const uint8_t*>(buffers.validity.data());
   }
-  if (type == ColumnType::kString) {
+  if (IsByteString(type)) {
     view.offsets = reinterpret_cast<const uint32_t*>(buffers.offsets.data());
   }
   return view;
@@ -145,7 +145,7 @@ absl::Status TablePartition::Body::Ingest(const ExchangeChunk& chunk) {
 
 RowPick TablePartition::Body::FixedPiece(std::span<const ColumnSource> sources, RowPick pick) {
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
-    if (layout_->column(i).type != ColumnType::kString) continue;
+    if (!IsByteString(layout_->column(i).type)) continue;
     while (pick.count > 1 && StringBytes(sources[i], pick) > kFixedPieceBytes) {
       pick.count = (pick.count + 1) / 2;
     }
@@ -158,7 +158,7 @@ Segment* TablePartition::Body::NewFixedSegment(std::span<const ColumnSource> sou
   std::array<uint64_t, kTableColumnsMax> bytes{};
   uint64_t all_bytes = uint64_t{pick.count} * row_bytes_;
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
-    if (layout_->column(i).type != ColumnType::kString) continue;
+    if (!IsByteString(layout_->column(i).type)) continue;
     bytes[i] = StringBytes(sources[i], pick);
     all_bytes += bytes[i];
   }
@@ -168,7 +168,7 @@ Segment* TablePartition::Body::NewFixedSegment(std::span<const ColumnSource> sou
   if (segment == nullptr) return nullptr;
   const Segment* const last = segments_.size() == 0 ? nullptr : segments_[segments_.size() - 1];
   for (uint32_t i = 0; i < layout_->columns(); ++i) {
-    if (layout_->column(i).type != ColumnType::kString) continue;
+    if (!IsByteString(layout_->column(i).type)) continue;
     // As long as these, or somewhat longer; longer strings begin another segment.
     const uint64_t expected = bytes[i] * capacity / pick.count;
     segment->column(i).ExpectStrings(

@@ -30,13 +30,13 @@ struct RowAt {
 bool HasStrings(const TableLayout& layout) {
   const auto& columns = layout.schema().columns;
   return std::any_of(columns.begin(), columns.end(),
-                     [](const ColumnSchema& column) { return column.type == ColumnType::kString; });
+                     [](const ColumnSchema& column) { return IsByteString(column.type); });
 }
 
 uint64_t StringBytesOf(const TableLayout& layout, const RowAt& at) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < layout.columns(); ++i) {
-    if (layout.column(i).type != ColumnType::kString) continue;
+    if (!IsByteString(layout.column(i).type)) continue;
     const ColumnSource source = ColumnSource::Of(at.segment->views()[i]);
     if (!source.IsNull(at.row)) bytes += source.StringAt(at.row).size();
   }
@@ -75,7 +75,7 @@ void PrefetchFrom(const std::vector<RowAt>& rows, size_t i, uint32_t column, uin
 void PrefetchOffsets(const TableLayout& layout, uint64_t word) {
   const std::span<const SegmentColumn> views = Segment::Of(word)->views();
   for (uint32_t i = 0; i < layout.columns(); ++i) {
-    if (layout.column(i).type != ColumnType::kString) continue;
+    if (!IsByteString(layout.column(i).type)) continue;
     ColumnSource::Of(views[i]).PrefetchOffsets(Segment::RowOf(word));
   }
 }

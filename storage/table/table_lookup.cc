@@ -77,7 +77,7 @@ uint64_t AnswerStrings(const Found& found, std::span<const OutputColumn> columns
   size_t wanted = 0;
   const auto each = [&](auto function) {
     for (const OutputColumn& out : columns) {
-      if (layout.column(out.column).type == ColumnType::kString) function(out);
+      if (IsByteString(layout.column(out.column).type)) function(out);
     }
   };
   each([&](const OutputColumn& out) {

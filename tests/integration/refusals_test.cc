@@ -137,7 +137,7 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
   }
   AnyBatch string(AnyKind::kBytes, test::AnyRows{{{1, 0}, 1}});
   Expect(Write(objects_[AnyKind::kBytes], string.write(WriteMode::kAdd)), kRefused,
-         {"object \"Bytes\" is an index whose values are byte strings",
+         {"object \"Bytes\" is an index whose values are of type string",
           "counters need values of uint64"});
   Expect(Lookup(objects_[AnyKind::kHeapTable], {.keys = table_row.keys()}), kRefused);
   Expect(Aggregate(objects_[AnyKind::kBytes], {}), kRefused, {"Bytes"});
@@ -390,8 +390,8 @@ TEST_F(RefusalsTest, WhatCannotBeCreated) {
                        .schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kString)}),
               AllOf(HasSubstr("hash"), HasSubstr("string")));
   EXPECT_THAT(refused({.schema = KeyValueSchema(kTwo, ColumnType::kString)}),
-              AllOf(HasSubstr("keys of two parts"), HasSubstr("strings")));
-  refused({.schema = KeyValueSchema(static_cast<ColumnType>(9))});
+              AllOf(HasSubstr("keys of two parts"), HasSubstr("string")));
+  refused({.schema = KeyValueSchema(static_cast<ColumnType>(10))});
   refused({.schema = KeyValueSchema(ColumnType::kString)});
   refused({.schema = KeyValueSchema({ColumnType::kInt64, static_cast<ColumnType>(0)})});
   refused({.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kFloat64)});

@@ -410,7 +410,7 @@ TEST_P(TableTest, ExportedColumnsAreTheChunksOwnMemory) {
   ASSERT_EQ(schema.n_children, 9);
   ASSERT_EQ(array.n_children, 9);
   EXPECT_EQ(array.length, static_cast<int64_t>(chunk->rows()));
-  const char* const formats[] = {"l", "i", "i", "l", "L", "g", "tdD", "d:18,2,64", "z"};
+  const char* const formats[] = {"l", "i", "i", "l", "L", "g", "tdD", "d:18,2,64", "u"};
   for (int64_t i = 0; i < 9; ++i) {
     EXPECT_STREQ(schema.children[i]->format, formats[i]);
     EXPECT_EQ(schema.children[i]->name, chunk->schema().columns[i].name);

@@ -175,7 +175,7 @@ TEST_F(TypedColumnsTest, PartsOfTwoTypesAreOrderedByTheFirst) {
 class StringsTest : public TypedColumnsTest {
  protected:
   StringsTest() {
-    Create({.schema = KeyValueSchema(ColumnType::kInt64, ColumnType::kString),
+    Create({.schema = KeyValueSchema(ColumnType::kInt64, ColumnType::kBytes),
             .expected = Int64Range(-5000, 5000)});
   }
   std::string Value(size_t size) {

@@ -32,7 +32,7 @@ Schema SchemaOf(LoadedKind kind) {
     case LoadedKind::kTwoPart:
       return KeyValueSchema({ColumnType::kUint64, ColumnType::kUint64});
     case LoadedKind::kBytes:
-      return KeyValueSchema({}, ColumnType::kString);
+      return KeyValueSchema({}, ColumnType::kBytes);
     default:
       return KeyValueSchema();
   }

@@ -54,7 +54,7 @@ ObjectSlot& AeuTestPeer::MakeSlot(Aeu& aeu, const routing::InstallSegment& insta
   if (aeu.slots_.size() <= route.slot()) aeu.slots_.resize(route.slot() + 1);
   auto& slot = aeu.slots_[route.slot()];
   if (slot == nullptr) {
-    const bool copies_bytes = install.value_type == ColumnType::kString;
+    const bool copies_bytes = IsByteString(install.value_type);
     slot = std::make_unique<ObjectSlot>(route.object(), route, *install.manager->NewCache(),
                                         copies_bytes, PartitionSpec(install));
     aeu.byte_objects_ += copies_bytes;

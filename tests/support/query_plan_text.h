@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "eris/query_plan.h"
@@ -27,6 +28,9 @@ inline std::string TextOfValue(const Value& value) {
     }
     std::string operator()(const Date& date) const { return absl::StrCat("date:", date.days); }
     std::string operator()(const std::string& text) const { return absl::StrCat("'", text, "'"); }
+    std::string operator()(const Bytes& bytes) const {
+      return absl::StrCat("bytes:", absl::BytesToHexString(bytes.bytes));
+    }
     std::string operator()(const WideDecimal& wide) const {
       return absl::StrCat("wide:", wide.unscaled.high, ":", wide.unscaled.low, "e-",
                           int{wide.scale});

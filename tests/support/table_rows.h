@@ -39,10 +39,9 @@ class Rows {
     for (size_t i = 0; i < columns_.size(); ++i) {
       Data& data = data_[i];
       data.values.reserve(1);  // not nullptr where all strings are empty
-      views_.push_back(
-          {.values = data.values.data(),
-           .validity = data.any_null ? data.validity.data() : nullptr,
-           .offsets = columns_[i].type == ColumnType::kString ? data.offsets.data() : nullptr});
+      views_.push_back({.values = data.values.data(),
+                        .validity = data.any_null ? data.validity.data() : nullptr,
+                        .offsets = IsByteString(columns_[i].type) ? data.offsets.data() : nullptr});
     }
     return {rows_, views_};
   }
@@ -82,9 +81,11 @@ class Rows {
         return Append(data, null ? int32_t{-77} : std::get<Date>(value).days);
       case ColumnType::kDecimal:
         return Append(data, null ? int64_t{-77} : std::get<Decimal>(value).unscaled);
-      case ColumnType::kString: {
+      case ColumnType::kString:
+      case ColumnType::kBytes: {
         if (!null) {
-          const auto& text = std::get<std::string>(value);
+          const auto* const bytes = std::get_if<Bytes>(&value);
+          const auto& text = bytes != nullptr ? bytes->bytes : std::get<std::string>(value);
           data.values.insert(data.values.end(), text.begin(), text.end());
         }
         data.offsets.push_back(static_cast<uint32_t>(data.values.size()));
@@ -124,6 +125,8 @@ inline Value ValueAt(const ColumnView& view, const ColumnSchema& column, uint64_
     }
     case ColumnType::kString:
       return StringAt(view, row);
+    case ColumnType::kBytes:
+      return Bytes{StringAt(view, row)};
   }
   return {};
 }
@@ -160,6 +163,8 @@ inline std::string TextOf(const Value& value) {
           return absl::StrCat(one.unscaled.high, ":", one.unscaled.low, "e-", one.scale);
         } else if constexpr (std::is_same_v<T, Date>) {
           return absl::StrCat("day ", one.days);
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+          return absl::StrCat("bytes ", one.bytes);
         } else if constexpr (std::is_same_v<T, double>) {
           uint64_t bits;
           std::memcpy(&bits, &one, sizeof bits);

@@ -216,7 +216,7 @@ class FactFinder {
     const auto key_count = static_cast<uint32_t>(aggregate.keys.size());
     const auto cost = [&](uint32_t key) {
       const ColumnType type = columns[aggregate.keys[key]].type;
-      return type == ColumnType::kString ? 2 : type == ColumnType::kInt128 ? 1 : 0;
+      return IsByteString(type) ? 2 : type == ColumnType::kInt128 ? 1 : 0;
     };
     std::vector<uint32_t> order;
     for (uint32_t key = key_count; key-- > 0;) order.push_back(key);

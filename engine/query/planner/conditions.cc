@@ -88,15 +88,16 @@ bool IsDouble(const Expression& expression, const std::vector<ColumnSchema>& col
   }
 }
 
-// Whether the value of a `case` needs no conversion: it is a text, a date or a double.
+// Whether the value of a `case` needs no conversion: it is a text, bytes, a date or a double.
 bool KeepsType(const Expression& value, const std::vector<ColumnSchema>& columns) {
   if (IsDouble(value, columns) || value.kind == Kind::kSubstring) return true;
   if (value.kind == Kind::kField) {
     const ColumnType type = columns[value.number].type;
-    return type == ColumnType::kString || type == ColumnType::kDate;
+    return IsByteString(type) || type == ColumnType::kDate;
   }
-  return value.kind == Kind::kLiteral && (std::holds_alternative<std::string>(value.value) ||
-                                          std::holds_alternative<Date>(value.value));
+  return value.kind == Kind::kLiteral &&
+         (std::holds_alternative<std::string>(value.value) ||
+          std::holds_alternative<Bytes>(value.value) || std::holds_alternative<Date>(value.value));
 }
 
 bool CastCanFail(const Expression& cast, const std::vector<ColumnSchema>& columns) {

@@ -148,7 +148,7 @@ class JoinKeys::WordMaker {
  private:
   template <class Valid>
   void AddColumn(const Part& part, const SegmentColumn& column, Valid valid) {
-    if (column.type == ColumnType::kString) {
+    if (IsByteString(column.type)) {
       // The code of a null may be none of the dictionary's.
       AddHashed(valid, [&](uint32_t row) {
         return valid(row) ? HashText(StringAt(column, base_ + row), keys_.seed_) : 0;
@@ -268,7 +268,7 @@ void JoinKeys::FetchForEqual(const EnvelopeList& build, RowNumber number) const 
   const Envelope& envelope = build[EnvelopeOf(number)];
   for (const Part& part : std::span(parts_).first(count_)) {
     const SegmentColumn& column = envelope.column(part.columns.build);
-    if (part.type == ColumnType::kString) {
+    if (IsByteString(part.type)) {
       base::Prefetch(column.offsets + RowOf(number));
     } else {
       base::Prefetch(static_cast<const std::byte*>(column.values) +

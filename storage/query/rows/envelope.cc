@@ -50,7 +50,7 @@ size_t Envelope::Place(std::span<const EnvelopeColumn> columns, uint32_t rows,
   auto* const out = parts.Take<ResultColumn>(columns.size());
   auto* const tallies = parts.Take<Tally>(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) {
-    const bool is_string = columns[c].type == ColumnType::kString;
+    const bool is_string = IsByteString(columns[c].type);
     const size_t bytes =
         is_string ? string_bytes[c] : size_t{rows} * ColumnValueBytes(columns[c].type);
     auto* const values = parts.Take<std::byte>(bytes);
@@ -138,7 +138,7 @@ void Envelope::Seal() {
 size_t Envelope::row_bytes() const {
   size_t bytes = 0;
   for (const SegmentColumn& column : view_.columns) {
-    if (column.type == ColumnType::kString) {
+    if (IsByteString(column.type)) {
       bytes += (rows() + 1) * sizeof(uint32_t) + column.offsets[rows()];
     } else {
       bytes += size_t{rows()} * ColumnValueBytes(column.type);

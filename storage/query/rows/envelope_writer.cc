@@ -48,7 +48,7 @@ void EnvelopeWriter::Widen(uint32_t string_bytes) {
 void EnvelopeWriter::Learn(const Envelope& full) {
   string_bytes_min_ = 0;
   for (uint32_t c = 0; c < column_count_; ++c) {
-    if (columns_[c].type != ColumnType::kString) continue;
+    if (!IsByteString(columns_[c].type)) continue;
     // An eighth more: strings are not all equally long, and the column that is full first ends the
     // envelope.
     const uint64_t bytes = full.column(c).offsets[full.rows()];
@@ -60,7 +60,7 @@ void EnvelopeWriter::Learn(const Envelope& full) {
 void EnvelopeWriter::Decide() {
   uint64_t row_bits = 0;
   for (uint32_t c = 0; c < column_count_; ++c) {
-    const bool is_string = columns_[c].type == ColumnType::kString;
+    const bool is_string = IsByteString(columns_[c].type);
     const uint64_t bytes =
         is_string ? expected_[c] + sizeof(uint32_t) : ColumnValueBytes(columns_[c].type);
     row_bits += 8 * bytes + 1;
@@ -68,14 +68,12 @@ void EnvelopeWriter::Decide() {
   static constexpr std::array<uint32_t, kTableColumnsMax> kNoStrings{};
   const size_t fixed = Envelope::BytesOf(columns(), 1, {kNoStrings.data(), column_count_});
   const uint64_t left = bytes_target_ > 2 * fixed ? bytes_target_ - fixed : bytes_target_ / 2;
-  uint64_t rows =
-      std::clamp<uint64_t>(8 * left / std::max<uint64_t>(row_bits, 1), 1, rows_max_);
+  uint64_t rows = std::clamp<uint64_t>(8 * left / std::max<uint64_t>(row_bits, 1), 1, rows_max_);
   if (rows >= 64) rows = rows / 64 * 64;  // whole words of bitmaps
   rows_ = static_cast<uint32_t>(rows);
   for (uint32_t c = 0; c < column_count_; ++c) {
-    string_bytes_[c] = columns_[c].type == ColumnType::kString
-                           ? std::max(rows_ * expected_[c], string_bytes_min_)
-                           : 0;
+    string_bytes_[c] =
+        IsByteString(columns_[c].type) ? std::max(rows_ * expected_[c], string_bytes_min_) : 0;
   }
 }
 

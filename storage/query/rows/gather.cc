@@ -118,7 +118,7 @@ void CopyRange(const SegmentColumn& from, uint32_t first, uint32_t count, Result
   }
   const auto* const values = static_cast<const std::byte*>(from.values);
   auto* const to = static_cast<std::byte*>(out.values);
-  if (from.type != ColumnType::kString) {
+  if (!IsByteString(from.type)) {
     const size_t width = ColumnValueBytes(from.type);
     std::memcpy(to + rows * width, values + first * width, count * width);
     return;
@@ -152,7 +152,7 @@ void WithWidth(ColumnType type, Function function) {
 
 uint32_t GatherThatFit(const EnvelopeList& from, uint32_t column, const RowNumber* numbers,
                        uint32_t count, const ResultColumn& out, uint32_t rows) {
-  if (out.type != ColumnType::kString) return count;
+  if (!IsByteString(out.type)) return count;
   const ListColumn texts(from, column);
   uint64_t bytes = rows == 0 ? 0 : out.offsets[rows];
   for (uint32_t i = 0; i < count; ++i) {
@@ -167,7 +167,7 @@ uint32_t GatherThatFit(const EnvelopeList& from, uint32_t column, const RowNumbe
 void GatherColumn(const EnvelopeList& from, uint32_t column, const RowNumber* numbers,
                   uint32_t count, ResultColumn& out, uint32_t rows) {
   const ListColumn values(from, column);
-  if (out.type == ColumnType::kString) {
+  if (IsByteString(out.type)) {
     GatherStrings(values, numbers, count, out, rows);
   } else {
     WithWidth(out.type,
@@ -191,7 +191,7 @@ uint32_t GatherRows(const EnvelopeList& from, const RowNumber* numbers, uint32_t
 
 void GatherPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks, uint32_t count,
                  ResultColumn& out, uint32_t rows) {
-  if (from.type == ColumnType::kString) {
+  if (IsByteString(from.type)) {
     // For strings the order of the picks does not matter there.
     AppendColumn(from, base, picks, count, out, rows);
     return;
@@ -205,7 +205,7 @@ uint32_t AppendRange(std::span<const SegmentColumn> from, uint32_t first, uint32
   ERIS_DCHECK(from.size() == out.columns.size());
   count = std::min(count, out.capacity - out.rows);
   for (size_t c = 0; c < from.size(); ++c) {
-    if (from[c].type != ColumnType::kString) continue;
+    if (!IsByteString(from[c].type)) continue;
     ERIS_DCHECK(from[c].dictionary == nullptr);
     count = RangeThatFits(from[c], first, count, out.columns[c], out.rows);
   }

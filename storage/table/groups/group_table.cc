@@ -241,7 +241,7 @@ bool GroupTable::TakeKeys(const GroupTable& other, uint32_t from, uint32_t count
     std::copy_n(other.words(from + i), key_words_, &keys.words[size_t{i} * key_words_]);
   }
   for (size_t column = 0; column < types_.size(); ++column) {
-    if (types_[column] != ColumnType::kString || plan_.IsCarried(column)) continue;
+    if (!IsByteString(types_[column]) || plan_.IsCarried(column)) continue;
     for (uint32_t i = 0; i < count; ++i) {
       if (other.null(from + i, column)) continue;
       uint64_t& word = keys.words[size_t{i} * key_words_ + word_of_[column]];
@@ -260,7 +260,7 @@ bool GroupTable::TakeCarried(const GroupTable& other, uint32_t from, uint32_t gr
   words[0] |= kept[0] >> kRowBits << kRowBits;
   std::copy_n(kept + 1, carried_words_, words + 1);
   for (size_t column = 0; column < types_.size(); ++column) {
-    if (types_[column] != ColumnType::kString || !plan_.IsCarried(column)) continue;
+    if (!IsByteString(types_[column]) || !plan_.IsCarried(column)) continue;
     uint64_t* const place = WordsIn(record(group)) + word_of_[column];
     if (!null(group, column) && !PlaceCarried(TextOf(column, place), place)) return false;
   }

@@ -157,7 +157,7 @@ class GroupTable {
 
   // A carried string has a place and a size.
   static uint32_t WordsOf(ColumnType type, bool carried) {
-    return type == ColumnType::kInt128 || (carried && type == ColumnType::kString) ? 2 : 1;
+    return type == ColumnType::kInt128 || (carried && IsByteString(type)) ? 2 : 1;
   }
   static uint32_t WordsOf(const PlanBody& plan, const std::vector<ColumnType>& types, bool carried);
 

@@ -138,15 +138,17 @@ absl::StatusOr<uint32_t> PlanCompiler::LiteralValue(const eris::Value& literal,
   } else if (const auto* date = std::get_if<Date>(&literal)) {
     node.constant.i64 = date->days;
     node.type = ColumnType::kDate;
-  } else if (const auto* text = std::get_if<std::string>(&literal)) {
+  } else if (const std::string* const text = TextOf(literal)) {
     // It may become part of a result, whose strings have the room of a column's.
     if (text->size() > kTableStringBytesMax) {
-      return absl::InvalidArgumentError(absl::StrCat("a string literal has ", text->size(),
-                                                     " bytes, at most ", kTableStringBytesMax));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a literal has ", text->size(), " bytes, at most ", kTableStringBytesMax));
     }
     node.string = *text;
     node.value_class = ValueClass::kString;
-    node.type = ColumnType::kString;
+    const bool bytes = std::holds_alternative<Bytes>(literal) ||
+                       (other != nullptr && other->type == ColumnType::kBytes);
+    node.type = bytes ? ColumnType::kBytes : ColumnType::kString;
   } else if (const auto* wide = std::get_if<WideDecimal>(&literal)) {
     node.wide = NumberOfHalves(wide->unscaled);
     node.value_class = ValueClass::kInt128;

@@ -124,7 +124,12 @@ inline bool IsNullLiteral(const Expression& expression) {
   return expression.kind == Expression::Kind::kLiteral &&
          std::holds_alternative<std::monostate>(expression.value);
 }
-// 1.25, 'text', null; long strings are cut off.
+// The bytes of a literal that is a string or bytes; nullptr: of any other.
+inline const std::string* TextOf(const Value& value) {
+  const auto* const bytes = std::get_if<Bytes>(&value);
+  return bytes != nullptr ? &bytes->bytes : std::get_if<std::string>(&value);
+}
+// 1.25, 'text', x'00ff', null; long strings are cut off.
 std::string LiteralText(const Value& value);
 // For example "l_price * (1 - l_discount)"; long texts are cut off.
 std::string ExpressionText(const Expression& expression);

@@ -111,7 +111,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Substring(const Expression& expression) {
   ERIS_ASSIGN_OR_RETURN(
       node.left, what.kind == Kind::kLiteral ? LiteralValue(what.value, &any_string) : Value(what));
   const ValueNode& from = body_.values[node.left];
-  if (from.value_class != ValueClass::kString) {
+  if (from.type != ColumnType::kString) {
     return absl::InvalidArgumentError(
         absl::StrCat(node.text, ": ", Describe(from), " is not a string"));
   }

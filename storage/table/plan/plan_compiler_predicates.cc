@@ -50,6 +50,8 @@ Value ValueOf(const ValueNode& constant) {
       return Decimal{constant.constant.i64, constant.scale};
     case ColumnType::kString:
       return constant.string;
+    case ColumnType::kBytes:
+      return Bytes{constant.string};
     case ColumnType::kInt128:
       return WideDecimal{HalvesOf(constant.wide), constant.scale};
     default:
@@ -128,7 +130,10 @@ absl::Status PlanCompiler::CheckComparable(const ValueNode& value,
     fits = value.type == ColumnType::kDate;
   } else if (std::holds_alternative<std::string>(literal)) {
     what = "a string";
-    fits = value.value_class == ValueClass::kString;
+    fits = IsByteString(value.type);
+  } else if (std::holds_alternative<Bytes>(literal)) {
+    what = "bytes";
+    fits = value.type == ColumnType::kBytes;
   } else if (IsNull(literal)) {
     fits = true;
   }
@@ -147,7 +152,7 @@ absl::StatusOr<uint32_t> PlanCompiler::CompareLiteral(uint32_t value, Kind kind,
     negated = !negated;
   }
   if (node.value_class == ValueClass::kString) {
-    return CompareString(value, kind, std::get<std::string>(literal), negated);
+    return CompareString(value, kind, *TextOf(literal), negated);
   }
   if (node.value_class == ValueClass::kInt128) {
     ERIS_ASSIGN_OR_RETURN(const uint32_t constant, LiteralValue(literal, &node));
@@ -162,7 +167,7 @@ absl::StatusOr<uint32_t> PlanCompiler::CompareValues(uint32_t left, uint32_t rig
   const ValueNode& a = body_.values[left];
   const ValueNode& b = body_.values[right];
   const auto family = [](const ValueNode& node) {
-    return node.value_class == ValueClass::kString ? 0 : node.type == ColumnType::kDate ? 1 : 2;
+    return IsNumber(node) ? ColumnType::kInt64 : node.type;
   };
   if (family(a) != family(b)) {
     return absl::InvalidArgumentError(
@@ -205,8 +210,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Comparison(const Expression& left, const 
                                                   Kind kind, bool negated) {
   if (left.kind == Kind::kLiteral && right.kind == Kind::kLiteral) {
     if (IsNull(left.value) || IsNull(right.value)) return Constant(false);
-    const auto* a = std::get_if<std::string>(&left.value);
-    const auto* b = std::get_if<std::string>(&right.value);
+    const std::string* const a = TextOf(left.value);
+    const std::string* const b = TextOf(right.value);
     if (a != nullptr && b != nullptr) {
       const bool equal = kind == Kind::kEqual || kind == Kind::kNotEqual;
       const bool holds = equal ? *a == *b : Holds(*a <=> *b, kind);
@@ -251,8 +256,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Between(const Expression& expression, boo
                   .has_hi = true,
                   .lo_included = true,
                   .hi_included = true,
-                  .lo = std::get<std::string>(from.value),
-                  .hi = std::get<std::string>(to.value)};
+                  .lo = *TextOf(from.value),
+                  .hi = *TextOf(to.value)};
     return AddPredicate(std::move(leaf));
   }
   const Interval interval =
@@ -277,7 +282,7 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
     if (IsNull(argument.value)) {
       null = true;
     } else if (value_class == ValueClass::kString) {
-      node.strings.push_back(std::get<std::string>(argument.value));
+      node.strings.push_back(*TextOf(argument.value));
     } else if (value_class == ValueClass::kInt128) {
       ERIS_ASSIGN_OR_RETURN(const uint32_t equal,
                             CompareLiteral(value, Kind::kEqual, argument.value, negated));

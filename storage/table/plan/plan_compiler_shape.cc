@@ -3,10 +3,13 @@
 #include <optional>
 #include <variant>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/utf8.h"
 #include "eris/key_text.h"
 #include "storage/table/plan/plan_compiler.h"
+#include "storage/table/plan/utf8_text.h"
 
 namespace eris::storage {
 namespace {
@@ -165,6 +168,12 @@ absl::Status CheckTree(const Expression& expression, uint32_t depth, uint32_t& s
   if (const auto* wide = std::get_if<WideDecimal>(&expression.value); wide != nullptr) {
     ERIS_RETURN_IF_ERROR(CheckScale("a decimal literal", wide->scale, kWideScaleMax));
   }
+  if (const auto* text = std::get_if<std::string>(&expression.value);
+      text != nullptr && !base::IsUtf8(*text)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the string literal of the bytes ", LiteralText(Bytes{*text}), " is not UTF-8 from byte ",
+        base::Utf8Bytes(*text), " on; columns of bytes are compared with literals of bytes"));
+  }
   for (const Expression& argument : expression.arguments) {
     ERIS_RETURN_IF_ERROR(CheckTree(argument, depth + 1, size));
   }
@@ -186,7 +195,13 @@ std::string LiteralText(const Value& value) {
   if (const auto* date = std::get_if<Date>(&value)) return DateText(date->days);
   if (const auto* text = std::get_if<std::string>(&value)) {
     const bool whole = text->size() <= kTextBytesMax;
-    return absl::StrCat("'", text->substr(0, kTextBytesMax), whole ? "'" : "...");
+    const std::string_view shown = CutAtCharacter(*text, kTextBytesMax);
+    return absl::StrCat("'", absl::string_view(shown.data(), shown.size()), whole ? "'" : "...");
+  }
+  if (const auto* bytes = std::get_if<Bytes>(&value)) {
+    const bool whole = bytes->bytes.size() <= kTextBytesMax;
+    return absl::StrCat("x'", absl::BytesToHexString(bytes->bytes.substr(0, kTextBytesMax)),
+                        whole ? "'" : "...");
   }
   return "null";
 }
@@ -195,7 +210,7 @@ std::string ExpressionText(const Expression& expression) {
   std::string text;
   AppendText(expression, text, false);
   if (text.size() > kTextBytesMax) {
-    text.resize(kTextBytesMax);
+    text.resize(CutAtCharacter(text, kTextBytesMax).size());
     text += "...";
   }
   return text;

@@ -62,7 +62,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Like(const Expression& expression, bool n
   }
   ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(what));
   const ValueNode& node = body_.values[value];
-  if (node.value_class != ValueClass::kString) {
+  if (node.type != ColumnType::kString) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe(node), " is not a string, which `like` takes"));
   }

@@ -1,5 +1,5 @@
-// Characters of UTF-8 in a string of bytes. What is no UTF-8 is taken as it comes: a byte that
-// begins no character goes on with the one before it. Pure functions, any thread.
+// Characters of UTF-8 in a text. What is cut off is never a part of a character. Pure functions,
+// any thread.
 #ifndef ERIS_STORAGE_TABLE_UTF8_TEXT_H_
 #define ERIS_STORAGE_TABLE_UTF8_TEXT_H_
 
@@ -15,6 +15,13 @@ inline bool GoesOn(char byte) { return (static_cast<unsigned char>(byte) & 0xC0)
 inline size_t EndOfCharacter(std::string_view text, size_t at) {
   for (++at; at < text.size() && GoesOn(text[at]);) ++at;
   return at;
+}
+
+// The first characters of the text, of at most `bytes_max` bytes together.
+inline std::string_view CutAtCharacter(std::string_view text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  while (bytes_max > 0 && GoesOn(text[bytes_max])) --bytes_max;
+  return text.substr(0, bytes_max);
 }
 
 // `count` characters of the text from the one with number `first` on, which counts from 1. Numbers

@@ -22,7 +22,7 @@ bool BlockGroups::SmallDomain(const SegmentColumn& column, Coder& coder) const {
   if (coder.dictionary) {
     values = column.dictionary->size;
   } else {
-    if (column.type == ColumnType::kString || column.type == ColumnType::kFloat64 ||
+    if (IsByteString(column.type) || column.type == ColumnType::kFloat64 ||
         column.type == ColumnType::kInt128 || column.bounds == nullptr) {
       return false;
     }
@@ -144,9 +144,9 @@ bool BlockGroups::AddToKeys(size_t i, const SegmentColumn& column, uint32_t base
   const bool carried = plan_.IsCarried(i);
   const uint32_t stride = carried ? table.carried_words() : table.key_words();
   uint64_t* const words = keys.words.data() + table.row_word_of(i);
-  if (column.type == ColumnType::kString && carried) {
+  if (IsByteString(column.type) && carried) {
     if (!PlaceStrings(column, base, picks, count, table, words)) return false;
-  } else if (column.type == ColumnType::kString) {
+  } else if (IsByteString(column.type)) {
     if (!AddStrings(coders_[i], column, base, picks, count, table, words)) return false;
   } else if (column.type == ColumnType::kInt128) {
     const auto* const values = static_cast<const Int128Halves*>(column.values) + base;

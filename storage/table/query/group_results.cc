@@ -27,7 +27,7 @@ bool GroupResults::TakeOne(uint32_t group, ResultRows& out) const {
     ResultColumn& column = out.columns[i];
     const bool valid = !table_.null(group, i);
     const uint64_t* const word = words + table_.word_of(i);
-    if (column.type == ColumnType::kString) {
+    if (IsByteString(column.type)) {
       const std::string_view text = valid ? table_.TextOf(i, word) : std::string_view();
       if (!PutString(text, valid, column, out.rows)) return false;
     } else {
@@ -51,7 +51,7 @@ bool GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
     return true;
   }
   const GroupTable::Cell& cell = cells[result.accumulator];
-  if (column.type == ColumnType::kString) {
+  if (IsByteString(column.type)) {
     return PutString(count == 0 ? std::string_view() : table_.ExtremeOf(cell), count > 0, column,
                      row);
   }

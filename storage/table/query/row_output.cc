@@ -70,7 +70,7 @@ void AppendColumn(const SegmentColumn& from, uint32_t base, const uint16_t* pick
                   ResultColumn& out, uint32_t rows) {
   const uint64_t* const validity = from.validity == nullptr ? nullptr : from.validity + base / 64;
   PutPickedValid(from, base, picks, count, out, rows);
-  if (from.type == ColumnType::kString) {
+  if (IsByteString(from.type)) {
     if (rows == 0) out.offsets[0] = 0;
     uint32_t end = out.offsets[rows];
     for (uint32_t i = 0; i < count; ++i) {
@@ -98,7 +98,7 @@ void AppendVector(const BlockVector& from, uint32_t count, ResultColumn& out, ui
   } else {
     PutValidity(count, out, rows, [&](uint32_t i) { return BitAt(from.validity, i); });
   }
-  if (out.type == ColumnType::kString) {
+  if (IsByteString(out.type)) {
     if (rows == 0) out.offsets[0] = 0;
     uint32_t end = out.offsets[rows];
     for (uint32_t i = 0; i < count; ++i) {

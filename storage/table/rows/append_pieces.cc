@@ -9,7 +9,7 @@ std::vector<uint64_t> AppendPieces(const TableLayout& layout, const RowBatch& ba
   std::vector<const uint32_t*> offsets;  // of the columns of strings
   for (uint32_t i = 0; i < layout.columns(); ++i) {
     const ColumnType type = layout.column(i).type;
-    const bool strings = type == ColumnType::kString;
+    const bool strings = IsByteString(type);
     row_bytes += strings ? sizeof(uint32_t) : ColumnValueBytes(type);
     if (strings) offsets.push_back(batch.columns[i].offsets);
   }

@@ -42,7 +42,7 @@ void SetOnes(uint64_t* bits, uint32_t count) {
 PutResult ColumnData::Put(memory::LocalCache& cache, const ColumnSource& source,
                           const RowPick& pick, uint32_t at, uint32_t capacity, Growth growth) {
   if (!ReserveRows(cache, source, pick, at, capacity)) return PutResult::kNoMemory;
-  if (view_.type == ColumnType::kString) {
+  if (IsByteString(view_.type)) {
     // It is no longer useful, or there was no memory for an earlier piece to leave it.
     if (view_.offsets == nullptr && (plain_ || !DictionaryServes(at))) {
       if (growth == Growth::kNone && at > 0) return PutResult::kFull;

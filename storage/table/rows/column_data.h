@@ -109,7 +109,7 @@ class ColumnData {
   void WidenBy(const ColumnSource& source, const RowPick& pick);
 
   uint32_t ValueBytes() const {
-    return view_.type == ColumnType::kString ? sizeof(uint16_t) : ColumnValueBytes(view_.type);
+    return IsByteString(view_.type) ? sizeof(uint16_t) : ColumnValueBytes(view_.type);
   }
 
   SegmentColumn view_;  // the view for kernels

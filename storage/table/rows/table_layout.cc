@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/utf8.h"
 #include "eris/key_encoding.h"
 
 namespace eris::storage {
@@ -16,6 +17,10 @@ absl::Status CheckSchema(const ColumnSchema& column, uint32_t number) {
     return absl::InvalidArgumentError(absl::StrCat("the name of column ", number, " has ",
                                                    column.name.size(), " bytes, not 1 to ",
                                                    kColumnNameBytesMax));
+  }
+  if (!base::IsUtf8(column.name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the name of column ", number, " is not UTF-8: names are text"));
   }
   if (!IsColumnType(column.type)) {
     return absl::InvalidArgumentError(absl::StrCat("column ", column.name, " has the type ",
@@ -45,9 +50,10 @@ absl::StatusOr<uint32_t> CheckKey(const Schema& schema) {
     if (std::count(schema.key.begin(), schema.key.end(), schema.key[i]) > 1) {
       return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " comes twice"));
     }
-    if (column.nullable || column.type == ColumnType::kString) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "key column ", column.name, column.nullable ? " is nullable" : " is a string"));
+    if (column.nullable || IsByteString(column.type)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("key column ", column.name, " is ",
+                       column.nullable ? "nullable" : ColumnTypeName(column.type)));
     }
     bytes += ColumnValueBytes(column.type);
   }
@@ -132,7 +138,7 @@ std::optional<uint32_t> TableLayout::Find(absl::string_view name) const {
 
 absl::Status TableLayout::CheckColumn(const ColumnSchema& column, const ColumnView& view,
                                       uint64_t rows, uint32_t string_bytes_max) {
-  if (column.type == ColumnType::kString) {
+  if (IsByteString(column.type)) {
     absl::Status status = CheckStrings(column, view, rows, string_bytes_max);
     if (!status.ok()) return status;
   } else if (view.values == nullptr) {

@@ -19,8 +19,8 @@ namespace eris::storage {
 class TableLayout {
  public:
   // Checks the rules that hold for all kinds of objects. Errors: InvalidArgument (no or too many
-  // columns, names, types, scales, a key too wide, of strings, or nullable), with the column and
-  // the limit.
+  // columns, names, types, scales, a key too wide, of strings or bytes, or nullable), with the
+  // column and the limit.
   static absl::StatusOr<std::shared_ptr<const TableLayout>> Create(const Schema& schema);
 
   const Schema& schema() const { return schema_; }
@@ -40,7 +40,8 @@ class TableLayout {
   void PackKeys(const RowBatch& batch, bool keys_only, uint64_t* heads, uint64_t* tails) const;
 
   // Whether `batch` is valid: number of columns, buffers present, offsets that do not descend,
-  // strings within the limit, nulls only where allowed, no NaN in a key. `keys_only` as above.
+  // strings within the limit, nulls only where allowed, no NaN in a key. Whether strings are text:
+  // CheckText. `keys_only` as above.
   // Errors: InvalidArgument, with column, row and limit.
   absl::Status Check(const RowBatch& batch, bool keys_only,
                      uint32_t string_bytes_max = kTableStringBytesMax) const;

@@ -46,6 +46,8 @@ BoundResult BindLiteral(const Expression& expression, const CellType* other) {
       *positive <= uint64_t{std::numeric_limits<int64_t>::max()}) {
     bound.literal.type = {ColumnType::kInt64};
   }
+  const bool other_bytes = other != nullptr && IsBytes(*other);
+  if (other_bytes && IsText(bound.literal.type)) bound.literal.type = *other;
   bound.type = bound.literal.type;
   return bound;
 }

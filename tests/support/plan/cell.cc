@@ -52,6 +52,9 @@ Cell DateCell(int32_t days) { return NumberCell({ColumnType::kDate}, days); }
 Cell TextCell(std::string text) {
   return {.type = {ColumnType::kString}, .null = false, .text = std::move(text)};
 }
+Cell BytesCell(std::string bytes) {
+  return {.type = {ColumnType::kBytes}, .null = false, .text = std::move(bytes)};
+}
 Cell FailedCell(CellType type, absl::StatusCode error) {
   Cell cell = NullCell(type);
   cell.error = error;
@@ -77,6 +80,8 @@ Cell CellOf(const Value& value, CellType null_type) {
         } else if constexpr (std::is_same_v<T, WideDecimal>) {
           const Uint128 bits = Uint128{one.unscaled.high} << 64 | one.unscaled.low;
           return NumberCell({ColumnType::kInt128, one.scale}, static_cast<Int128>(bits));
+        } else if constexpr (std::is_same_v<T, Bytes>) {
+          return BytesCell(one.bytes);
         } else {
           return TextCell(one);
         }
@@ -97,6 +102,8 @@ Value ValueOf(const Cell& cell) {
       return Decimal{static_cast<int64_t>(cell.number), cell.type.scale};
     case ColumnType::kString:
       return cell.text;
+    case ColumnType::kBytes:
+      return Bytes{cell.text};
     default:
       return static_cast<int64_t>(cell.number);
   }
@@ -124,7 +131,7 @@ double RealOf(const Cell& cell) {
 }
 
 std::partial_ordering CompareCells(const Cell& left, const Cell& right) {
-  if (IsText(left.type)) return OrderOfTexts(left.text, right.text);
+  if (HasText(left.type)) return OrderOfTexts(left.text, right.text);
   if (IsReal(left.type) && IsReal(right.type)) return left.real <=> right.real;
   if (IsReal(right.type)) return CompareWithReal(left, right.real);
   if (IsReal(left.type)) return 0 <=> CompareWithReal(right, left.real);
@@ -143,7 +150,7 @@ bool MayCompareOtherwise(const Cell& left, const Cell& right) {
 }
 
 std::weak_ordering CompareTotally(const Cell& left, const Cell& right) {
-  if (IsText(left.type)) return OrderOfTexts(left.text, right.text);
+  if (HasText(left.type)) return OrderOfTexts(left.text, right.text);
   if (!IsReal(left.type)) return left.number <=> right.number;
   const bool left_nan = std::isnan(left.real);
   const bool right_nan = std::isnan(right.real);
@@ -171,6 +178,7 @@ bool SameCells(const Cells& left, const Cells& right) {
 std::string CellText(const Cell& cell) {
   if (cell.failed()) return "error";
   if (cell.null) return "null";
+  if (IsBytes(cell.type)) return absl::StrCat("x'", absl::BytesToHexString(cell.text), "'");
   if (IsText(cell.type)) return absl::StrCat("'", absl::CHexEscape(cell.text), "'");
   if (IsDate(cell.type)) {
     return absl::FormatCivilTime(absl::CivilDay(1970, 1, 1) + static_cast<int64_t>(cell.number));

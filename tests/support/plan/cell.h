@@ -26,8 +26,11 @@ struct CellType {
 };
 inline bool IsReal(CellType type) { return type.type == ColumnType::kFloat64; }
 inline bool IsText(CellType type) { return type.type == ColumnType::kString; }
+inline bool IsBytes(CellType type) { return type.type == ColumnType::kBytes; }
+// Whether Cell::text has the value.
+inline bool HasText(CellType type) { return IsByteString(type.type); }
 inline bool IsDate(CellType type) { return type.type == ColumnType::kDate; }
-inline bool IsNumber(CellType type) { return !IsText(type) && !IsDate(type); }
+inline bool IsNumber(CellType type) { return !HasText(type) && !IsDate(type); }
 
 struct Cell {
   CellType type{};
@@ -51,6 +54,7 @@ Cell RealCell(double real);
 Cell DecimalCell(int64_t unscaled, uint8_t scale);
 Cell DateCell(int32_t days);
 Cell TextCell(std::string text);
+Cell BytesCell(std::string bytes);
 Cell FailedCell(CellType type, absl::StatusCode error);
 // A literal's, with the type it has alone; a null gets `null_type`.
 Cell CellOf(const Value& value, CellType null_type = {});
@@ -81,7 +85,7 @@ std::weak_ordering CompareGroups(const Cell& left, const Cell& right);
 bool SameCell(const Cell& left, const Cell& right);
 bool SameCells(const Cells& left, const Cells& right);
 
-// For example "12.50", "null", "'text'", "2024-02-29", "NaN", "error".
+// For example "12.50", "null", "'text'", "x'00ff'", "2024-02-29", "NaN", "error".
 std::string CellText(const Cell& cell);
 std::string CellsText(const Cells& cells);
 std::string TypeText(CellType type);

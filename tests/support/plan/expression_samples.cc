@@ -35,8 +35,16 @@ ExpressionSamples::ExpressionSamples(PlanRandom& random, const ExpressionScope& 
     : random_(random), scope_(scope) {
   for (uint32_t i = 0; i < scope.fields.size(); ++i) {
     const CellType type = scope.fields[i];
-    (IsText(type) ? texts_ : IsDate(type) ? dates_ : numbers_).push_back(i);
+    (IsText(type)    ? texts_
+     : IsBytes(type) ? bytes_
+     : IsDate(type)  ? dates_
+                     : numbers_)
+        .push_back(i);
   }
+}
+
+const ExpressionSamples::Fields& ExpressionSamples::FieldsOf(CellType type) const {
+  return IsText(type) ? texts_ : IsBytes(type) ? bytes_ : IsDate(type) ? dates_ : numbers_;
 }
 
 Expression ExpressionSamples::FieldOf(const Fields& fields) {
@@ -136,7 +144,19 @@ Expression ExpressionSamples::DateValue(int depth) {
   return Case(std::move(arguments));
 }
 
+Expression ExpressionSamples::BytesValue(int depth) {
+  if (depth <= 0 || !OneIn(random_, 4)) return FieldOf(bytes_);
+  return Case({Condition(depth - 1), FieldOf(bytes_), BytesLiteral()});
+}
+
+// A text next to bytes counts as its bytes.
+Expression ExpressionSamples::BytesLiteral() {
+  const ColumnType type = OneIn(random_, 3) ? ColumnType::kString : ColumnType::kBytes;
+  return Literal(ValueOf(SampleCell(random_, {type}, Reach::kNear)));
+}
+
 Expression ExpressionSamples::ValueOfType(CellType type, int depth) {
+  if (IsBytes(type)) return BytesValue(depth);
   return IsText(type) ? Text(depth) : IsDate(type) ? DateValue(depth) : Number(depth);
 }
 
@@ -162,9 +182,10 @@ Expression ExpressionSamples::AnyValue(int depth) {
 Expression ExpressionSamples::Counterpart(CellType type, int depth) {
   if (OneIn(random_, 16)) return NullLiteral();
   if (OneIn(random_, 24)) return TypedNull(type);
-  const Fields& fields = IsText(type) ? texts_ : IsDate(type) ? dates_ : numbers_;
+  const Fields& fields = FieldsOf(type);
   if (!fields.empty() && OneIn(random_, 3)) return ValueOfType(type, depth);
   if (IsNumber(type)) return NumberLiteral();
+  if (IsBytes(type)) return BytesLiteral();
   return Literal(ValueOf(SampleCell(random_, type, Reach::kNear)));
 }
 
@@ -193,8 +214,9 @@ Expression ExpressionSamples::Comparison(int depth) {
     arguments.push_back(std::move(value));
     for (uint64_t i = 1 + Below(random_, 4); i > 0; --i) {
       Expression literal = OneIn(random_, 8) ? NullLiteral()
-                           : IsNumber(type)
-                               ? NumberLiteral()
+                           : IsNumber(type)  ? NumberLiteral()
+                           : IsBytes(type)
+                               ? BytesLiteral()
                                : Literal(ValueOf(SampleCell(random_, type, Reach::kNear)));
       arguments.push_back(std::move(literal));
     }

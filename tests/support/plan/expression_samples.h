@@ -41,13 +41,18 @@ class ExpressionSamples {
   // REQUIRES: there is a field of the type.
   Expression Text(int depth);
   Expression DateValue(int depth);
+  Expression BytesValue(int depth);
+  Expression BytesLiteral();
   Expression ValueOfType(CellType type, int depth);
   Expression LikePattern(int depth);
   Expression Comparison(int depth);
 
+  // The fields of the type, or of numbers all.
+  const Fields& FieldsOf(CellType type) const;
+
   PlanRandom& random_;
   const ExpressionScope& scope_;
-  Fields numbers_, texts_, dates_;
+  Fields numbers_, texts_, dates_, bytes_;
 };
 
 }  // namespace eris::test

@@ -282,9 +282,10 @@ Cell ExpressionValue::Of(const BoundExpression& expression, const Cells& row) {
     case Kind::kSubquery: {
       const Cell cell = subquery_(expression.number);
       if (cell.null && !cell.failed() && fault_ == PlanFault::kEmptySubqueryIsZero) {
-        return IsReal(cell.type)   ? RealCell(0)
-               : IsText(cell.type) ? TextCell("")
-                                   : NumberCell(cell.type, 0);
+        return IsReal(cell.type)    ? RealCell(0)
+               : IsBytes(cell.type) ? BytesCell("")
+               : IsText(cell.type)  ? TextCell("")
+                                    : NumberCell(cell.type, 0);
       }
       return cell;
     }

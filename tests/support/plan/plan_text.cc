@@ -39,7 +39,7 @@ std::string NameOf(Kind kind) {
 
 std::string LiteralText(const Value& value) {
   const Cell cell = CellOf(value);
-  const bool tells_type = cell.null || IsText(cell.type) || cell.type == CellType{};
+  const bool tells_type = cell.null || HasText(cell.type) || cell.type == CellType{};
   return tells_type ? CellText(cell) : absl::StrCat(CellText(cell), ":", TypeText(cell.type));
 }
 

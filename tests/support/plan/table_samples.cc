@@ -66,6 +66,13 @@ Cell SampleText(PlanRandom& random, Reach reach) {
   return TextCell(std::move(text));
 }
 
+// Texts as bytes, some with what is no text.
+Cell SampleBytes(PlanRandom& random, Reach reach) {
+  std::string bytes = SampleText(random, reach).text;
+  if (OneIn(random, 3)) bytes += OneIn(random, 2) ? '\xff' : '\0';
+  return BytesCell(std::move(bytes));
+}
+
 Int128 SampleNumber(PlanRandom& random, ColumnType type, Reach reach) {
   const Int128 least = SmallestOf(type);
   const Int128 most = LargestOf(type);
@@ -150,8 +157,7 @@ void AddKey(PlanRandom& random, PlanTable& table) {
   for (uint32_t i = 0; i < table.schema.columns.size(); ++i) {
     const ColumnSchema& column = table.schema.columns[i];
     // A NaN is no key.
-    const bool has_order =
-        column.type != ColumnType::kString && column.type != ColumnType::kFloat64;
+    const bool has_order = !IsByteString(column.type) && column.type != ColumnType::kFloat64;
     if (has_order && !column.nullable) candidates.push_back(i);
   }
   if (candidates.empty()) return;
@@ -179,6 +185,8 @@ Cell SampleCell(PlanRandom& random, CellType type, Reach reach) {
       return SampleReal(random, reach);
     case ColumnType::kString:
       return SampleText(random, reach);
+    case ColumnType::kBytes:
+      return SampleBytes(random, reach);
     case ColumnType::kDate: {
       const bool near = reach == Reach::kNear || OneIn(random, 2);
       if (near) return DateCell(static_cast<int32_t>(Below(random, 10)) + 11010);

@@ -92,7 +92,7 @@ class TransferTest : public testing::Test {
     return ranges;
   }
   bool two_parts() const { return kind_.like.two_parts; }
-  bool byte_strings() const { return kind_.like.value_type == ColumnType::kString; }
+  bool byte_strings() const { return IsByteString(kind_.like.value_type); }
 
   struct Sent {
     explicit Sent(std::vector<std::pair<uint64_t, uint64_t>> sent_keys)

@@ -82,7 +82,7 @@ TEST(DataMessagesTest, ColumnsOfAllTypesTravelAsTheyAre) {
   v1::WriteRequest request;
   ASSERT_TRUE(FillWrite(kTable, WriteMode::kUpsert, rows.view().batch(), {}, request).ok());
   ASSERT_EQ(request.columns_size(), 3);
-  EXPECT_EQ(request.columns(0).type(), v1::COLUMN_TYPE_BYTES);
+  EXPECT_EQ(request.columns(0).type(), v1::COLUMN_TYPE_STRING);
   EXPECT_EQ(request.columns(0).data(), "abc");
   EXPECT_EQ(request.columns(0).validity(), "\x02");
   EXPECT_EQ(request.columns(0).offsets(), rows.columns[0].offsets);
@@ -164,7 +164,7 @@ v1::LookupResponse TwoFound() {
   number.set_type(v1::COLUMN_TYPE_INT32);
   number.set_data(std::string(8, '\2'));
   v1::Column& text = *response.add_columns();
-  text.set_type(v1::COLUMN_TYPE_BYTES);
+  text.set_type(v1::COLUMN_TYPE_STRING);
   text.set_data("abc");
   const uint32_t offsets[] = {0, 1, 3};
   text.set_offsets(offsets, sizeof(offsets));

@@ -44,7 +44,7 @@ class OneIndex : public v1::Catalog::Service {
     for (const char* name : {"key", "value"}) {
       v1::ColumnSchema& column = *schema.add_columns();
       column.set_name(name);
-      column.set_type(strings && column.name() == "value" ? v1::COLUMN_TYPE_BYTES
+      column.set_type(strings && column.name() == "value" ? v1::COLUMN_TYPE_STRING
                                                           : v1::COLUMN_TYPE_UINT64);
     }
     return schema;
@@ -68,7 +68,7 @@ class TwoKeys : public v1::Data::Service {
       if (strings) {
         v1::Column& value = *response.add_columns();
         const uint32_t offsets[] = {0, 1};
-        value.set_type(v1::COLUMN_TYPE_BYTES);
+        value.set_type(v1::COLUMN_TYPE_STRING);
         value.set_data("x");
         value.set_offsets(offsets, sizeof(offsets));
       } else {

@@ -39,10 +39,13 @@ TEST(ObjectKindsTest, OnlyKindsThatThereAreCanBeCreated) {
 TEST(ObjectKindsTest, ByteStringsAreForIndexesAlone) {
   const auto of = [](ColumnType values) { return KeyValueSchema(ColumnType::kUint64, values); };
   EXPECT_EQ(Refusal(ObjectKind::kIndex, of(ColumnType::kString)), "");
+  EXPECT_EQ(Refusal(ObjectKind::kIndex, of(ColumnType::kBytes)), "");
+  EXPECT_THAT(Refusal(ObjectKind::kHash, of(ColumnType::kBytes)),
+              HasSubstr("the values are bytes: a hash has values of uint64"));
   EXPECT_THAT(Refusal(ObjectKind::kHash, of(ColumnType::kString)),
               HasSubstr("a hash has values of uint64"));
   EXPECT_THAT(Refusal(ObjectKind::kIndex, of(ColumnType::kFloat64)), HasSubstr("value"));
-  EXPECT_NE(Refusal(ObjectKind::kIndex, of(static_cast<ColumnType>(9))), "");
+  EXPECT_NE(Refusal(ObjectKind::kIndex, of(static_cast<ColumnType>(10))), "");
 }
 
 TEST(ObjectKindsTest, KeysOfTwoPartsAreForIndexesOfNumbersAlone) {
@@ -52,8 +55,9 @@ TEST(ObjectKindsTest, KeysOfTwoPartsAreForIndexesOfNumbersAlone) {
   EXPECT_THAT(Refusal(ObjectKind::kHash, KeyValueSchema(two)), HasSubstr("keys of one part"));
   EXPECT_THAT(Refusal(ObjectKind::kIndex, KeyValueSchema(two, ColumnType::kString)),
               HasSubstr("keys of two parts"));
-  for (const ColumnType none : {ColumnType::kInt32, ColumnType::kDecimal, ColumnType::kString,
-                                ColumnType::kInt128, static_cast<ColumnType>(0)}) {
+  for (const ColumnType none :
+       {ColumnType::kInt32, ColumnType::kDecimal, ColumnType::kString, ColumnType::kBytes,
+        ColumnType::kInt128, static_cast<ColumnType>(0)}) {
     EXPECT_NE(Refusal(ObjectKind::kIndex, KeyValueSchema(none)), "");
     EXPECT_NE(Refusal(ObjectKind::kIndex, KeyValueSchema({ColumnType::kDate, none})), "");
   }

@@ -55,7 +55,7 @@ TEST(TableChunkShapeTest, ArraysOfAnySchemaLieInTheMemoryAndApart) {
       arrays.emplace_back(static_cast<unsigned char*>(array), bytes);
     };
     for (size_t i = 0; i < columns.size(); ++i) {
-      const bool strings = schema.columns[i].type == ColumnType::kString;
+      const bool strings = IsByteString(schema.columns[i].type);
       add(columns[i].values, strings ? columns[i].bytes_max
                                      : shape.capacity * ColumnValueBytes(schema.columns[i].type));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(columns[i].values) % 64, 0u);

@@ -15,6 +15,7 @@ static_assert(ColumnValueBytes(ColumnType::kDate) == 4);
 static_assert(ColumnValueBytes(ColumnType::kDecimal) == 8);
 static_assert(ColumnValueBytes(ColumnType::kInt128) == 16);
 static_assert(ColumnValueBytes(ColumnType::kString) == 0);
+static_assert(ColumnValueBytes(ColumnType::kBytes) == 0);
 static_assert(IsColumnType(ColumnType::kString) && !IsColumnType(ColumnType::kInt128));
 
 constexpr auto kNoType = static_cast<ColumnType>(255);
@@ -43,7 +44,7 @@ TEST(ColumnTypeTest, VisitsWithTheTypeOfAValue) {
   const auto is_void = []<class T>(ColumnTraits<T>) { return std::is_void_v<T>; };
   for (const ColumnType type : kColumnTypes) {
     EXPECT_EQ(VisitColumnType(type, is_double), type == ColumnType::kFloat64);
-    EXPECT_EQ(VisitColumnType(type, is_void), type == ColumnType::kString);
+    EXPECT_EQ(VisitColumnType(type, is_void), IsByteString(type));
   }
 }
 

@@ -21,7 +21,7 @@ std::vector<EnvelopeColumn> ColumnsOfAllTypes() {
 
 void ExpectBounds(const SegmentColumn& column, const std::vector<CellRow>& rows, size_t c) {
   const SegmentColumn::Bounds* const bounds = column.bounds;
-  if (column.type == ColumnType::kString || column.type == ColumnType::kInt128) {
+  if (IsByteString(column.type) || column.type == ColumnType::kInt128) {
     EXPECT_EQ(bounds, nullptr);
     return;
   }
@@ -206,7 +206,7 @@ void WriteAll(EnvelopeWriter& writer, EnvelopeList& list, const std::vector<Cell
       uint32_t longest = 0;
       for (size_t c = 0; fits && c < row.size(); ++c) {
         longest = std::max(longest, static_cast<uint32_t>(row[c].text.size()));
-        fits = out.columns[c].type != ColumnType::kString ||
+        fits = !IsByteString(out.columns[c].type) ||
                row[c].text.size() <= out.columns[c].bytes_max - out.columns[c].offsets[out.rows];
       }
       if (fits) {

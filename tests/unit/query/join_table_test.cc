@@ -35,7 +35,7 @@ std::optional<std::string> KeyText(const Columns& columns, const CellRow& row) {
   for (size_t c = 0; c < columns.size(); ++c) {
     const Cell& cell = row[c];
     if (cell.null || std::isnan(cell.real)) return std::nullopt;
-    if (columns[c].type == ColumnType::kString) {
+    if (IsByteString(columns[c].type)) {
       text += std::to_string(cell.text.size()) + ":" + cell.text;
     } else if (columns[c].type == ColumnType::kFloat64) {
       const double one_zero = cell.real + 0.0;

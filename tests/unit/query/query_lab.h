@@ -60,7 +60,7 @@ inline uint64_t RefuseEach(QueryLab& lab, const std::function<bool()>& work) {
 }
 
 inline void PutCell(const Cell& cell, ResultColumn& out, uint32_t row) {
-  if (out.type == ColumnType::kString) {
+  if (IsByteString(out.type)) {
     ASSERT_TRUE(PutString(cell.null ? std::string_view() : cell.text, !cell.null, out, row));
     return;
   }
@@ -130,7 +130,7 @@ inline Cell CellAt(const SegmentColumn& column, uint32_t row) {
   Cell cell;
   cell.null = column.validity != nullptr && !BitAt(column.validity, row);
   if (cell.null) return cell;
-  if (column.type == ColumnType::kString) {
+  if (IsByteString(column.type)) {
     cell.text = StringAt(column, row);
   } else if (column.type == ColumnType::kFloat64) {
     cell.real = static_cast<const double*>(column.values)[row];
@@ -149,14 +149,15 @@ inline Cell CellAt(const SegmentColumn& column, uint32_t row) {
 // The same value, a NaN and the two zeros by their bits.
 inline bool SameCell(ColumnType type, const Cell& a, const Cell& b) {
   if (a.null || b.null) return a.null == b.null;
-  if (type == ColumnType::kString) return a.text == b.text;
+  if (IsByteString(type)) return a.text == b.text;
   if (type == ColumnType::kFloat64) return std::memcmp(&a.real, &b.real, 8) == 0;
   return a.number == b.number;
 }
 
 inline constexpr ColumnType kAllTypes[] = {
-    ColumnType::kInt32, ColumnType::kInt64,   ColumnType::kUint64, ColumnType::kFloat64,
-    ColumnType::kDate,  ColumnType::kDecimal, ColumnType::kString, ColumnType::kInt128};
+    ColumnType::kInt32,   ColumnType::kInt64,  ColumnType::kUint64,
+    ColumnType::kFloat64, ColumnType::kDate,   ColumnType::kDecimal,
+    ColumnType::kString,  ColumnType::kInt128, ColumnType::kBytes};
 
 // How values are chosen: from a few, from a dense range, or from all of the type's.
 enum class Values { kFew, kDense, kAny };
@@ -176,6 +177,7 @@ inline Cell RandomCell(ColumnType type, Values values, int nulls_percent, Random
       break;
     }
     case ColumnType::kString:
+    case ColumnType::kBytes:
       if (values == Values::kAny) cell.text = "a common prefix" + std::string(any % 3, 'x');
       cell.text += values == Values::kFew ? std::string(any % 4, 'a') : std::to_string(near);
       if (random() % 8 == 0) cell.text.push_back('\0');

@@ -25,7 +25,7 @@ inline std::string RowText(std::span<const EnvelopeColumn> columns, const CellRo
     const Cell& cell = row[c];
     if (cell.null) {
       text += "null";
-    } else if (columns[c].type == ColumnType::kString) {
+    } else if (IsByteString(columns[c].type)) {
       text += std::to_string(cell.text.size()) + ":" + cell.text;
     } else if (columns[c].type == ColumnType::kFloat64) {
       text.append(reinterpret_cast<const char*>(&cell.real), sizeof cell.real);

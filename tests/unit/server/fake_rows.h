@@ -60,7 +60,7 @@ inline FakeCell CellOf(ColumnType type, const ColumnView& view, uint64_t row) {
     return std::nullopt;
   }
   const char* const values = static_cast<const char*>(view.values);
-  if (type == ColumnType::kString) {
+  if (IsByteString(type)) {
     return std::string(values + view.offsets[row], view.offsets[row + 1] - view.offsets[row]);
   }
   const size_t width = ColumnValueBytes(type);
@@ -99,7 +99,7 @@ inline std::string Pack(const Schema& schema, const FakeRow& row) {
     if (PartOf(schema, i)) continue;
     packed += row[i] ? '\1' : '\0';
     if (!row[i]) continue;
-    if (schema.columns[i].type == ColumnType::kString) {
+    if (IsByteString(schema.columns[i].type)) {
       packed += FakeBytes(static_cast<uint32_t>(row[i]->size()));
     }
     packed += *row[i];
@@ -119,8 +119,8 @@ inline FakeRow Unpack(const Schema& schema, const FakeKey& key, const std::strin
     } else if (take(1)[0] == '\0') {
       row.emplace_back();
     } else {
-      const size_t width = type == ColumnType::kString ? FakeValue<uint32_t>(take(sizeof(uint32_t)))
-                                                       : ColumnValueBytes(type);
+      const size_t width =
+          IsByteString(type) ? FakeValue<uint32_t>(take(sizeof(uint32_t))) : ColumnValueBytes(type);
       row.emplace_back(take(width));
     }
   }
@@ -133,7 +133,7 @@ inline std::vector<ColumnBuffers> ColumnsOf(const std::vector<ColumnType>& types
   std::vector<ColumnBuffers> columns(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
     ColumnBuffers& column = columns[i];
-    const bool is_string = types[i] == ColumnType::kString;
+    const bool is_string = IsByteString(types[i]);
     const auto add_offset = [&] {
       if (is_string) column.offsets += FakeBytes(static_cast<uint32_t>(column.values.size()));
     };

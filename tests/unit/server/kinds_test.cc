@@ -80,7 +80,7 @@ std::vector<KindCase> Cases() {
                             Floats::denorm_min(), Floats::max(), Floats::infinity()}),
       KeyValueCase<int32_t>("Date", ColumnType::kDate, {Days::min(), -1, 0, 1, Days::max()}),
       PairCase(),
-      KeyValueCase("Strings", ColumnType::kInt64, ints, ColumnType::kString),
+      KeyValueCase("Bytes", ColumnType::kInt64, ints, ColumnType::kBytes),
       KeyValueCase("Hash", ColumnType::kUint64, numbers),
       TableCase(true),
       TableCase(false)};
@@ -300,7 +300,7 @@ TEST_P(KindsTest, OddColumnsAreRefusedByEveryCall) {
              [i](wire::Columns& c) { c[i].set_type(v1::COLUMN_TYPE_DECIMAL128); });
       expect(": validity of 2 bytes", [i](wire::Columns& c) { c[i].set_validity("12"); });
       expect(i == 0 ? "must be a multiple of" : " bytes, must be ", [&](wire::Columns& c) {
-        const bool strings = type == v1::COLUMN_TYPE_BYTES;
+        const bool strings = type == v1::COLUMN_TYPE_BYTES || type == v1::COLUMN_TYPE_STRING;
         (strings ? c[i].mutable_offsets() : c[i].mutable_data())->pop_back();
       });
     }

@@ -55,6 +55,9 @@ TEST(SubstraitExpressionsTest, Literals) {
   EXPECT_EQ(text([](Literal& l) { l.set_string("a"); }), "'a'");
   EXPECT_EQ(text([](Literal& l) { l.set_fixed_char("b"); }), "'b'");
   EXPECT_EQ(text([](Literal& l) { l.mutable_var_char()->set_value("c"); }), "'c'");
+  EXPECT_EQ(text([](Literal& l) { l.set_binary("\xff"); }), "bytes:ff");
+  EXPECT_EQ(text([](Literal& l) { l.set_fixed_binary("ab"); }), "bytes:6162");
+  EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_binary(); }), "(cast:bytes:0 null)");
   EXPECT_EQ(text([](Literal& l) { l.set_date(-1); }), "date:-1");
   EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_i64(); }), "(cast:int64:0 null)");
   EXPECT_EQ(text([](Literal& l) { l.mutable_null()->mutable_bool_(); }), "(cast:int32:0 null)");
@@ -398,6 +401,28 @@ TEST(SubstraitExpressionsTest, CastsOfLiteralsAreLiterals) {
             "'ab'");
   EXPECT_THAT(CastText(Text("ab"), [](SType& type) { type.mutable_varchar()->set_length(1); }),
               HasSubstr("casts to \"varchar\" are not supported"));
+}
+
+TEST(SubstraitExpressionsTest, BytesAreNoStrings) {
+  PlanMaker make;
+  const auto binary = [](SType& type) { type.mutable_binary(); };
+  const auto of_length = [](int length) {
+    return [length](SType& type) { type.mutable_fixed_binary()->set_length(length); };
+  };
+  SExpression bytes;
+  bytes.mutable_literal()->set_binary("a");
+  EXPECT_EQ(CastText(Text("ab"), binary), "bytes:6162");
+  EXPECT_EQ(CastText(bytes, binary), "bytes:61");
+  EXPECT_EQ(CastText(bytes, of_length(1)), "bytes:61");
+  EXPECT_THAT(CastText(bytes, of_length(2)), HasSubstr("casts of bytes to \"fixed_binary\""));
+  EXPECT_THAT(CastText(Field(kFlag), binary), HasSubstr("casts of a string to \"binary\""));
+  EXPECT_THAT(CastText(bytes, String), HasSubstr("casts of bytes to \"string\""));
+  EXPECT_THAT(ConditionText(make, make.Call("equal", {Field(kFlag), bytes})),
+              HasSubstr("a string is compared with bytes"));
+  EXPECT_THAT(ConditionText(make, make.Call("like", {bytes, Text("a%")})),
+              HasSubstr("takes a string, not bytes"));
+  EXPECT_THAT(ColumnText(make, make.Call("substring", {bytes, Int(1)})),
+              HasSubstr("takes a string, not bytes"));
 }
 
 TEST(SubstraitExpressionsTest, CastsOfConditions) {

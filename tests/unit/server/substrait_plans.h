@@ -143,7 +143,7 @@ inline SRel ReadOf(const std::string& table) {
     if (column.type == ColumnType::kInt64) type->mutable_i64();
     if (column.type == ColumnType::kDecimal) type->mutable_decimal()->set_precision(15);
     if (column.type == ColumnType::kDate) type->mutable_date();
-    if (column.type == ColumnType::kString) type->mutable_string();
+    if (IsByteString(column.type)) type->mutable_string();
   }
   return out;
 }

@@ -190,9 +190,8 @@ TEST(ColumnDataTest, RefusedPiecesLeaveNothingThatCounts) {
     for (int round = 0; round < 30; ++round) {
       std::vector<Cell> piece;
       for (int i = 0; i < 200; ++i) {
-        piece.push_back(type == ColumnType::kString && round > 3
-                            ? Cell(std::to_string(random()))
-                            : RandomCell(type, round > 2, random));
+        piece.push_back(IsByteString(type) && round > 3 ? Cell(std::to_string(random()))
+                                                        : RandomCell(type, round > 2, random));
       }
       for (uint64_t nth = 1;; ++nth) {
         column.memory.cache.ArmFailures(nth, memory::FailurePoint::Mode::kOnce);

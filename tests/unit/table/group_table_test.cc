@@ -109,7 +109,7 @@ class GroupLab {
       const bool null = random_() % 16 == 0;
       if (null) key.nulls = static_cast<uint16_t>(key.nulls | 1u << c);
       key.words.push_back(0);
-      if (types_[c] == ColumnType::kString) {
+      if (IsByteString(types_[c])) {
         key.texts.push_back(null ? "" : std::string(part % 40, 'x') + std::to_string(part));
       } else if (types_[c] == ColumnType::kFloat64) {
         if (!null) key.words.back() = GroupWord(static_cast<double>(part) / 8);
@@ -164,12 +164,12 @@ class GroupLab {
       size_t text = 0;
       for (size_t c = 0; c < types_.size(); ++c) {
         const uint64_t word = table.words(group.group)[table.word_of(c)];
-        if (types_[c] != ColumnType::kString) {
+        if (!IsByteString(types_[c])) {
           ASSERT_EQ(word, key.words[table.word_of(c)]);
         } else if (!table.null(group.group, c)) {
           ASSERT_EQ(table.Text(word), key.texts[text]);
         }
-        text += types_[c] == ColumnType::kString;
+        text += IsByteString(types_[c]);
       }
     }
   }
@@ -193,7 +193,7 @@ class GroupLab {
       std::copy(keys[i].words.begin(), keys[i].words.end(), words);
       size_t text = 0;
       for (size_t c = 0; c < types_.size(); ++c) {
-        if (types_[c] != ColumnType::kString) continue;
+        if (!IsByteString(types_[c])) continue;
         const std::string_view one = keys[i].texts[text++];
         uint32_t number = 0;
         if ((keys[i].nulls >> c & 1) == 0 && !table.InternAll(&one, 1, &number)) return false;

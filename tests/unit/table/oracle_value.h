@@ -29,7 +29,7 @@ struct OracleValue {
   std::string text{};
 
   bool IsReal() const { return type == ColumnType::kFloat64; }
-  bool IsText() const { return type == ColumnType::kString; }
+  bool IsText() const { return IsByteString(type); }
   bool IsWide() const { return type == ColumnType::kInt128; }
 };
 
@@ -71,6 +71,9 @@ inline OracleValue LiteralOf(const Value& value, const OracleValue* other) {
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     out.type = ColumnType::kString;
     out.text = *text;
+  } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
+    out.type = ColumnType::kBytes;
+    out.text = bytes->bytes;
   } else if (const auto* wide = std::get_if<WideDecimal>(&value)) {
     out.type = ColumnType::kInt128;
     out.number = NumberOfHalves(wide->unscaled);

@@ -208,7 +208,7 @@ class QuerySegment {
       out.nulls = later_nulls_;
       for (uint32_t i = 0; i < rows_; ++i) out.nulls += values_[i][c].null;
     }
-    if (column.type == ColumnType::kString) {
+    if (IsByteString(column.type)) {
       // Those of other columns than `few` and `text` have one in some segments.
       const bool coded = column.name == "few" || (column.name != "text" && with_dictionaries_);
       coded ? StoreDictionary(c) : StoreText(c);
@@ -309,7 +309,7 @@ class ResultMemory {
  public:
   ResultMemory(const Schema& schema, uint32_t capacity, uint32_t string_bytes) {
     for (const ColumnSchema& column : schema.columns) {
-      const bool text = column.type == ColumnType::kString;
+      const bool text = IsByteString(column.type);
       const auto room = [&](size_t bytes) {
         memory_.push_back(std::make_unique<ColumnMemory>(bytes));
         return memory_.back()->As<std::byte>();
@@ -333,7 +333,7 @@ class ResultMemory {
     value.null = ((column.validity[row / 64] >> row % 64) & 1) == 0;
     if (value.null) return value;
     const auto* const bytes = static_cast<const char*>(column.values);
-    if (column.type == ColumnType::kString) {
+    if (IsByteString(column.type)) {
       value.text.assign(bytes + column.offsets[row], column.offsets[row + 1] - column.offsets[row]);
     } else if (column.type == ColumnType::kFloat64) {
       std::memcpy(&value.real, bytes + size_t{row} * 8, 8);

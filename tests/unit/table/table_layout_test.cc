@@ -48,7 +48,9 @@ TEST(TableLayoutTest, SchemasThatTablesCannotHaveAreRefused) {
   names({.columns = {Column("a", static_cast<T>(0))}}, "column a");
   names({.columns = {Column("a", T::kDecimal, false, 19)}}, "19");
   names({.columns = {Column("a", T::kInt64, false, 1)}}, "its limit is 0");
-  names({.columns = {Column("a", T::kString)}, .key = {0}}, "a string");
+  names({.columns = {Column("a", T::kString)}, .key = {0}}, "is string");
+  names({.columns = {Column("a", T::kBytes)}, .key = {0}}, "is bytes");
+  names({.columns = {Column("\xff", T::kInt32)}}, "the name of column 0 is not UTF-8");
   names({.columns = {Column("a", T::kInt32, true)}, .key = {0}}, "nullable");
   names({.columns = {Column("a", T::kInt32)}, .key = {1}}, "not among");
   names({.columns = {Column("a", T::kInt32)}, .key = {0, 0}}, "twice");

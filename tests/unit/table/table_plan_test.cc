@@ -161,7 +161,7 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   literal.columns = {{Literal(Value(longest)), "x"}};
   EXPECT_TRUE(Plan(literal).ok());
   literal.columns = {{Literal(Value(longest + "x")), "x"}};
-  Refuses(literal, "a string literal has 65536 bytes, at most 65535");
+  Refuses(literal, "a literal has 65536 bytes, at most 65535");
   EXPECT_TRUE(Plan(Filtered(Column("few") < Literal(Value(longest + "x")))).ok());
   const auto sum = Plan(Aggregated(AggregateFunction::kSum, Literal(Value(longest))));
   EXPECT_LT(sum.status().message().size(), 400u);

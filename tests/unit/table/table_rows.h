@@ -83,7 +83,7 @@ class RowColumns {
 
 inline Cell ReadCell(const ColumnSource& source, ColumnType type, uint32_t row) {
   if (source.IsNull(row)) return std::nullopt;
-  if (type == ColumnType::kString) {
+  if (IsByteString(type)) {
     const absl::string_view text = source.StringAt(row);
     return std::string(text.data(), text.size());
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace eris::storage {
@@ -38,6 +39,14 @@ TEST(Utf8TextTest, ACharacterHasOneToFourBytes) {
   EXPECT_EQ(CharactersOf(text, 4, 1), "\U0001f600");
   EXPECT_EQ(CharactersOf(text, 5, kAll), "z");
   EXPECT_EQ(CharactersOf(text, 2, 3), "\u00e9\u20ac\U0001f600");
+}
+
+TEST(Utf8TextTest, TextsAreCutBetweenCharacters) {
+  const std::string_view text = "a\u00e9\u20ac\U0001f600z";
+  constexpr size_t kEnds[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+  for (size_t most = 0; most < std::size(kEnds); ++most) {
+    EXPECT_EQ(CutAtCharacter(text, most), text.substr(0, kEnds[most])) << most;
+  }
 }
 
 // Whatever the bytes, the parts put together are the text again.

@@ -162,6 +162,10 @@ TEST(ExpressionTextTest, LiteralsKeepTheirTypesAndDigits) {
   EXPECT_EQ(Parsed("18446744073709551615").value, Value(std::numeric_limits<uint64_t>::max()));
   EXPECT_EQ(Parsed("'it''s'").value, Value(std::string("it's")));
   EXPECT_EQ(Parsed("''").value, Value(std::string()));
+  EXPECT_EQ(Parsed("x'00Ff'").value, Value(Bytes{std::string("\0\xff", 2)}));
+  EXPECT_EQ(Parsed("X''").value, Value(Bytes{}));
+  EXPECT_EQ(Parsed("x = x'61'"), Equal(Column("x"), Literal(Value(Bytes{"a"}))));
+  EXPECT_EQ(ExpressionText(Parsed("x'00FF'")), "x'00ff'");
   EXPECT_EQ(Parsed("NULL").value, Value());
   EXPECT_EQ(Parsed("2000-02-29").value, Value(Date{11016}));
   EXPECT_EQ(Parsed("1994 - 01 - 01"), (Literal(1994) - Literal(1)) - Literal(1));
@@ -194,6 +198,10 @@ TEST(ExpressionTextTest, ErrorsNamePositionExpectationAndFind) {
   EXPECT_THAT(ErrorOf("'abc"), HasSubstr("at character 1: a string that has no end"));
   EXPECT_THAT(ErrorOf("x = 1994-02-30"), HasSubstr("'1994-02-30' is no date"));
   EXPECT_THAT(ErrorOf("date '1994'"), HasSubstr("no date"));
+  EXPECT_EQ(ErrorOf("b = x'0'"), "at character 5: '0' is no even number of hexadecimal digits");
+  EXPECT_THAT(ErrorOf("b = x'0g'"), HasSubstr("'0g' is no even number"));
+  EXPECT_THAT(ErrorOf("b = x'00"), HasSubstr("at character 6: a string that has no end"));
+  EXPECT_THAT(ErrorOf("a like x'61'"), HasSubstr("expected a string as a pattern"));
   EXPECT_THAT(ErrorOf("12abc"), HasSubstr("no number"));
   EXPECT_THAT(ErrorOf("1.2.3"), HasSubstr("no number"));
   EXPECT_THAT(ErrorOf("1e999"), HasSubstr("outside the range of a double"));

@@ -49,12 +49,13 @@ std::vector<T> ValuesOf(const std::string& body, const ipc::RecordBatch& batch, 
 TEST(ArrowIpcTest, SchemaHasTheTypesOfExportArrow) {
   Schema schema{.columns = kColumns};
   schema.columns.push_back({.name = "sum", .type = ColumnType::kInt128, .scale = 4});
+  schema.columns.push_back({.name = "bin", .type = ColumnType::kBytes});
   const std::string bytes = ArrowSchema(schema);
   const ipc::Message& message = Read(bytes);
   EXPECT_EQ(message.body_length(), 0);
   ASSERT_EQ(message.header_type(), ipc::MessageHeader_Schema);
   const auto& fields = *message.header_as_Schema()->fields();
-  ASSERT_EQ(fields.size(), 8u);
+  ASSERT_EQ(fields.size(), 9u);
   EXPECT_EQ(fields[0]->name()->str(), "u");
   EXPECT_EQ(fields[0]->type_as_Int()->bit_width(), 64);
   EXPECT_FALSE(fields[0]->type_as_Int()->is_signed());
@@ -70,7 +71,8 @@ TEST(ArrowIpcTest, SchemaHasTheTypesOfExportArrow) {
   EXPECT_EQ(fields[5]->type_as_Decimal()->precision(), 18);
   EXPECT_EQ(fields[5]->type_as_Decimal()->scale(), 2);
   EXPECT_EQ(fields[5]->type_as_Decimal()->bit_width(), 64);
-  EXPECT_EQ(fields[6]->type_type(), ipc::Type_Binary);
+  EXPECT_EQ(fields[6]->type_type(), ipc::Type_Utf8);
+  EXPECT_EQ(fields[8]->type_type(), ipc::Type_Binary);
   EXPECT_EQ(fields[7]->type_as_Decimal()->precision(), 38);
   EXPECT_EQ(fields[7]->type_as_Decimal()->scale(), 4);
   EXPECT_EQ(fields[7]->type_as_Decimal()->bit_width(), 128);

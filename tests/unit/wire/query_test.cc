@@ -114,6 +114,7 @@ TEST(QueryTest, CastsHaveTypesOfNumbersAndScalesWithinTheirLimits) {
   EXPECT_EQ(error(v1::COLUMN_TYPE_INT64, 256), "a cast to int64 has scale 256, must be at most 0");
   EXPECT_THAT(error(v1::COLUMN_TYPE_UNSPECIFIED, 0),
               HasSubstr("cast_type is 0, must be one of COLUMN_TYPE_INT32, "));
+  EXPECT_THAT(error(v1::COLUMN_TYPE_STRING, 0), HasSubstr("cast_type is 31, must be one of"));
   EXPECT_THAT(error(v1::COLUMN_TYPE_BYTES, 0), HasSubstr("cast_type is 30, must be one of"));
   EXPECT_THAT(error(v1::COLUMN_TYPE_DATE32, 0), HasSubstr("cast_type is 22, must be one of"));
   EXPECT_THAT(error(static_cast<v1::ColumnType>(99), 0), HasSubstr("cast_type is 99"));
@@ -168,7 +169,7 @@ TEST(QueryTest, ValuesKeepTheirTypes) {
   v1::Query message;
   v1::Expression* in = message.mutable_filter();
   in->set_kind(v1::Expression::KIND_IN);
-  for (int i = 0; i < 8; ++i) in->add_arguments()->set_kind(v1::Expression::KIND_LITERAL);
+  for (int i = 0; i < 9; ++i) in->add_arguments()->set_kind(v1::Expression::KIND_LITERAL);
   in->mutable_arguments(0)->mutable_value()->set_i64(-1);
   in->mutable_arguments(1)->mutable_value()->set_u64(~uint64_t{0});
   in->mutable_arguments(2)->mutable_value()->set_f64(0.5);
@@ -176,6 +177,7 @@ TEST(QueryTest, ValuesKeepTheirTypes) {
   in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_unscaled(-5);
   in->mutable_arguments(4)->mutable_value()->mutable_decimal()->set_scale(2);
   in->mutable_arguments(5)->mutable_value()->set_string("a\0b", 3);
+  in->mutable_arguments(8)->mutable_value()->set_bytes("\xff\0", 2);
   v1::WideDecimal& wide = *in->mutable_arguments(7)->mutable_value()->mutable_wide_decimal();
   wide.set_low(7);
   wide.set_high(-1);
@@ -189,7 +191,8 @@ TEST(QueryTest, ValuesKeepTheirTypes) {
                                        Decimal{-5, 2},
                                        std::string("a\0b", 3),
                                        Value(),
-                                       WideDecimal{{7, ~uint64_t{0}}, kWideScaleMax}};
+                                       WideDecimal{{7, ~uint64_t{0}}, kWideScaleMax},
+                                       eris::Bytes{std::string("\xff\0", 2)}};
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(query->filter->arguments[i].value, expected[i]) << i;
   }
