@@ -50,7 +50,7 @@ class Getter {
         raw_(flags.raw),
         printer_(output_, cli.json(), flags.format()) {
     for (const ColumnSchema& column : schema_.columns) {
-      if (column.type == ColumnType::kString) at_once_ = kStringsPerRequest;
+      if (IsByteString(column.type)) at_once_ = kStringsPerRequest;
     }
     keys_max_ = at_once_;
   }

@@ -169,10 +169,10 @@ absl::Status CheckObject(const ObjectInfo& object, WriteMode mode) {
                              " FILE (or -), which inserts rows and replaces those whose key is "
                              "there"));
   }
-  if (mode == WriteMode::kAdd && !IsTable(object) &&
-      ValueTypeOf(object.schema) == ColumnType::kString) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "values of object \"", object.name, "\" are byte strings: counters are of uint64"));
+  if (mode == WriteMode::kAdd && !IsTable(object) && IsByteString(ValueTypeOf(object.schema))) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("values of object \"", object.name, "\" are of type ",
+                     ColumnTypeName(ValueTypeOf(object.schema)), ": counters are of uint64"));
   }
   return CheckNoTable(object, "counters and conditions are for the values of indexes and hashes");
 }

@@ -50,7 +50,7 @@ def test_documents(server, directory):
 
 
 def test_binary(server, directory):
-    server.eris("create", "bin", "--value-type", "string")
+    server.eris("create", "bin", "--value-type", "bytes")
     data = bytes(range(256)) * 20
     server.eris("put", "bin", f"1={data.hex()}", "--hex")
     server.eris("put", "bin", f"2={base64.b64encode(data).decode()}", "--base64")
@@ -66,7 +66,7 @@ def test_binary(server, directory):
 
 
 def test_limits(server, directory):
-    server.eris("create", "large", "--value-type", "string")
+    server.eris("create", "large", "--value-type", "bytes")
     path = os.path.join(directory, "large")
     with open(path, "wb") as file:
         file.write(os.urandom(VALUE_BYTES_MAX))
@@ -104,11 +104,11 @@ def test_conditions(server, directory):
 def test_other_types(server, directory):
     server.eris("create", "numbers")
     refused = server.eris("put", "numbers", "1=2", "--hex", code=INVALID)
-    harness.check('"numbers" has no column of strings; --hex' in refused.stderr, refused.stderr)
+    harness.check('"numbers" has no column of strings or bytes; --hex' in refused.stderr, refused.stderr)
     server.eris("create", "strings", "--value-type", "string")
     server.eris("put", "strings", "1=one")
     for verb in ("scan", "strings", "--min-value", "1"), ("add", "strings", "1=1"):
-        server.refused(*verb, said="byte strings", code=REFUSED)
+        server.refused(*verb, said="string", code=REFUSED)
     server.eris("create", "other", "--value-type", "text", code=INVALID)
 
 
@@ -129,10 +129,40 @@ def test_files(server, directory):
     harness.check_equal(shown, 'key,value\n0,""\n1,"a, ""b"""\n', "scan as csv")
 
 
+def sorted_rows(server, table):
+    return sorted(server.eris_json("scan", table, "--hex"), key=lambda row: row["id"])
+
+
+def test_text(server, directory):
+    """A string that is not UTF-8 is refused, by the server and by import, and the type bytes takes it; files keep both."""
+    server.eris("create", "words", "--value-type", "string")
+    server.refused("put", "words", "1=61", "2=ff", "--hex", said="not UTF-8 from byte 0", code=INVALID)
+    harness.check_equal(server.eris_json("scan", "words"), [], "nothing is written")
+    path = os.path.join(directory, "latin1.csv")
+    with open(path, "wb") as file:
+        file.write("id,name,blob\n1,caf\u00e9,caf\u00e9\n2,b,\\x00ff\n".encode("latin-1"))
+    schema = "id:int64,name:{},blob:bytes"
+    refused = server.eris("import", "names", path, "--schema", schema.format("string"), "--key", "id", code=INVALID)
+    harness.check("line 2: column 2 (name) is 'caf\\xe9', which is not UTF-8" in refused.stderr, refused.stderr)
+    server.eris("import", "names", path, "--schema", schema.format("bytes"), "--key", "id")
+    harness.check_equal(sorted_rows(server, "names"),
+                        [{"id": "1", "name": "636166e9", "blob": "636166e9"}, {"id": "2", "name": "62", "blob": "00ff"}], "rows")
+    head, *written = server.eris("scan", "names", "--format", "csv").stdout.splitlines()
+    harness.check_equal((head, sorted(written)), ("id,name,blob", ["1,\\x636166e9,\\x636166e9", "2,\\x62,\\x00ff"]), "csv")
+    for name in "again.csv", "again.tbl":
+        path = os.path.join(directory, name)
+        server.eris("export", "names", path)
+        server.eris("import", name, path, "--schema", schema.format("bytes"), "--key", "id")
+        harness.check_equal(sorted_rows(server, name), sorted_rows(server, "names"), name)
+    found = server.eris_json("scan", "names", "--filter", "blob = x'00ff' and name = 'b'", "--columns", "id")
+    harness.check_equal(found, [{"id": "2"}], "filter")
+    server.refused("scan", "names", "--filter", "name like 'c%'", said="is not a string", code=INVALID)
+
+
 def main():
     programs = harness.Programs(harness.parse_args().build)
     with harness.Server(programs) as server, tempfile.TemporaryDirectory() as directory:
-        for test in test_documents, test_binary, test_limits, test_conditions, test_other_types, test_files:
+        for test in test_documents, test_binary, test_limits, test_conditions, test_other_types, test_files, test_text:
             test(server, directory)
             print(f"{test.__name__}: ok", flush=True)
 

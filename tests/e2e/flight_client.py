@@ -14,13 +14,14 @@ import pyarrow.flight as flight
 import harness
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), False), ("small", pa.int32()), ("large", pa.int64()), ("big", pa.uint64()),
-                    ("ratio", pa.float64()), ("day", pa.date32()), ("price", pa.decimal64(18, 4)), ("note", pa.binary())])
+                    ("ratio", pa.float64()), ("day", pa.date32()), ("price", pa.decimal64(18, 4)), ("note", pa.string()),
+                    ("data", pa.binary())])
 ROWS = {
     1: (2**31 - 1, 2**63 - 1, 2**64 - 1, math.inf, datetime.date(9999, 12, 31), decimal.Decimal("99999999999999.9999"),
-        "ünïcode, \"quoted\"".encode()),
-    2: (-2**31, -2**63, 0, -1e300, datetime.date(1, 1, 1), decimal.Decimal("-99999999999999.9999"), b""),
-    3: (None,) * 7,
-    4: (0, 7, 2**63, 5e-324, datetime.date(1969, 12, 31), decimal.Decimal("0.0001"), b"x" * 60_000),
+        "ünïcode, \"quoted\"", b"\x00\xff"),
+    2: (-2**31, -2**63, 0, -1e300, datetime.date(1, 1, 1), decimal.Decimal("-99999999999999.9999"), "", b""),
+    3: (None,) * 8,
+    4: (0, 7, 2**63, 5e-324, datetime.date(1969, 12, 31), decimal.Decimal("0.0001"), "x" * 60_000, b"raw"),
 }
 
 
@@ -57,7 +58,7 @@ def test_values_of_all_types(client):
     harness.check_equal(table.schema, SCHEMA, "schema of the rows")
     rows = {row[0]: row[1:] for row in zip(*(column.to_pylist() for column in table.columns))}
     harness.check_equal(rows, ROWS, "rows")
-    harness.check_equal([column.null_count for column in table.columns], [0] + [1] * 7, "nulls")
+    harness.check_equal([column.null_count for column in table.columns], [0] + [1] * 8, "nulls")
 
 
 def test_no_row(client):
@@ -70,7 +71,7 @@ def test_many_rows(client):
     harness.check_equal(table.num_rows, 70_000, "rows")
     rows = table.sort_by("id")
     harness.check_equal(rows["id"].to_pylist(), list(range(70_000)), "ids")
-    harness.check_equal(rows["note"].to_pylist(), [None if i % 7 == 0 else b"%d" % i for i in range(70_000)], "notes")
+    harness.check_equal(rows["note"].to_pylist(), [None if i % 7 == 0 else str(i) for i in range(70_000)], "notes")
 
 
 def test_shares(client):

@@ -10,10 +10,10 @@ import harness
 
 PYARROW = "pyarrow==26.0.1"
 HERE = os.path.dirname(os.path.abspath(__file__))
-VALUES = """id,small,large,big,ratio,day,price,note
-1,2147483647,9223372036854775807,18446744073709551615,inf,9999-12-31,99999999999999.9999,"ünïcode, ""quoted\"""
-2,-2147483648,-9223372036854775808,0,-1e300,0001-01-01,-99999999999999.9999,""
-3,,,,,,,
+VALUES = """id,small,large,big,ratio,day,price,note,data
+1,2147483647,9223372036854775807,18446744073709551615,inf,9999-12-31,99999999999999.9999,"ünïcode, ""quoted\""",\\x00ff
+2,-2147483648,-9223372036854775808,0,-1e300,0001-01-01,-99999999999999.9999,"",\\x
+3,,,,,,,,
 """
 
 
@@ -39,8 +39,8 @@ def load(server):
             file.write(text)
         server.eris("import", name, path, "--schema", schema, "--key", key)
 
-    table("values", "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?,price:decimal(4)?,note:string?",
-          f"{VALUES}4,0,7,9223372036854775808,5e-324,1969-12-31,0.0001,{'x' * 60_000}\n")
+    table("values", "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?,price:decimal(4)?,note:string?,data:bytes?",
+          f"{VALUES}4,0,7,9223372036854775808,5e-324,1969-12-31,0.0001,{'x' * 60_000},raw\n")
     table("many", "id:int64,note:string?",
           "id,note\n" + "".join(f"{i},{'' if i % 7 == 0 else i}\n" for i in range(70_000)))
     table("lineitem", "l_orderkey:int64,l_tax:decimal(2)", "l_orderkey,l_tax\n1,0.05\n2,0.07\n", "l_orderkey")

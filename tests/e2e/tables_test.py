@@ -395,7 +395,7 @@ def test_names_are_utf8(case):
 def test_a_dry_run_checks_what_an_import_does(case):
     for schema, key, more, text in (("a:int32,a:date", "none", (), "column a comes twice"),
                                     ("a:int32?", "a", (), "key column a is nullable"),
-                                    ("a:string", "a", (), "key column a is a string"),
+                                    ("a:string", "a", (), "key column a is string"),
                                     ("a:int64,b:int64,c:int32", "a,b,c", (), "a key of 20 bytes"),
                                     ("a:date", "a", ("--expect", "2000-01-01:1999-01-01"),
                                      "[2000-01-01, 1999-01-01) holds no key"),

@@ -23,9 +23,9 @@ ObjectFlags::Added ObjectFlags::AddTo(Flags& verb) {
       .Check(CheckKeyTypes)
       .Excludes(columns);
   verb.Add("--value-type", value_type,
-           "Without --schema: what values are, uint64 (default) or (of an index) string, of up to "
-           "1 MiB")
-      .Check(OneOf({"uint64", "string"}))
+           "Without --schema: what values are: uint64 (default), or of an index string, text "
+           "in UTF-8, or bytes, any, of up to 1 MiB")
+      .Check(OneOf({"uint64", "string", "bytes"}))
       .Excludes(columns);
   const Flag range =
       verb.Add("--expect", expect,
@@ -54,8 +54,9 @@ absl::StatusOr<CreateOptions> ObjectFlags::Options(const std::string& key,
   } else {
     const absl::StatusOr<KeyTypes> types = ParseKeyTypes(key_type.empty() ? "uint64" : key_type);
     if (!types.ok()) return types.status();
-    options.schema =
-        KeyValueSchema(*types, value_type == "string" ? ColumnType::kString : ColumnType::kUint64);
+    options.schema = KeyValueSchema(*types, value_type == "string"  ? ColumnType::kString
+                                            : value_type == "bytes" ? ColumnType::kBytes
+                                                                    : ColumnType::kUint64);
   }
   if (kind == "index" || kind == "hash") {
     options.kind = kind == "index" ? ObjectKind::kIndex : ObjectKind::kHash;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -14,7 +13,9 @@
 #include "clients/cli/files/delimiter_index.h"
 #include "clients/cli/files/field_text.h"
 #include "clients/cli/files/import_hint.h"
+#include "clients/cli/files/row_cursors.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/text/byte_text.h"
 #include "clients/cli/text/interrupt.h"
 #include "text/cut_text.h"
 
@@ -23,147 +24,9 @@ namespace {
 
 // With its places it stays in a core's second cache.
 constexpr size_t kReadBytes = 256 << 10;
-constexpr size_t kPadBytes = kIndexPadBytes + 8;
 constexpr size_t kShownBytesMax = 40;
-// What a short string is copied in at once.
-constexpr size_t kCopyBytes = 32;
-static_assert(kCopyBytes <= kPadBytes);
 
 }  // namespace
-
-struct RowFile::Field {
-  static constexpr size_t kNone = FileColumns::kNone;
-  size_t column = kNone;                  // of the object; kNone: passed over
-  ColumnType type = ColumnType::kInt128;  // of no column: passed over
-  uint8_t scale = 0;
-  bool nullable = false;
-  bool key = false;
-  uint32_t width = 0;  // of a value; of strings 0
-};
-
-// One cursor per field; a field that is not read has none.
-struct RowFile::Cursors {
-  struct Cursor {
-    char* values = nullptr;  // of fixed width: of row 0
-    uint32_t* offsets = nullptr;
-    uint8_t* validity = nullptr;
-    ColumnBuffers* buffers = nullptr;
-    size_t bytes = 0;  // of strings: up to the next row's
-    size_t room = 0;   // of strings: bytes there are
-  };
-
-  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max, uint64_t longest,
-          client::OwnedRows& rows)
-      : row(rows.rows), string_bytes_max(longest), cursors(fields.size()) {
-    rows.columns.resize(columns);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const Field& field = fields[i];
-      if (field.column == Field::kNone) continue;
-      Cursor& cursor = cursors[i];
-      cursor.buffers = &rows.columns[field.column];
-      ColumnBuffers& buffers = *cursor.buffers;
-      if (field.nullable) {
-        // All set where no row was null before: Finish leaves it out then.
-        if (buffers.validity.empty() && row > 0) buffers.validity.assign((row + 7) / 8, '\xff');
-        buffers.validity.resize((rows_max + 7) / 8);
-        cursor.validity = reinterpret_cast<uint8_t*>(buffers.validity.data());
-      }
-      if (field.type == ColumnType::kString) {
-        buffers.offsets.resize((rows_max + 1) * sizeof(uint32_t));
-        cursor.offsets = reinterpret_cast<uint32_t*>(buffers.offsets.data());
-        if (row == 0) cursor.offsets[0] = 0;
-        cursor.bytes = cursor.offsets[row];
-        cursor.room = buffers.values.size();
-        cursor.values = buffers.values.data();
-      } else {
-        buffers.values.resize(rows_max * field.width);
-        cursor.values = buffers.values.data();
-      }
-    }
-  }
-
-  // Makes the columns as long as their rows.
-  void Finish(const std::vector<Field>& fields, client::OwnedRows& rows) {
-    rows.rows = row;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const Field& field = fields[i];
-      if (field.column == Field::kNone) continue;
-      ColumnBuffers& buffers = *cursors[i].buffers;
-      if (field.type == ColumnType::kString) {
-        buffers.values.resize(cursors[i].bytes);
-        buffers.offsets.resize((row + 1) * sizeof(uint32_t));
-      } else {
-        buffers.values.resize(row * field.width);
-      }
-      if (!field.nullable) continue;
-      uint64_t present = 0;
-      for (uint64_t at = 0; at < row; ++at) present += cursors[i].validity[at >> 3] >> (at & 7) & 1;
-      buffers.validity.resize(present == row ? 0 : (row + 7) / 8);
-    }
-  }
-
-  // Grows a string column.
-  static void MakeRoom(Cursor& cursor, size_t bytes) {
-    std::string& values = cursor.buffers->values;
-    values.resize(cursor.bytes + bytes + std::max<size_t>(cursor.bytes / 2, 64 << 10));
-    cursor.values = values.data();
-    cursor.room = values.size();
-  }
-
-  // Stores a field of row `row`; false: it is no value of the column. kPadded: kPadBytes readable
-  // bytes follow the text.
-  template <bool kPadded>
-  bool Store(const Field& field, Cursor& cursor, const char* text, size_t length) {
-    if (field.nullable) {
-      const auto bit = static_cast<uint8_t>(1 << (row & 7));
-      uint8_t& byte = cursor.validity[row >> 3];
-      byte = static_cast<uint8_t>(length > 0 ? byte | bit : byte & ~bit);
-      if (length == 0) return StoreNothing(field, cursor);
-    }
-    if (field.type == ColumnType::kString) return StoreString<kPadded>(cursor, text, length);
-    if (field.column == Field::kNone) return true;
-    char* const to = cursor.values + row * field.width;
-    if (!StoreField(field.type, field.scale, {text, length}, to)) return false;
-    return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
-  }
-  static bool IsNanAt(const char* at) {
-    double number;
-    std::memcpy(&number, at, sizeof(number));
-    return std::isnan(number);
-  }
-  template <bool kPadded>
-  bool StoreString(Cursor& cursor, const char* text, size_t length) {
-    if (length > string_bytes_max) return false;
-    if (cursor.room - cursor.bytes < length + kCopyBytes) MakeRoom(cursor, length + kCopyBytes);
-    if (kPadded && length <= kCopyBytes) {
-      std::memcpy(cursor.values + cursor.bytes, text, kCopyBytes);
-    } else {
-      std::memcpy(cursor.values + cursor.bytes, text, length);
-    }
-    cursor.bytes += length;
-    cursor.offsets[row + 1] = static_cast<uint32_t>(cursor.bytes);
-    return true;
-  }
-  bool StoreNothing(const Field& field, Cursor& cursor) {
-    if (field.type == ColumnType::kString) {
-      cursor.offsets[row + 1] = static_cast<uint32_t>(cursor.bytes);
-    } else {
-      std::memset(cursor.values + row * field.width, 0, field.width);
-    }
-    return true;
-  }
-
-  // Takes back what has been stored of row `row`.
-  void Undo() {
-    for (Cursor& cursor : cursors) {
-      if (cursor.offsets != nullptr) cursor.bytes = cursor.offsets[row];
-    }
-  }
-
-  uint64_t row;  // the next one
-  const uint64_t string_bytes_max;
-  std::vector<Cursor> cursors;
-};
 
 RowFile::RowFile(int fd, std::string name, const RowFileFormat& format, Schema schema)
     : fd_(fd),
@@ -211,8 +74,25 @@ absl::Status RowFile::Fill() {
   end_ += static_cast<size_t>(got);
   SkipByteOrderMark();
   std::memset(buffer_.data() + end_, 0, kPadBytes);  // no delimiter
+  LookForUtf8();
   Index();
   return absl::OkStatus();
+}
+
+// Fields end at delimiters, quotes and line ends, which are ASCII: so in UTF-8 each is UTF-8 too,
+// and need not be looked at by itself. A last character that is not whole yet belongs to no whole
+// record, which ends with a line end.
+void RowFile::LookForUtf8() {
+  constexpr size_t kTailMax = 3;
+  size_t end = end_;
+  while (!at_end_ && end > begin_ && end_ - end < kTailMax &&
+         (static_cast<unsigned char>(buffer_[end - 1]) & 0xc0) == 0x80) {
+    --end;
+  }
+  if (!at_end_ && end > begin_ && static_cast<unsigned char>(buffer_[end - 1]) >= 0xc0) --end;
+  const bool ascii_delimiter =
+      (static_cast<unsigned char>(format_.delimited.delimiter) & 0x80) == 0;
+  text_is_utf8_ = ascii_delimiter && IsUtf8({buffer_.data() + begin_, end - begin_});
 }
 
 void RowFile::Index() {
@@ -394,7 +274,7 @@ std::string RowFile::ReadSplit(Cursors& to) {
     const Field& field = fields_[i];
     if (field.column == Field::kNone) continue;
     const absl::string_view one = split_[i];
-    const bool is_string = field.type == ColumnType::kString;
+    const bool is_string = IsByteString(field.type);
     if (one.empty() && is_string && field.nullable && one.data() >= scratch_.data() &&
         one.data() <= scratch_.data() + scratch_.size()) {
       // In quotes: an empty string.
@@ -423,6 +303,12 @@ std::string RowFile::Complaint(size_t field, absl::string_view text) const {
   const std::string where = absl::StrCat(
       "column ", field + 1, " (", names_[field].empty() ? column.name : names_[field], ") is ");
   if (text.empty()) return absl::StrCat(where, "empty, and may not be null; expected a ", what);
+  if (column.type == ColumnType::kString && !IsUtf8(text)) {
+    return absl::StrCat(where, "'", ShowBytes(ByteFormat::kText, text.substr(0, kShownBytesMax)),
+                        text.size() > kShownBytesMax ? "..." : "",
+                        "', which is not UTF-8, and a string is text: a column of type bytes takes "
+                        "any bytes");
+  }
   return absl::StrCat(where, "'", text::CutText(text, kShownBytesMax),
                       text.size() > kShownBytesMax ? "..." : "", "', no ", what);
 }
@@ -430,6 +316,7 @@ std::string RowFile::Complaint(size_t field, absl::string_view text) const {
 std::string RowFile::hint() const {
   if (!format_.choice || !bad_field_) return "";
   const size_t column = fields_[*bad_field_].column;
+  if (IsByteString(schema_.columns[column].type)) return "";  // a table would refuse it, too
   if (column < schema_.key.size()) {
     const std::string hint = KeyHint(KeyTypesOf(schema_), column == 1, split_[*bad_field_]);
     if (!hint.empty()) return hint;
@@ -440,7 +327,8 @@ std::string RowFile::hint() const {
 absl::StatusOr<RowFile::Result> RowFile::Read(uint64_t rows_max, client::OwnedRows& rows,
                                               OnBadLine on_bad_line, uint64_t text_bytes_max) {
   std::string complaint;
-  Cursors to(fields_, schema_.columns.size(), rows_max, format_.string_bytes_max, rows);
+  Cursors to(fields_, schema_.columns.size(), rows_max, format_.string_bytes_max, text_is_utf8_,
+             rows);
   if (to.row == 0) batch_begin_ = bytes_;
   absl::StatusOr<Result> result = Result::kFull;
   while (to.row < rows_max && bytes_ - batch_begin_ < text_bytes_max) {

@@ -71,6 +71,7 @@ class RowFile {
   enum class Step { kRow, kBlank, kMore, kBad };
 
   absl::Status Fill();
+  void LookForUtf8();
   void Index();
   void SkipByteOrderMark();
   SplitResult Split(absl::string_view text, size_t& consumed, std::string& problem);
@@ -96,6 +97,7 @@ class RowFile {
   size_t end_ = 0;
   bool at_start_ = true;          // of the file: nothing has been looked at
   bool at_end_ = false;           // of the file
+  bool text_is_utf8_ = false;     // all of the text, but for a last character
   bool in_bad_line_ = false;      // what comes up to the next line end belongs to one given up
   std::vector<uint32_t> places_;  // of delimiters and line ends in the text, then end_ repeatedly
   size_t next_place_ = 0;         // of the record at begin_

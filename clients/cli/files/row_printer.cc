@@ -10,7 +10,7 @@
 namespace eris::cli {
 namespace {
 
-bool IsRight(ColumnType type) { return type != ColumnType::kString && type != ColumnType::kDate; }
+bool IsRight(ColumnType type) { return !IsByteString(type) && type != ColumnType::kDate; }
 
 // Whether readers, which have doubles, get each value as it is.
 bool IsJsonNumber(ColumnType type) {
@@ -31,7 +31,7 @@ void RowPrinter::Collect(const Schema& schema, const client::OwnedRows& rows,
       // Strings without what would break their lines.
       if (rows.IsNull(i, row)) {
         cell = "-";
-      } else if (column.type == ColumnType::kString) {
+      } else if (IsByteString(column.type)) {
         cell = ShowBytes(format_, rows.GetString(i, row));
       } else if (i == truths_) {
         cell = rows.Get<int32_t>(i, row) != 0 ? "yes" : "no";
@@ -39,7 +39,7 @@ void RowPrinter::Collect(const Schema& schema, const client::OwnedRows& rows,
         AppendCell(column, rows, i, row, &cell);
       }
       const size_t width = CharactersOf(cell);
-      if (column.type != ColumnType::kString || width <= kWidthMax) {
+      if (!IsByteString(column.type) || width <= kWidthMax) {
         widths_[i] = std::max(widths_[i], width);
       }
     }
@@ -112,7 +112,7 @@ void RowPrinter::AddJson(const Schema& schema, const client::OwnedRows& rows, ui
     const ColumnSchema& column = schema.columns[i];
     if (i > 0) line += ", ";
     const bool is_null = rows.IsNull(i, row);
-    if (!is_null && column.type == ColumnType::kString) {
+    if (!is_null && IsByteString(column.type)) {
       line += ToJsonMember(format_, column.name, rows.GetString(i, row));
       continue;
     }

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/cell_text.h"
+#include "clients/cli/text/byte_text.h"
 
 namespace eris::cli {
 namespace {
@@ -61,7 +63,9 @@ absl::Status RowText::Add(const Schema& schema, const client::OwnedRows& rows) {
       const ColumnSchema& column = schema.columns[i];
       if (i > 0 && !tbl_) line_ += ',';
       if (!rows.IsNull(i, row)) {
-        if (column.type == ColumnType::kString) {
+        if (column.type == ColumnType::kBytes) {
+          absl::StrAppend(&line_, kHexPrefix, absl::BytesToHexString(rows.GetString(i, row)));
+        } else if (column.type == ColumnType::kString) {
           absl::Status status = AddString(column, rows.GetString(i, row));
           if (!status.ok()) return status;
         } else {

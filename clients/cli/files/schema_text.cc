@@ -106,9 +106,10 @@ absl::Status CheckSchema(const Schema& schema) {
     if (std::count(schema.key.begin(), schema.key.end(), number) > 1) {
       return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " comes twice"));
     }
-    if (column.nullable || column.type == ColumnType::kString) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "key column ", column.name, column.nullable ? " is nullable" : " is a string"));
+    if (column.nullable || IsByteString(column.type)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("key column ", column.name, " is ",
+                       column.nullable ? "nullable" : ColumnTypeName(column.type)));
     }
     bytes += ColumnValueBytes(column.type);
   }
@@ -248,6 +249,9 @@ std::string ColumnRangeText(const ColumnSchema& column, bool key, uint64_t strin
     }
     case ColumnType::kString:
       return absl::StrCat("string of at most ", string_bytes_max, " bytes");
+    case ColumnType::kBytes:
+      return absl::StrCat("value of at most ", string_bytes_max,
+                          " bytes, as they are or in hexadecimal digits behind \\x");
     case ColumnType::kDate:
       return std::string(KeyTypeRange(column.type));
     default:

@@ -79,7 +79,7 @@ absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from
     return AddKey(schema, absl::StripAsciiWhitespace(text), to.rows);
   }
   const ColumnSchema& column = schema.columns.back();
-  const bool strings = column.type == ColumnType::kString;
+  const bool strings = IsByteString(column.type);
   const absl::StatusOr<WriteParts> parts = CutWrite(syntax.mode, strings, text);
   if (!parts.ok()) return parts.status();
   if (absl::Status status = AddKey(schema, parts->key, to.rows); !status.ok()) return status;

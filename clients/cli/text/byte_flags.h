@@ -1,4 +1,4 @@
-// The text form of string columns. One thread.
+// The text form of columns of strings and bytes. One thread.
 #ifndef ERIS_CLIENTS_CLI_TEXT_BYTE_FLAGS_H_
 #define ERIS_CLIENTS_CLI_TEXT_BYTE_FLAGS_H_
 
@@ -19,8 +19,8 @@ struct ByteFlags {
 
   // --hex and --base64; --raw only for get.
   void AddTo(Flags& verb, bool with_raw) {
-    const Flag digits = verb.Add("--hex", hex, "Strings as hexadecimal digits");
-    const Flag base = verb.Add("--base64", base64, "Strings as base64").Excludes(digits);
+    const Flag digits = verb.Add("--hex", hex, "Strings and bytes as hexadecimal digits");
+    const Flag base = verb.Add("--base64", base64, "Strings and bytes as base64").Excludes(digits);
     if (!with_raw) return;
     verb.Add("--raw", raw, "The string of one key as it is, nothing else")
         .Excludes(digits)
@@ -33,11 +33,12 @@ struct ByteFlags {
   absl::Status Check(const ObjectInfo& object) const {
     const auto& columns = object.schema.columns;
     const bool strings = std::any_of(columns.begin(), columns.end(), [](const ColumnSchema& one) {
-      return one.type == ColumnType::kString;
+      return IsByteString(one.type);
     });
     if (strings || !(hex || base64 || raw)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
-        "\"", object.name, "\" has no column of strings; --hex, --base64 and --raw are for those"));
+        "\"", object.name,
+        "\" has no column of strings or bytes; --hex, --base64 and --raw are for those"));
   }
 };
 

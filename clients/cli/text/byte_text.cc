@@ -1,5 +1,7 @@
 #include "clients/cli/text/byte_text.h"
 
+#include <simdjson.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -55,12 +57,7 @@ absl::string_view Head(absl::string_view text) { return text.substr(0, 60); }
 }  // namespace
 
 bool IsUtf8(absl::string_view text) {
-  while (!text.empty()) {
-    const size_t length = CharacterBytes(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
+  return text.empty() || simdjson::validate_utf8(text.data(), text.size());
 }
 
 absl::StatusOr<std::string> ParseByteText(ByteFormat format, absl::string_view text) {

@@ -20,6 +20,9 @@ absl::StatusOr<std::string> ParseByteText(ByteFormat format, absl::string_view t
 // file, and "@@..." a text that begins with one @.
 absl::StatusOr<std::string> ParseByteArgument(ByteFormat format, absl::string_view text);
 
+// What begins the text of bytes in files, before hexadecimal digits: \x00ff, as PostgreSQL has it.
+inline constexpr absl::string_view kHexPrefix = "\\x";
+
 bool IsUtf8(absl::string_view text);
 
 // For a table: for text, control characters and invalid UTF-8 are shown as \n, \t, \xNN. Not

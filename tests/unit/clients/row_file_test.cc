@@ -126,6 +126,52 @@ TEST(RowFileTest, BadLinesAreNamedAndLoseNothingBeforeOrBehind) {
   EXPECT_EQ(read.complaints[5], "f line 8: 5 fields, expected 4");
 }
 
+TEST(RowFileTest, StringsAreTextAndBytesAreNot) {
+  const Schema schema = SchemaOf("a:int64,s:string?,b:bytes?");
+  const ReadRows read = ReadAll(
+      "1,caf\xc3\xa9,caf\xe9\n"
+      "2,caf\xe9,x\n"
+      "3,\"\xff\",x\n"
+      "4,\\x00,\\x00FF\n"
+      "5,,\\x\n"
+      "6,,\n"
+      "7,,\\x0\n"
+      "8,,\"\\x2c\"\n"
+      "9,\xc3\n"
+      "10,\xe2\x82\xac,end",
+      kCsv, schema);
+  EXPECT_THAT(read.lines, ElementsAre("1|caf\xc3\xa9|caf\xe9", std::string("4|\\x00|\0\xff", 9),
+                                      "5|-|", "6|-|-", "8|-|,", "10|\xe2\x82\xac|end"));
+  ASSERT_EQ(read.complaints.size(), 4u);
+  EXPECT_EQ(
+      read.complaints[0],
+      "f line 2: column 2 (s) is 'caf\\xe9', which is not UTF-8, and a string is text: a column "
+      "of type bytes takes any bytes");
+  EXPECT_THAT(read.complaints[1], HasSubstr("line 3: column 2 (s) is '\\xff', which is not UTF-8"));
+  EXPECT_THAT(
+      read.complaints[2],
+      HasSubstr("line 7: column 3 (b) is '\\x0', no value of at most 65535 bytes, as they are "
+                "or in hexadecimal digits behind \\x"));
+  EXPECT_THAT(read.complaints[3], HasSubstr("line 9: 2 fields, expected 3"));
+}
+
+// Blocks of a file end anywhere, also within a character.
+TEST(RowFileTest, CharactersAcrossTheBlocksOfAFileAreText) {
+  const Schema schema = SchemaOf("s:string");
+  for (size_t shift = 0; shift < 4; ++shift) {
+    std::string text(shift, 'x');
+    while (text.size() < 600 << 10) text += "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\n";
+    const ReadRows good = ReadAll(text, kTbl, schema, 100'000);
+    EXPECT_THAT(good.complaints, ElementsAre());
+    EXPECT_EQ(good.lines.size(), static_cast<size_t>(std::count(text.begin(), text.end(), '\n')));
+    const size_t fault = (256 << 10) + shift;
+    text[fault] = text[fault] == '\n' ? '\n' : '\xff';
+    const ReadRows bad = ReadAll(text, kTbl, schema, 100'000);
+    EXPECT_EQ(bad.complaints.size(), text[fault] == '\n' ? 0u : 1u);
+    EXPECT_EQ(bad.lines.size() + bad.complaints.size(), good.lines.size());
+  }
+}
+
 TEST(RowFileTest, CsvHasQuotesAndLineEndsInThem) {
   const Schema schema = SchemaOf("a:int64,b:string?,c:string?");
   const ReadRows read = ReadAll(

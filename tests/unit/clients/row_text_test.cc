@@ -99,17 +99,23 @@ TEST(RowTextTest, RowsComeBackBitForBit) {
   std::mt19937_64 random(seed);
   constexpr uint64_t kRows = 3000;
   const Schema schema = *ParseSchema(
-      "s:string?,d:float64?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string", "");
+      "s:string?,d:float64?,i:int32,l:int64,u:uint64,day:date,m:decimal(4)?,t:string,b:bytes?", "");
   for (const bool tbl : {false, true}) {
-    client::OwnedRows rows{.rows = kRows, .columns = std::vector<ColumnBuffers>(8)};
-    const std::string letters = tbl ? std::string("ab,\"\r\0 \xc3\xbc\xff", 10)
-                                    : std::string("ab,\"\r\n|\0 \xc3\xbc\xff", 12);
+    client::OwnedRows rows{.rows = kRows, .columns = std::vector<ColumnBuffers>(9)};
+    const std::string letters =
+        tbl ? std::string("ab,\"\r\0 \\x", 9) : std::string("ab,\"\r\n|\0 \\x", 11);
     const auto word = [&] {
       std::string text;
-      for (uint64_t n = random() % 6; n > 0; --n) text += letters[random() % letters.size()];
+      for (uint64_t n = random() % 6; n > 0; --n)
+        text += random() % 4 == 0 ? "\xc3\xbc" : std::string(1, letters[random() % letters.size()]);
       return text;
     };
-    std::vector<std::optional<std::string>> nullable, whole;
+    const auto bytes = [&] {
+      std::string any;
+      for (uint64_t n = random() % 6; n > 0; --n) any += static_cast<char>(random());
+      return any;
+    };
+    std::vector<std::optional<std::string>> nullable, whole, any;
     const double special[] = {0.0,
                               -0.0,
                               0.1,
@@ -127,6 +133,7 @@ TEST(RowTextTest, RowsComeBackBitForBit) {
       if (tbl && text.empty()) text = "x";
       nullable.push_back(random() % 5 == 0 ? std::nullopt : std::optional(text));
       whole.push_back(word());
+      any.push_back(random() % 5 == 0 ? std::nullopt : std::optional(bytes()));
       double real = std::bit_cast<double>(random());
       if (std::isnan(real) || row % 7 == 0) real = special[random() % std::size(special)];
       const auto at = [&](size_t column) -> std::string& { return rows.columns[column].values; };
@@ -140,6 +147,7 @@ TEST(RowTextTest, RowsComeBackBitForBit) {
     AddStrings(nullable, rows.columns[0]);
     AddStrings(whole, rows.columns[7]);
     rows.columns[7].validity.clear();
+    AddStrings(any, rows.columns[8]);
 
     absl::Status status;
     const std::string text = Written(schema, rows, tbl, &status);
