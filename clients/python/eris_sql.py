@@ -45,14 +45,14 @@ def type_of(schema):
     """The Arrow type of a column as DataFusion plans with it."""
     return {column.COLUMN_TYPE_UINT64: pyarrow.int64(), column.COLUMN_TYPE_INT64: pyarrow.int64(),
             column.COLUMN_TYPE_FLOAT64: pyarrow.float64(), column.COLUMN_TYPE_DATE32: pyarrow.date32(),
-            column.COLUMN_TYPE_INT32: pyarrow.int32(), column.COLUMN_TYPE_BYTES: pyarrow.string(),
+            column.COLUMN_TYPE_INT32: pyarrow.int32(), column.COLUMN_TYPE_STRING: pyarrow.string(), column.COLUMN_TYPE_BYTES: pyarrow.binary(),
             column.COLUMN_TYPE_DECIMAL64: pyarrow.decimal128(max(DECIMAL_DIGITS, schema.scale), schema.scale),
             }[schema.type]
 
 
 def answer_type(schema):
     """The Arrow type of a column of an answer, whose bytes have Arrow's layout."""
-    return {column.COLUMN_TYPE_UINT64: pyarrow.uint64(), column.COLUMN_TYPE_BYTES: pyarrow.binary(),
+    return {column.COLUMN_TYPE_UINT64: pyarrow.uint64(),
             column.COLUMN_TYPE_DECIMAL64: pyarrow.decimal64(18, schema.scale),
             column.COLUMN_TYPE_DECIMAL128: pyarrow.decimal128(38, schema.scale)}.get(schema.type) or type_of(schema)
 
@@ -72,11 +72,11 @@ def values_of(schema, its, rows):
     def buffer(data):
         return pyarrow.py_buffer(data) if data else None
     buffers = [buffer(its.validity), pyarrow.py_buffer(its.data)]
-    if schema.type == column.COLUMN_TYPE_BYTES:
+    if schema.type in (column.COLUMN_TYPE_STRING, column.COLUMN_TYPE_BYTES):
         buffers.insert(1, pyarrow.py_buffer(its.offsets))
     values = pyarrow.Array.from_buffers(answer_type(schema), rows, buffers).to_pylist()
     if schema.type == column.COLUMN_TYPE_BYTES:
-        return [value if value is None else value.decode(errors="replace") for value in values]
+        return [value if value is None else "\\x" + value.hex() for value in values]
     return values
 
 

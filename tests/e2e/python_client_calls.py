@@ -88,8 +88,8 @@ KEYS = {
 class Model:
     """An object and a dict that must agree. Keys of two parts are pairs in the dict."""
 
-    def __init__(self, its, types, rng, bytes_values=False):
-        self.its, self.types, self.rng, self.bytes_values = its, types, rng, bytes_values
+    def __init__(self, its, types, rng, values="uint64"):
+        self.its, self.types, self.rng, self.value_type, self.bytes_values = its, types, rng, values, values != "uint64"
         self.rows = {}
 
     def keys(self, count, space):
@@ -104,12 +104,14 @@ class Model:
         return tuple(made) if len(made) > 1 else made[0]
 
     def values(self, count):
-        if self.bytes_values:
+        if self.value_type == "bytes":
             return [self.rng.randbytes(self.rng.randrange(40)) for _ in range(count)]
+        if self.value_type == "string":
+            return ["".join(self.rng.choices("a\0é€😀", k=self.rng.randrange(20))) for _ in range(count)]
         return [self.rng.choice((0, 1, 7, 2**64 - 1, self.rng.randrange(2**64))) for _ in range(count)]
 
     def absent(self):
-        return b"" if self.bytes_values else 0
+        return {"bytes": b"", "string": "", "uint64": 0}[self.value_type]
 
     def step(self, count, space):
         names = ["put", "get", "erase", "insert", "replace", "compare"] + ([] if self.bytes_values else ["add"])
@@ -198,11 +200,11 @@ class Model:
 
 def test_random_operations_do_what_a_dict_does(db, server):
     rng = random.Random(SEED)
-    for number, (types, bytes_values) in enumerate([(("uint64",), False), (("int64",), False), (("float64",), False), (("date",), False),
-                                                    (("uint64", "date"), False), (("float64", "int64"), False), (("uint64",), True)]):
+    cases = [(types, "uint64") for types in (("uint64",), ("int64",), ("float64",), ("date",), ("uint64", "date"), ("float64", "int64"))]
+    for number, (types, value) in enumerate([*cases, (("uint64",), "string"), (("uint64",), "bytes")]):
         key = types if len(types) > 1 else types[0]
-        its = db.create_index(f"random{number}", key=key, value="string" if bytes_values else "uint64")
-        model = Model(its, types, rng, bytes_values)
+        its = db.create_index(f"random{number}", key=key, value=value)
+        model = Model(its, types, rng, value)
         for _ in range(25):
             model.step(rng.choice((1, 2, 9, 300)), 1000)
         model.step(4096, 5000)
@@ -240,12 +242,15 @@ def test_single_keys(db, server):
     harness.check_equal(rows.compare_and_set(key, 3, 4), (True, 3), "compare and set")
     harness.check_equal(rows.compare_and_set(101, 0, 4), (False, None), "compare and set")
     text = db.create_index("texts", value="string")
-    text.put(1, b"one\0")
-    harness.check_equal((text.get(1), text.get(2)), (b"one\0", None), "bytes")
+    text.put(1, "éne\0")
+    harness.check_equal((text.get(1), text.get(2)), ("éne\0", None), "a string")
+    blobs = db.create_index("blobs", value="bytes")
+    blobs.put(1, b"one\xff\0")
+    harness.check_equal((blobs.get(1), blobs.get(2)), (b"one\xff\0", None), "bytes")
     visits = db.create_index("visits", key=("uint64", "date"))
     visits.put((7, datetime.date(2024, 2, 29)), 3)
     harness.check_equal(visits.get((7, datetime.date(2024, 2, 29))), 3, "a key of two parts")
-    for name in ("single", "texts", "visits"):
+    for name in ("single", "texts", "blobs", "visits"):
         db.drop(name)
 
 
@@ -262,7 +267,7 @@ def test_many_keys(db, server):
     harness.check(bool(rows.erase(keys).all()) and rows.count() == 0, "all keys are erased")
     db.drop("many")
     # More strings than a message or an answer has room for.
-    texts = db.create_index("long", value="string")
+    texts = db.create_index("long", value="bytes")
     keys, values = np.arange(60), [bytes([number]) * 1_000_000 for number in range(60)]
     texts.put(keys, values)
     got, found = texts.get(keys)
@@ -303,10 +308,13 @@ def test_wrong_types_are_refused_and_nothing_is_sent(db, server):
                 np.array([1], dtype=np.int32), np.array(["NaT"], dtype="datetime64[D]"), np.array(["2024-01-01"], dtype="datetime64[s]")):
         refused(eris.InvalidArgument, lambda: days.put(bad, 1), "date")
     texts = db.create_index("texts", value="string")
-    for bad in ("a", ["a"], 1, [1], np.array([b"a"]), np.array(["a"])):
+    for bad in (b"a", [b"a"], 1, [1], np.array([b"a"]), np.array(["a"]), "\ud800", ["a", "\udfff"]):
         refused(eris.InvalidArgument, lambda: texts.put([1], bad), "value")
-    harness.check_equal([db.index(name).count() for name in ("floats", "days", "texts")], [0, 0, 0], "rows")
-    for name in ("types", "floats", "days", "texts"):
+    blobs = db.create_index("blobs", value="bytes")
+    for bad in ("a", ["a"], 1, [1], np.array([b"a"]), np.array(["a"])):
+        refused(eris.InvalidArgument, lambda: blobs.put([1], bad), "value")
+    harness.check_equal([db.index(name).count() for name in ("floats", "days", "texts", "blobs")], [0, 0, 0, 0], "rows")
+    for name in ("types", "floats", "days", "texts", "blobs"):
         db.drop(name)
 
 
@@ -353,13 +361,13 @@ def test_a_snapshot_is_one_moment(db, server):
 def test_tables_come_as_record_batches(db, server):
     path = os.path.join(server.directory.name, "values.csv")
     with open(path, "w") as file:
-        file.write('id,day,price,big,ratio,note\n-1,1969-12-31,-0.01,18446744073709551615,0.5,\n2,2024-02-29,19.99,1,-1e300,"a"\n')
-    server.eris("import", "values", path, "--schema", "id:int64,day:date,price:decimal(2),big:uint64,ratio:float64,note:string?",
+        file.write('id,day,price,big,ratio,note,data\n-1,1969-12-31,-0.01,18446744073709551615,0.5,,\n2,2024-02-29,19.99,1,-1e300,"a",\\xff\n')
+    server.eris("import", "values", path, "--schema", "id:int64,day:date,price:decimal(2),big:uint64,ratio:float64,note:string?,data:bytes?",
                 "--key", "id")
     rows = sorted((row for batch in db.table("values").scan() for row in batch.to_pylist()), key=lambda row: row["id"])
-    harness.check_equal([list(row.values())[:2] + [str(row["price"]), row["big"], row["ratio"], row["note"]] for row in rows],
-                        [[-1, datetime.date(1969, 12, 31), "-0.01", 2**64 - 1, 0.5, None],
-                         [2, datetime.date(2024, 2, 29), "19.99", 1, -1e300, b"a"]], "rows")
+    harness.check_equal([list(row.values())[:2] + [str(row["price"]), row["big"], row["ratio"], row["note"], row["data"]] for row in rows],
+                        [[-1, datetime.date(1969, 12, 31), "-0.01", 2**64 - 1, 0.5, None, None],
+                         [2, datetime.date(2024, 2, 29), "19.99", 1, -1e300, "a", b"\xff"]], "rows")
     (batch,) = db.table("values").scan(["note", "id"], limit=1)
     harness.check_equal((batch.schema.names, batch.num_rows), (["note", "id"], 1), "two columns, one row")
     batch.validate(full=True)

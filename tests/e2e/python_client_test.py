@@ -70,7 +70,7 @@ import eris
 
 with eris.connect() as db:
     orders = db.index("orders")
-    one: int | bytes | None = orders.get(1)
+    one: int | str | bytes | None = orders.get(1)
     values, found = orders.get(np.arange(3))
     there: int = int(found.sum())
     orders.put([1, 2], [3, 4])
@@ -78,7 +78,7 @@ with eris.connect() as db:
     for keys, values in orders.scan(1, 5):
         print(len(keys), values)
 
-async def read() -> int | bytes | None:
+async def read() -> int | str | bytes | None:
     async with eris.aio.connect() as db:
         return await db.index("orders").get(42)
 """

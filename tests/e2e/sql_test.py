@@ -113,6 +113,21 @@ def test_values_of_all_types(case):
     harness.check_equal(case.sql("-c", 'select id from "values" where id = 99'), "id\n", "no row")
 
 
+def test_bytes(case):
+    path = os.path.join(case.directory, "blobs.csv")
+    with open(path, "w") as file:
+        file.write("id,name,data\n1,é,\\x00ff\n2,b,zz\n3,c,\n")
+    case.server.eris("import", "blobs", path, "--schema", "id:int64,name:string,data:bytes?", "--key", "id")
+    for sql, expected in (("select * from blobs order by id", [["1", "é", "\\x00ff"], ["2", "b", "\\x7a7a"], ["3", "c", None]]),
+                          ("select id from blobs where data = x'00ff' or data = 'zz' order by id", [["1"], ["2"]]),
+                          ("select min(data), max(data), count(data) from blobs", [["\\x00ff", "\\x7a7a", "2"]]),
+                          ("select a.id from blobs a join blobs b on a.data = b.data where substring(a.name, 1, 1) = 'é'", [["1"]])):
+        harness.check_equal(case.rows(sql), expected, sql)
+    for sql in ("select id from blobs where name = data", "select id from blobs where data like 'z%'"):
+        done = subprocess.run([*case.command, "-c", sql], capture_output=True, text=True)
+        harness.check(done.returncode == 2 and "are not supported" in done.stderr, done.stderr)
+
+
 def test_values_of_the_text(case):
     def check(sql, expected):
         harness.check_equal(case.rows(sql), expected, sql)

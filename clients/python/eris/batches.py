@@ -163,7 +163,7 @@ class Lookup(Batches):
         super().__init__(connection, info, keys)
         self.found: Bits = np.zeros(len(keys[0]), dtype=np.bool_)
         self.values: Array = np.zeros(len(keys[0]), dtype=DTYPES[info.value.type])
-        if info.value.type is Type.STRING:
+        if info.value.type in (Type.STRING, Type.BYTES):
             self.values[:] = None
 
     async def send(self, rows: Rows) -> Refusal | None:

@@ -23,13 +23,14 @@ Key: TypeAlias = Part | tuple[Part, Part]
 # Many keys: a column, or two columns for keys of two parts.
 Parts: TypeAlias = list[int] | list[float] | list[datetime.date] | collections.abc.Sequence[Part] | Array
 Keys: TypeAlias = Parts | tuple[Parts, Parts]
-Value: TypeAlias = int | bytes
-Values: TypeAlias = list[int] | list[bytes] | collections.abc.Sequence[int | np.integer[Any] | bytes] | Array
+Value: TypeAlias = int | str | bytes
+Values: TypeAlias = list[int] | list[str] | list[bytes] | collections.abc.Sequence[int | np.integer[Any] | str | bytes] | Array
 
-# In memory a column is an array of these, as in messages; of strings an array of objects.
+# In memory a column is an array of these, as in messages; of strings and bytes an array of bytes objects.
 DTYPES: dict[Type, np.dtype[Any]] = {
     Type.UINT64: np.dtype("<u8"), Type.INT64: np.dtype("<i8"), Type.FLOAT64: np.dtype("<f8"),
-    Type.DATE: np.dtype("<i4"), Type.STRING: np.dtype(object)}
+    Type.DATE: np.dtype("<i4"), Type.STRING: np.dtype(object), Type.BYTES: np.dtype(object)}
+BYTE_STRINGS = (Type.STRING, Type.BYTES)
 _RANGES = {Type.UINT64: (0, 2**64 - 1), Type.INT64: (-(2**63), 2**63 - 1)}
 _UINT64, _END = Type.UINT64, 2**64
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -68,6 +69,13 @@ def element(column: Column, value: object, is_key: bool = False) -> Any:
     if kind is Type.DATE:
         return _days(column, value)
     if kind is Type.STRING:
+        if not isinstance(value, str) or isinstance(value, np.str_):  # numpy cuts zeros from its strings' ends
+            raise _refuse("a str is needed", column, f"{value!r} of type {type(value).__name__}")
+        try:
+            return value.encode()
+        except UnicodeEncodeError as error:
+            raise _refuse("a str without surrogates is needed", column, f"one at {error.start}, {error.reason}") from None
+    if kind is Type.BYTES:
         if not isinstance(value, bytes) or isinstance(value, np.bytes_):  # numpy cuts zero bytes from its strings' ends
             raise _refuse("bytes are needed", column, f"{value!r} of type {type(value).__name__}")
         return value
@@ -130,7 +138,7 @@ def _from_array(column: Column, values: Array, is_key: bool) -> Array:
             raise _refuse("dates are needed", column, "one that is no date (NaT) or has more than 32 bits")
         return days.astype("<i4")
     takes = {Type.UINT64: "uint64 (or int64 without negative numbers)", Type.DATE: "datetime64[D]",
-             Type.STRING: "object, with bytes"}.get(column.type, column.type.value)
+             Type.STRING: "object, with str", Type.BYTES: "object, with bytes"}.get(column.type, column.type.value)
     raise _refuse(f"an array of dtype {takes} is needed", column, f"dtype {values.dtype}")
 
 
@@ -174,7 +182,7 @@ def value_array(column: Column, values: object, rows: int) -> Array:
 
 
 def message_of(column: Column, values: Array) -> column_pb2.Column:
-    if column.type is not Type.STRING:
+    if column.type not in BYTE_STRINGS:
         return column_pb2.Column(type=column.type.wire, data=values.tobytes())
     strings = values.tolist()
     offsets = np.zeros(len(strings) + 1, dtype="<u4")
@@ -184,12 +192,14 @@ def message_of(column: Column, values: Array) -> column_pb2.Column:
 
 def array_of(column: Column, message: column_pb2.Column, rows: int) -> Array:
     """The values of a response's column; numbers are a read-only view of its bytes."""
-    if column.type is Type.STRING:
+    if column.type in BYTE_STRINGS:
         offsets = np.frombuffer(message.offsets, dtype="<u4").tolist()
         if len(offsets) != rows + 1 or offsets[-1] > len(message.data):
             raise Internal(f"the server sent {len(offsets)} offsets in column {column.name!r} for {rows} rows")
         made = np.empty(rows, dtype=object)
         made[:] = [message.data[begin:end] for begin, end in zip(offsets, offsets[1:])]
+        if column.type is Type.STRING:
+            made[:] = [its.decode() for its in made]
         return made
     values = np.frombuffer(message.data, dtype=DTYPES[column.type])
     if len(values) != rows:

@@ -16,7 +16,8 @@ class Type(enum.Enum):
     INT32 = "int32"
     DECIMAL64 = "decimal"
     DECIMAL128 = "decimal128"
-    STRING = "string"
+    STRING = "string"  # text
+    BYTES = "bytes"  # any
 
     @property
     def wire(self) -> column_pb2.ColumnType:
@@ -31,7 +32,8 @@ _WIRE = {
     Type.INT32: column_pb2.COLUMN_TYPE_INT32,
     Type.DECIMAL64: column_pb2.COLUMN_TYPE_DECIMAL64,
     Type.DECIMAL128: column_pb2.COLUMN_TYPE_DECIMAL128,
-    Type.STRING: column_pb2.COLUMN_TYPE_BYTES,
+    Type.STRING: column_pb2.COLUMN_TYPE_STRING,
+    Type.BYTES: column_pb2.COLUMN_TYPE_BYTES,
 }
 _TYPES = {wire: its for its, wire in _WIRE.items()}
 

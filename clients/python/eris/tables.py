@@ -19,16 +19,16 @@ def _type_of(pyarrow: Any, column: Column) -> Any:
     if column.type is Type.DECIMAL128:
         return pyarrow.decimal128(38, column.scale)
     return {Type.UINT64: pyarrow.uint64, Type.INT64: pyarrow.int64, Type.FLOAT64: pyarrow.float64, Type.DATE: pyarrow.date32,
-            Type.INT32: pyarrow.int32, Type.STRING: pyarrow.binary}[column.type]()
+            Type.INT32: pyarrow.int32, Type.STRING: pyarrow.string, Type.BYTES: pyarrow.binary}[column.type]()
 
 
 def record_batch(columns: list[Column], response: data_pb2.ScanResponse) -> Any:
-    """The rows of a response, without a copy of their bytes. Byte strings are Arrow's binary."""
+    """The rows of a response, without a copy of their bytes. Strings are Arrow's string, bytes its binary."""
     pyarrow = _pyarrow()
     arrays, fields = [], []
     for column, message in zip(columns, response.columns):
         buffers = [pyarrow.py_buffer(message.validity) if message.validity else None, pyarrow.py_buffer(message.data)]
-        if column.type is Type.STRING:
+        if column.type in (Type.STRING, Type.BYTES):
             buffers.insert(1, pyarrow.py_buffer(message.offsets))
         its = _type_of(pyarrow, column)
         arrays.append(pyarrow.Array.from_buffers(its, response.rows, buffers))
