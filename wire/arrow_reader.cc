@@ -26,6 +26,8 @@ std::string WantedType(const ColumnSchema& column) {
       return absl::StrCat("decimal128(18, ", column.scale, ")");
     case ColumnType::kString:
       return "string()";
+    case ColumnType::kBytes:
+      return "binary()";
     default:
       return absl::StrCat(ColumnTypeName(column.type), "()");
   }
@@ -67,7 +69,8 @@ std::optional<ArrowReader::Way> ArrowReader::WayFor(const ColumnSchema& column,
     case ColumnType::kDecimal:
       if (field.kind != Kind::kDecimal || field.scale != column.scale) break;
       return bytes == 4 ? Way::kDecimal32 : bytes == 8 ? Way::kDecimal64 : Way::kDecimal128;
-    case ColumnType::kString:
+    case ColumnType::kString:  // whether it is text, the engine looks
+    case ColumnType::kBytes:
       if (field.kind != Kind::kBytes) break;
       return bytes == sizeof(uint32_t) ? Way::kOffsets32 : Way::kOffsets64;
     case ColumnType::kInt128:

@@ -79,7 +79,7 @@ std::string ShareText(const Object& object, const ObjectShare& share, uint32_t p
   const Schema& schema = object.schema();
   if (object.kind() == ObjectKind::kIndex) {
     out["range"] = RangeOfIndex(schema, share.range);
-  } else if (schema.has_key() && schema.columns[schema.key[0]].type != ColumnType::kString) {
+  } else if (schema.has_key() && !IsByteString(schema.columns[schema.key[0]].type)) {
     out["range"] = RangeOfTable(schema.columns[schema.key[0]], share.range);
   }
   return out.dump();

@@ -9,7 +9,7 @@ import harness
 
 PACKAGES = ["pyarrow==26.0.1", "pandas==3.1.1", "polars==2.1.0", "duckdb==2.0.0", "grpcio==1.85.1"]
 HERE = os.path.dirname(os.path.abspath(__file__))
-TYPED = "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?,price:decimal(4)?,note:string?"
+TYPED = "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?,price:decimal(4)?,note:string?,data:bytes?"
 
 
 def make_python(build):

@@ -63,7 +63,7 @@ class Checker {
       }
     }
     if (view.values == nullptr) return absl::InternalError("a column without values");
-    if (column.type == ColumnType::kString) return CheckStrings(view);
+    if (IsByteString(column.type)) return CheckStrings(view);
     const uint64_t width = ColumnValueBytes(column.type);
     if (reinterpret_cast<uintptr_t>(view.values) % width != 0) {
       return absl::InternalError("values at an odd place");

@@ -149,16 +149,18 @@ TEST(ArrowReaderTest, DecimalsOfMoreThan18DigitsAreRefused) {
 }
 
 TEST(ArrowReaderTest, StringsOfBothKindsAndWidths) {
-  for (const std::string type : {"string", "binary"}) {
+  for (const auto& [type, column_type] :
+       {std::pair("string", ColumnType::kString), std::pair("binary", ColumnType::kString),
+        std::pair("string", ColumnType::kBytes), std::pair("binary", ColumnType::kBytes)}) {
     const auto column = TextColumn<uint32_t>("c", type, {2, 2, 5}, "..abc");
     const ArrowMessage batch = ArrowBatchOf(2, {column});
-    const auto read = ReadRows(OneColumn(ColumnType::kString), {column}, batch);
+    const auto read = ReadRows(OneColumn(column_type), {column}, batch);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_TRUE(read->copies.empty());
     EXPECT_EQ(read->views[0].offsets[2], 5u);
-    const auto large = TextColumn<uint64_t>("c", "large_" + type, {2, 2, 5}, "..abc");
+    const auto large = TextColumn<uint64_t>("c", std::string("large_") + type, {2, 2, 5}, "..abc");
     const ArrowMessage large_batch = ArrowBatchOf(2, {large});
-    const auto read_large = ReadRows(OneColumn(ColumnType::kString), {large}, large_batch);
+    const auto read_large = ReadRows(OneColumn(column_type), {large}, large_batch);
     ASSERT_TRUE(read_large.ok()) << read_large.status();
     EXPECT_EQ(read_large->views[0].offsets[0], 2u);
     EXPECT_EQ(read_large->views[0].offsets[2], 5u);
