@@ -42,6 +42,18 @@ absl::StatusOr<std::vector<Transfer>> BalancerClient::History(const std::string&
       });
 }
 
+absl::StatusOr<Heat> BalancerClient::Hot(const std::string& object, uint32_t ranges_max) {
+  v1::GetHotRangesRequest request;
+  request.set_object(object);
+  request.set_ranges_max(ranges_max);
+  return Call<Heat>(client_, client_.stubs().admin, &v1::Admin::Stub::GetHotRanges, request,
+                    [](const v1::GetHotRangesResponse& response) {
+                      Heat heat;
+                      heat.ranges = wire::HotRangesFrom(response, &heat.key_type);
+                      return heat;
+                    });
+}
+
 absl::StatusOr<BalancerOptions> BalancerClient::Set(const BalancerChange& change) {
   v1::SetBalancerRequest request;
   v1::BalancerOptions& options = *request.mutable_options();

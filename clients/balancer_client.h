@@ -52,6 +52,11 @@ struct Balance {
   std::vector<ColumnType> running_key_types{};  // for status.running
 };
 
+struct Heat {
+  HotRanges ranges;
+  ColumnType key_type = ColumnType::kUint64;  // of the hottest ranges' bounds
+};
+
 class BalancerClient {
  public:
   // `client` must outlive this.
@@ -60,6 +65,9 @@ class BalancerClient {
   absl::StatusOr<Balance> Status();
   // Newest first. For one object, or for all; at most `limit`, or 0: all that are kept.
   absl::StatusOr<std::vector<Transfer>> History(const std::string& object = {}, uint32_t limit = 0);
+  // Where an object's load is; at most `ranges_max` hottest ranges. Errors: InvalidArgument
+  // (ranges_max outside 1 to kHotRangesMax).
+  absl::StatusOr<Heat> Hot(const std::string& object, uint32_t ranges_max = kHotRangesDefault);
   // Returns the new options. Errors: InvalidArgument (nothing set, a value outside its limits; then
   // nothing has changed).
   absl::StatusOr<BalancerOptions> Set(const BalancerChange& change);

@@ -291,7 +291,12 @@ absl::StatusOr<ServerInfo> Client::Server() {
                           [](const v1::GetServerResponse& response) {
                             return ServerInfo{
                                 .version = response.version(),
-                                .receive_message_bytes_max = response.receive_message_bytes_max()};
+                                .receive_message_bytes_max = response.receive_message_bytes_max(),
+                                .uptime = absl::Milliseconds(response.uptime_ms()),
+                                .calls = response.calls(),
+                                .calls_in_flight = response.calls_in_flight(),
+                                .in_flight_bytes = response.in_flight_bytes(),
+                                .in_flight_bytes_max = response.in_flight_bytes_max()};
                           });
 }
 

@@ -56,6 +56,11 @@ struct ServerInfo {
   std::string version;  // "0.1.0 (commit 0123456789ab)"; empty: unknown
   // A request with more bytes gets RESOURCE_EXHAUSTED, and ends its stream.
   uint64_t receive_message_bytes_max = 0;
+  absl::Duration uptime;
+  uint64_t calls = 0;  // since its start, this one included; a stream is one call
+  uint64_t calls_in_flight = 0;
+  uint64_t in_flight_bytes = 0;  // of requests and answers under way
+  uint64_t in_flight_bytes_max = 0;
 };
 
 struct RunningQuery {

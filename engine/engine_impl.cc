@@ -115,8 +115,8 @@ absl::Status EngineImpl::Start(Threads threads) {
     }
     buffer_extents_.push_back(extent);
     numa_nodes.push_back(place.numa_node);
-    core_.directory.Add(
-        std::make_unique<routing::AeuEndpoint>(static_cast<std::byte*>(extent), half_bytes));
+    core_.directory.Add(std::make_unique<routing::AeuEndpoint>(static_cast<std::byte*>(extent),
+                                                               half_bytes, place.numa_node));
   }
   core_.control = std::make_unique<ControlPort>(core_.directory, core_.port_options());
   core_.aeu_numa_nodes = numa_nodes;
@@ -139,6 +139,7 @@ absl::Status EngineImpl::Start(Threads threads) {
 std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
   // All AEUs together: a part of the reserve.
   routing::PortOptions port = core_.port_options();
+  port.numa_node = resolved_.plan.aeus[id.value].numa_node;
   const uint64_t share = resolved_.memory_plan.process_bytes / 32 / resolved_.plan.aeus.size();
   port.pool_bytes_max = std::clamp<uint64_t>(share, 2 * port.outgoing_bytes, port.pool_bytes_max);
   return std::make_unique<aeu::Aeu>(id, core_.directory, port);
@@ -351,6 +352,12 @@ EngineStats EngineImpl::Stats() {
   stats.scans_open = core_.scans.size();
   stats.scan_chunks_in_use = core_.chunks->in_use() + core_.table_chunks->in_use();
   stats.requests_in_flight = core_.in_flight.count();
+  const routing::SentBetween sent = core_.directory.ports().Sent();
+  for (NumaNodeStats& one : stats.numa_nodes) {
+    one.keys_sent_to.assign(stats.numa_nodes.size(), 0);
+    if (one.id.value >= sent.size()) continue;
+    std::ranges::copy(sent[one.id.value], one.keys_sent_to.begin());
+  }
   // The registry includes the AEUs' Ports.
   const routing::PortFigures all = core_.directory.ports().Total();
   stats.sessions_routing = {.sent = all.sent, .refused = all.refused, .wakes = all.wakes};
@@ -365,6 +372,19 @@ EngineStats EngineImpl::Stats() {
 BalancerStatus EngineImpl::Balancer() { return balancer_->Status(); }
 
 std::vector<TransferRecord> EngineImpl::TransferHistory() { return transfers_->history().Newest(); }
+
+absl::StatusOr<HotRanges> EngineImpl::FindHotRanges(absl::string_view name,
+                                                    uint32_t ranges_max) try {
+  if (ranges_max < 1 || ranges_max > kHotRangesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ranges_max is ", ranges_max, ", must be between 1 and ", kHotRangesMax));
+  }
+  ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
+  ERIS_ASSIGN_OR_RETURN(const balancer::LoadSample sample, SampleLoad(name));
+  return HotRangesOf(sample, object->kind == ObjectKind::kHeapTable, ranges_max);
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
+}
 
 absl::Status EngineImpl::SetBalancer(const BalancerOptions& options) try {
   return balancer_->Set(options);

@@ -53,6 +53,7 @@ class EngineImpl final : public Engine {
   std::vector<std::string> Notes() const override { return notes_; }
   BalancerStatus Balancer() override;
   std::vector<TransferRecord> TransferHistory() override;
+  absl::StatusOr<HotRanges> FindHotRanges(absl::string_view name, uint32_t ranges_max) override;
   absl::Status SetBalancer(const BalancerOptions& options) override;
   void PauseBalancer() override;
   void ResumeBalancer() override;

@@ -3,6 +3,7 @@
 #ifndef ERIS_ROUTING_ENDPOINT_H_
 #define ERIS_ROUTING_ENDPOINT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,8 +24,10 @@
 namespace eris::routing {
 
 struct AeuEndpoint {
-  AeuEndpoint(std::byte* memory, size_t half_bytes) : incoming(memory, half_bytes) {}
+  AeuEndpoint(std::byte* memory, size_t half_bytes, NumaNodeId node = NumaNodeId{0})
+      : numa_node(node), incoming(memory, half_bytes) {}
 
+  const NumaNodeId numa_node;  // of the AEU
   IncomingBuffer incoming;
   alignas(base::kNoSharingBytes) BlockQueue ingress;
   Waker waker;
@@ -38,9 +41,14 @@ class EndpointDirectory {
   EndpointDirectory& operator=(const EndpointDirectory&) = delete;
 
   // Adds the endpoint of the next AeuId. Before any Port is made.
-  void Add(std::unique_ptr<AeuEndpoint> endpoint) { endpoints_.push_back(std::move(endpoint)); }
+  void Add(std::unique_ptr<AeuEndpoint> endpoint) {
+    numa_nodes_ = std::max(numa_nodes_, endpoint->numa_node.value + 1);
+    endpoints_.push_back(std::move(endpoint));
+  }
 
   size_t size() const { return endpoints_.size(); }
+  // The AEUs' NumaNodes have numbers below it.
+  uint32_t numa_nodes() const { return numa_nodes_; }
   AeuEndpoint& operator[](AeuId aeu) const { return *endpoints_[aeu.value]; }
   // The Ports that use this directory, and the partition tables that they hold.
   PortRegistry& ports() const { return ports_; }
@@ -52,6 +60,7 @@ class EndpointDirectory {
 
  private:
   std::vector<std::unique_ptr<AeuEndpoint>> endpoints_;  // by AeuId
+  uint32_t numa_nodes_ = 0;
   mutable PortRegistry ports_;
   mutable TableReaders table_readers_;
   mutable SnapshotRegistry snapshots_;

@@ -55,6 +55,7 @@ Port::Port(const EndpointDirectory& directory, const PortOptions& options)
       multicasts_(OrThrow(BlockPool::Create(std::min(kMulticastBytes, options.outgoing_bytes),
                                             kMulticastBlocksMax * kMulticastBytes))),
       target_of_(std::make_unique<uint32_t[]>(directory.size())),
+      counters_(options.numa_node, directory.numa_nodes()),
       lane_(directory.ports().Add(&counters_)) {
   ERIS_CHECK(options.outgoing_bytes <= options.pool_bytes_max);
   ERIS_CHECK(options.collector == nullptr || options.allowance != nullptr);
@@ -92,7 +93,8 @@ uint32_t Port::TargetOf(AeuId aeu) {
   uint32_t& target = target_of_[aeu.value];
   if (target == 0) {
     GrowTargets(targets_.size() + 1);
-    targets_.push_back({.endpoint = &directory_[aeu]});
+    AeuEndpoint& endpoint = directory_[aeu];
+    targets_.push_back({.endpoint = &endpoint, .sent = &counters_.SentTo(endpoint.numa_node)});
     cursors_.emplace_back();
     target = static_cast<uint32_t>(targets_.size());
   }
@@ -232,12 +234,14 @@ bool Port::Flush() {
 CommandHeader* Port::Open(AeuId target, size_t segment_bytes) {
   ERIS_DCHECK(segment_bytes % 8 == 0);
   const size_t bytes = sizeof(CommandHeader) + segment_bytes;
-  std::byte* record = ReserveOrWait(TargetOf(target), bytes);
+  const uint32_t index = TargetOf(target);
+  std::byte* record = ReserveOrWait(index, bytes);
   if (record == nullptr) {
     counters_.refused.Add(1);
     return nullptr;
   }
   counters_.sent.Add(1);
+  targets_[index].sent->Add(1);
   auto* header = new (record) CommandHeader();
   header->size_bytes = static_cast<uint32_t>(bytes);
   return header;
@@ -261,6 +265,7 @@ void Port::Withdraw(AeuId target, const CommandHeader* record) {
               reinterpret_cast<const std::byte*>(record));
   if (to.block->used_bytes == 0) pool_->Put(std::exchange(to.block, nullptr));
   counters_.sent.Set(counters_.sent.Read() - 1);
+  to.sent->Set(to.sent->Read() - 1);
 }
 
 void Port::Multicast(std::span<const AeuId> targets, const CommandHeader& header,

@@ -64,6 +64,8 @@ struct PortOptions {
   size_t pool_bytes_max = 4 << 20;
   // Memory limit of several Ports together; outlives their blocks. nullptr: none.
   BlockAllowance* allowance = nullptr;
+  // Where its thread belongs, for statistics.
+  NumaNodeId numa_node{0};
   // How long a call waits if no block is returned. kIngress only.
   int64_t wait_ns = 0;
   // Where blocks with answers come home; it outlives them. kIngress only.
@@ -147,6 +149,7 @@ class Port {
     bool blocked = false;    // had no room in this pass
     size_t sent_bytes = 0;   // since its last wake-up
     uint32_t pending = 0;    // keys of this Send that must still go into a record
+    base::Counter* sent = nullptr;  // keys, to all AEUs of its NumaNode
   };
   // The position of a target's next key, in the record that Send is filling.
   struct Cursor {

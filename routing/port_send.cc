@@ -371,6 +371,7 @@ bool Port::OpenRecord(uint32_t target, const ObjectRoute& route, uint64_t versio
   if (command.answers == AnswersTo::kHome) *KeyedSegmentOf(header).home = command.home;
   if (query_bytes > 0) std::memcpy(record + bytes - query_bytes, command.query.data(), query_bytes);
   to.pending -= count;
+  to.sent->Add(count);
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "wire/balancer.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "wire/fields.h"
@@ -288,6 +290,37 @@ BalancerStatus BalancerFrom(const v1::GetBalancerResponse& from,
     to->running.push_back(TransferFrom(each, &running_bounds->emplace_back(ColumnType::kUint64)));
   }
   return status;
+}
+
+void FillHotRanges(const HotRanges& from, const BoundType& type, v1::GetHotRangesResponse* to) {
+  to->set_load(from.load);
+  for (const HotRange& one : from.hottest) {
+    v1::HotRange* const hot = to->add_hottest();
+    FillBounds(type, one.range, hot->mutable_range());
+    hot->set_aeu(one.owner.value);
+    hot->set_load(one.load);
+  }
+  to->mutable_starts()->Add(from.starts.begin(), from.starts.end());
+  for (const AeuId owner : from.owners) to->add_aeus(owner.value);
+  // An AEU cannot spend more than a second per second; a sample may say a little more.
+  for (const double load : from.loads) {
+    to->add_loads_us_per_s(static_cast<uint32_t>(std::clamp(load * 1e6, 0.0, 4e9)));
+  }
+  to->mutable_rows()->Add(from.rows.begin(), from.rows.end());
+}
+
+HotRanges HotRangesFrom(const v1::GetHotRangesResponse& from, ColumnType* bounds) {
+  HotRanges to{.load = from.load()};
+  for (const v1::HotRange& hot : from.hottest()) {
+    to.hottest.push_back({.range = MovedRangeFrom(hot.range(), bounds),
+                          .owner = AeuId{hot.aeu()},
+                          .load = hot.load()});
+  }
+  to.starts.assign(from.starts().begin(), from.starts().end());
+  for (const uint32_t aeu : from.aeus()) to.owners.push_back(AeuId{aeu});
+  for (const uint32_t load : from.loads_us_per_s()) to.loads.push_back(load / 1e6);
+  to.rows.assign(from.rows().begin(), from.rows().end());
+  return to;
 }
 
 }  // namespace eris::wire

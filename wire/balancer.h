@@ -37,6 +37,9 @@ void FillPlan(const BalancePlan& plan, const BoundTypes& types, v1::BalancePlan*
 void FillBalancer(const BalancerStatus& status, const BoundTypes& types,
                   v1::GetBalancerResponse* response);
 
+void FillHotRanges(const HotRanges& ranges, const BoundType& type,
+                   v1::GetHotRangesResponse* response);
+
 // The opposite direction. `bounds`: the type of the ranges' bounds, which the messages' fields
 // tell; unchanged if no range has one.
 TransferRecord TransferFrom(const v1::Transfer& message, ColumnType* bounds);
@@ -44,6 +47,7 @@ BalancePlan PlanFrom(const v1::BalancePlan& message, ColumnType* bounds);
 // `running_bounds` gets one for each running transfer.
 BalancerStatus BalancerFrom(const v1::GetBalancerResponse& message,
                             std::vector<ColumnType>* running_bounds);
+HotRanges HotRangesFrom(const v1::GetHotRangesResponse& message, ColumnType* bounds);
 
 }  // namespace eris::wire
 

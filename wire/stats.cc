@@ -54,10 +54,12 @@ void Take(const v1::AeuStats& from, AeuStats* to) {
 void Fill(const NumaNodeStats& from, v1::NumaNodeStats* to) {
   ERIS_NUMA_NODE_FIELDS(ERIS_SET_FIELD)
   to->set_id(from.id.value);
+  to->mutable_keys_sent_to()->Add(from.keys_sent_to.begin(), from.keys_sent_to.end());
 }
 void Take(const v1::NumaNodeStats& from, NumaNodeStats* to) {
   ERIS_NUMA_NODE_FIELDS(ERIS_TAKE_FIELD)
   to->id = NumaNodeId{from.id()};
+  to->keys_sent_to.assign(from.keys_sent_to().begin(), from.keys_sent_to().end());
 }
 
 void Fill(const NumaNodeMemory& from, v1::NumaNodeMemory* to) {

@@ -409,4 +409,48 @@ Json ToJson(const client::Plan& out) {
           {"reason", plan.reason}};
 }
 
+std::string ToText(const client::Heat& heat) {
+  const HotRanges& ranges = heat.ranges;
+  std::vector<double> by_aeu;
+  std::vector<uint64_t> rows;
+  for (size_t i = 0; i < ranges.owners.size(); ++i) {
+    const size_t aeu = ranges.owners[i].value;
+    if (aeu >= by_aeu.size()) by_aeu.resize(aeu + 1), rows.resize(aeu + 1);
+    by_aeu[aeu] += i < ranges.loads.size() ? ranges.loads[i] : 0;
+    rows[aeu] += i < ranges.rows.size() ? ranges.rows[i] : 0;
+  }
+  TextTable hottest({{"LO"}, {"HI"}, {"AEU"}, {"LOAD"}, {"OF THE OBJECT"}});
+  for (const HotRange& one : ranges.hottest) {
+    hottest.Add({LoText(one.range, heat.key_type), HiText(one.range, heat.key_type),
+                 absl::StrCat(one.owner.value), absl::StrFormat("%.4f", one.load),
+                 Percent(one.load, ranges.load)});
+  }
+  TextTable aeus({{"AEU"}, {"LOAD"}, {"OF THE OBJECT"}, {"ROWS"}});
+  for (size_t aeu = 0; aeu < by_aeu.size(); ++aeu) {
+    aeus.Add({absl::StrCat(aeu), absl::StrFormat("%.4f", by_aeu[aeu]),
+              Percent(by_aeu[aeu], ranges.load), absl::StrCat(rows[aeu])});
+  }
+  return absl::StrCat(ranges.hottest.empty() ? "no range is hot\n" : hottest.ToString(), "\n",
+                      aeus.ToString(), "\n", ranges.owners.size(), " partitions\n");
+}
+
+Json ToJson(const client::Heat& heat) {
+  Json hottest = Json::Array();
+  for (const HotRange& one : heat.ranges.hottest) {
+    hottest.push_back({{"range", RangeJson(one.range, heat.key_type)},
+                       {"aeu", one.owner.value},
+                       {"load", one.load}});
+  }
+  Json partitions = Json::Array();
+  for (size_t i = 0; i < heat.ranges.owners.size(); ++i) {
+    partitions.push_back(
+        {{"aeu", heat.ranges.owners[i].value},
+         {"load", i < heat.ranges.loads.size() ? heat.ranges.loads[i] : 0.0},
+         {"rows", std::to_string(i < heat.ranges.rows.size() ? heat.ranges.rows[i] : 0)}});
+  }
+  return {{"load", heat.ranges.load},
+          {"hottest", std::move(hottest)},
+          {"partitions", std::move(partitions)}};
+}
+
 }  // namespace eris::cli

@@ -27,6 +27,10 @@ Json ToJson(const client::Balance& balance);
 std::string ToText(const std::vector<client::Transfer>& transfers);
 Json ToJson(const std::vector<client::Transfer>& transfers);
 
+// The hottest ranges, each with its part of the object's load, and the load of each AEU.
+std::string ToText(const client::Heat& heat);
+Json ToJson(const client::Heat& heat);
+
 // `done`: the plan of a cycle that has run; otherwise of one that would run.
 std::string ToText(const client::Plan& plan, bool done);
 Json ToJson(const client::Plan& plan);

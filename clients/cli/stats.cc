@@ -2,13 +2,17 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "clients/cli/balancer_text.h"
 #include "clients/cli/files/object_text.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
+#include "clients/cli/text/parse.h"
 
 namespace eris::cli {
 namespace {
@@ -24,7 +28,16 @@ Json ToJson(const RoutingStats& routing) {
           {"writer_waits", std::to_string(routing.writer_waits)}};
 }
 
-Json ToJson(const EngineStats& stats) {
+Json ToJson(const client::ServerInfo& server) {
+  return {{"version", server.version},
+          {"uptime_ms", std::to_string(absl::ToInt64Milliseconds(server.uptime))},
+          {"calls", std::to_string(server.calls)},
+          {"calls_in_flight", std::to_string(server.calls_in_flight)},
+          {"in_flight_bytes", std::to_string(server.in_flight_bytes)},
+          {"in_flight_bytes_max", std::to_string(server.in_flight_bytes_max)}};
+}
+
+Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
   Json aeus = Json::Array();
   for (const AeuStats& aeu : stats.aeus) {
     aeus.push_back({{"id", aeu.id.value},
@@ -46,7 +59,10 @@ Json ToJson(const EngineStats& stats) {
   }
   Json numa_nodes = Json::Array();
   for (const NumaNodeStats& numa_node : stats.numa_nodes) {
+    Json sent = Json::Array();
+    for (const uint64_t keys : numa_node.keys_sent_to) sent.push_back(std::to_string(keys));
     numa_nodes.push_back({{"id", numa_node.id.value},
+                          {"keys_sent_to", std::move(sent)},
                           {"reserved_bytes", std::to_string(numa_node.reserved_bytes)},
                           {"used_bytes", std::to_string(numa_node.used_bytes)},
                           {"bound", numa_node.bound}});
@@ -57,7 +73,8 @@ Json ToJson(const EngineStats& stats) {
     json["partitions"] = object.partition_starts.size();
     objects.push_back(std::move(json));
   }
-  return {{"aeus", std::move(aeus)},
+  return {{"server", ToJson(server)},
+          {"aeus", std::move(aeus)},
           {"numa_nodes", std::move(numa_nodes)},
           {"objects", std::move(objects)},
           {"memory_limit_bytes", std::to_string(stats.memory_limit_bytes)},
@@ -80,6 +97,31 @@ std::string LeapsToText(const EngineStats& stats) {
                absl::StrCat(aeu.homecomings_refused)});
   }
   return any ? absl::StrCat(leaps.ToString(), "\n") : "";
+}
+
+// A line for each source, a column for each target; empty with one NumaNode.
+std::string SentToText(const EngineStats& stats) {
+  if (stats.numa_nodes.size() < 2) return "";
+  std::vector<TextTable::Column> columns = {{"KEYS SENT FROM"}};
+  for (const NumaNodeStats& to : stats.numa_nodes) {
+    columns.push_back({absl::StrCat("TO NUMANODE ", to.id.value)});
+  }
+  TextTable sent(columns);
+  for (const NumaNodeStats& from : stats.numa_nodes) {
+    std::vector<std::string> cells = {absl::StrCat("NumaNode ", from.id.value)};
+    for (const uint64_t keys : from.keys_sent_to) cells.push_back(absl::StrCat(keys));
+    cells.resize(columns.size(), "-");
+    sent.Add(cells);
+  }
+  return absl::StrCat(sent.ToString(), "\n");
+}
+
+std::string ToText(const client::ServerInfo& server) {
+  return absl::StrCat(server.version.empty() ? "" : absl::StrCat("version ", server.version, "; "),
+                      "up ", absl::FormatDuration(absl::Trunc(server.uptime, absl::Seconds(1))),
+                      "; calls ", server.calls, ", in flight ", server.calls_in_flight,
+                      "; bytes in flight ", FormatBytes(server.in_flight_bytes), " of ",
+                      FormatBytes(server.in_flight_bytes_max), "\n");
 }
 
 std::string ToText(const EngineStats& stats) {
@@ -131,22 +173,38 @@ std::string ToText(const EngineStats& stats) {
                     FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", LeapsToText(stats),
-                      numa_nodes.ToString(), "\n", cli::ToText(stats.objects), "\nmemory limit ",
-                      FormatBytes(stats.memory_limit_bytes), "; requests in flight ",
-                      stats.requests_in_flight, "; scans open ", stats.scans_open,
-                      "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
+                      SentToText(stats), numa_nodes.ToString(), "\n", cli::ToText(stats.objects),
+                      "\nmemory limit ", FormatBytes(stats.memory_limit_bytes),
+                      "; requests in flight ", stats.requests_in_flight, "; scans open ",
+                      stats.scans_open, "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
 }
 
 int RunStats(const Cli& cli) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<client::ServerInfo> server = (*client)->Server();
+  if (!server.ok()) return Report(server.status());
   const absl::StatusOr<EngineStats> stats = (*client)->Stats();
   if (!stats.ok()) return Report(stats.status());
   Output output;
   if (cli.json()) {
-    output.WriteJson(ToJson(*stats));
+    output.WriteJson(ToJson(*server, *stats));
   } else {
-    output.Write(ToText(*stats));
+    output.Write(absl::StrCat(ToText(*stats), ToText(*server)));
+  }
+  return output.Finish(kExitOk);
+}
+
+int RunHot(const Cli& cli, const std::string& object) {
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<client::Heat> heat = client::BalancerClient(**client).Hot(object);
+  if (!heat.ok()) return Report(heat.status());
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(cli::ToJson(*heat));
+  } else {
+    output.Write(cli::ToText(*heat));
   }
   return output.Finish(kExitOk);
 }
@@ -155,6 +213,8 @@ int RunStats(const Cli& cli) {
 
 void AddStats(Flags& program, Cli& cli) {
   Flags& verb = program.AddVerb("stats", "Show the counters of a running server");
+  auto hot = std::make_shared<std::string>();
+  verb.Add("--hot", *hot, "Instead: where the load of this object is").Check(CheckName);
   verb.SetFooter(
       "SHARE is an AEU's part of the rows that all AEUs hold. Counters grow from the start.\n"
       "What was routed is counted in keys (a command without keys is one): at rest all SENT add "
@@ -164,12 +224,18 @@ void AddStats(Flags& program, Cli& cli) {
       "answered, went back to their sender because the range had moved or a buffer was full.\n"
       "WRITER WAITS grow where AEUs lose their cores to other threads. Of memory, `eris memory` "
       "tells\n"
-      "what it is used for. VALUES are the columns that are not of the key.\n"
+      "what it is used for. VALUES are the columns that are not of the key. With several NumaNodes "
+      "a\n"
+      "table says how many keys the AEUs and clients of each have sent to the AEUs of each.\n"
+      "--hot shows the hottest ranges of an object's keys: LOAD is the time that their AEU spends "
+      "on\n"
+      "them, in seconds per second, on average over the balancer's recent periods.\n"
       "\n"
       "Examples:\n"
       "  eris stats\n"
-      "  eris stats --output json | jq '.aeus[].keys'\n");
-  verb.SetRun([&cli] { return RunStats(cli); });
+      "  eris stats --output json | jq '.aeus[].keys'\n"
+      "  eris stats --hot orders\n");
+  verb.SetRun([hot, &cli] { return hot->empty() ? RunStats(cli) : RunHot(cli, *hot); });
 }
 
 }  // namespace eris::cli

@@ -75,8 +75,9 @@ struct Core {
             .pool_bytes_max = options.port_buffers_bytes_max,
             .wait_ns = int64_t{options.send_wait_ms_max} * 1'000'000};
   }
-  routing::PortOptions session_port_options() {
+  routing::PortOptions session_port_options(NumaNodeId numa_node) {
     routing::PortOptions of_session = port_options();
+    of_session.numa_node = numa_node;
     of_session.allowance = port_blocks.get();
     of_session.collector = &session_nodes;
     return of_session;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 
+#include "balancer/load/hot_ranges.h"
+#include "balancer/load/imbalance.h"
 #include "routing/ranges/range_table.h"
 
 namespace eris::engine {
@@ -48,6 +50,21 @@ LoadReading ReadLoads(const ObjectEntry& object,
     }
   }
   return reading;
+}
+
+HotRanges HotRangesOf(const balancer::LoadSample& sample, bool heap, uint32_t ranges_max) {
+  HotRanges result{.loads = balancer::PartitionLoads(sample)};
+  for (double& load : result.loads) {
+    load = sample.window_ns == 0 ? 0 : load / static_cast<double>(sample.window_ns);
+    result.load += load;
+  }
+  for (const balancer::PartitionSample& partition : sample.partitions) {
+    if (!heap) result.starts.push_back(partition.range.lo.head);
+    result.owners.push_back(partition.owner);
+    result.rows.push_back(partition.size);
+  }
+  if (!heap) result.hottest = balancer::HottestRanges(sample, ranges_max);
+  return result;
 }
 
 }  // namespace eris::engine

@@ -9,6 +9,7 @@
 #include "aeu/aeu.h"
 #include "balancer/load/load_sampler.h"
 #include "engine/objects/object_entry.h"
+#include "eris/balancer.h"
 
 namespace eris::engine {
 
@@ -21,6 +22,9 @@ struct LoadReading {
 // stops no AEU.
 LoadReading ReadLoads(const ObjectEntry& object,
                       const std::vector<std::unique_ptr<aeu::Aeu>>& aeus);
+
+// A sample as the interface shows it. `heap`: the partitions' ranges mean nothing.
+HotRanges HotRangesOf(const balancer::LoadSample& sample, bool heap, uint32_t ranges_max);
 
 }  // namespace eris::engine
 

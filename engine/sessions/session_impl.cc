@@ -28,8 +28,8 @@ absl::Status Late(const Request& request) {
 SessionImpl::SessionImpl(Core& core, SessionNode& node)
     : core_(core),
       node_(node),
-      port_(SessionPort::Create(core.directory, core.session_port_options(), core.resends,
-                                node.points)),
+      port_(SessionPort::Create(core.directory, core.session_port_options(node.numa_node),
+                                core.resends, node.points)),
       credit_(MakeSessionCredit(static_cast<int64_t>(core.options.session_in_flight_bytes_max))),
       // relaxed: any number will do.
       next_holder_(core.sessions.fetch_add(1, std::memory_order_relaxed)) {}

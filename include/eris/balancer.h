@@ -172,6 +172,28 @@ struct BalancerStatus {
 
 inline constexpr size_t kTransferHistoryMax = 1024;
 
+// A piece of an object's key space whose keys have about the same load each.
+struct HotRange {
+  KeyRange range{};
+  AeuId owner;
+  double load = 0;  // time spent per second
+};
+
+// Where an object's load is, as the balancer sees it. Loads are averages of the recent periods,
+// newer ones counting more, and expected to last: a load that moves in key order is not contained.
+struct HotRanges {
+  double load = 0;                  // of all partitions
+  std::vector<HotRange> hottest{};  // the most load first; none for heap tables
+  // The partitions in key order, a column each: for a heap table one for each AEU, without starts.
+  std::vector<uint64_t> starts{};
+  std::vector<AeuId> owners{};
+  std::vector<double> loads{};  // time spent per second
+  std::vector<uint64_t> rows{};
+};
+
+inline constexpr uint32_t kHotRangesDefault = 16;
+inline constexpr uint32_t kHotRangesMax = 1024;
+
 }  // namespace eris
 
 #endif  // ERIS_BALANCER_H_

@@ -127,6 +127,11 @@ class Engine {
   virtual BalancerStatus Balancer() = 0;
   // Newest first, at most kTransferHistoryMax.
   virtual std::vector<TransferRecord> TransferHistory() = 0;
+  // The object's load: by partition, and its hottest ranges, at most `ranges_max` of them. Works
+  // without an enabled balancer, too. O(AEUs + partitions); stops no AEU. Any thread. Errors:
+  // NotFound, InvalidArgument (ranges_max outside 1 to kHotRangesMax), ResourceExhausted (memory).
+  virtual absl::StatusOr<HotRanges> FindHotRanges(absl::string_view name,
+                                                  uint32_t ranges_max = kHotRangesDefault) = 0;
   // Takes effect at once. Errors: InvalidArgument (an option out of its limits; then nothing has
   // changed).
   virtual absl::Status SetBalancer(const BalancerOptions& options) = 0;

@@ -54,6 +54,11 @@ struct NumaNodeStats {
   uint64_t reserved_bytes = 0;  // superblocks taken from the system now
   uint64_t used_bytes = 0;      // allocated to data objects now
   bool bound = false;           // the kernel accepted the binding
+  // Keys, as RoutingStats::sent, that AEUs and sessions of this NumaNode have sent to the AEUs of
+  // each NumaNode, by its id. Sessions that have ended are included. The engine's own commands
+  // (creating, dropping and moving) count for NumaNode 0. While the engine is idle, all NumaNodes
+  // together have sent what all AEUs and sessions have.
+  std::vector<uint64_t> keys_sent_to{};
 };
 
 struct EngineStats {

@@ -1,11 +1,10 @@
 // The balancer's calls of eris.v1.Admin. Calls that move ranges run on a separate thread, the
 // others on the control thread.
-#include <functional>
-#include <map>
-#include <string>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "server/admin/admin_answers.h"
 #include "server/admin/admin_service.h"
 #include "server/calls/control_call.h"
 #include "server/guard/rpc_status.h"
@@ -13,44 +12,6 @@
 
 namespace eris::server {
 namespace {
-
-// Errors: NotFound.
-absl::StatusOr<wire::BoundType> FindBoundType(ServerState& server, absl::string_view object) {
-  ERIS_ASSIGN_OR_RETURN(const ObjectInfo info, server.engine->Describe(object));
-  return wire::BoundTypeOf(info.kind, info.schema);
-}
-
-// Describes each object once. A dropped one has u64 keys.
-wire::BoundTypes AllBoundTypes(ServerState& server) {
-  return [&server, known = std::map<std::string, wire::BoundType, std::less<>>()](
-             absl::string_view object) mutable {
-    const auto [place, added] = known.try_emplace(std::string(object));
-    if (added) {
-      const absl::StatusOr<wire::BoundType> found = FindBoundType(server, object);
-      if (found.ok()) place->second = *found;
-    }
-    return place->second;
-  };
-}
-
-absl::Status DoGetBalancer(const ControlScope& scope, const v1::GetBalancerRequest&,
-                           v1::GetBalancerResponse* response) {
-  wire::FillBalancer(scope.server.engine->Balancer(), AllBoundTypes(scope.server), response);
-  return absl::OkStatus();
-}
-
-absl::Status DoListTransfers(const ControlScope& scope, const v1::ListTransfersRequest& request,
-                             v1::ListTransfersResponse* response) {
-  if (!request.object().empty()) ERIS_RETURN_IF_ERROR(CheckObjectName(request.object()));
-  const wire::BoundTypes types = AllBoundTypes(scope.server);
-  for (const TransferRecord& record : scope.server.engine->TransferHistory()) {
-    if (!request.object().empty() && record.object != request.object()) continue;
-    wire::FillTransfer(record, types, response->add_transfers());
-    const auto filled = static_cast<uint32_t>(response->transfers_size());
-    if (request.limit() > 0 && filled >= request.limit()) break;
-  }
-  return absl::OkStatus();
-}
 
 absl::Status DoSetBalancer(const ControlScope& scope, const v1::SetBalancerRequest& request,
                            v1::SetBalancerResponse* response) {
@@ -129,8 +90,9 @@ absl::Status DoMoveRange(const ControlScope& scope, const v1::MoveRangeRequest& 
 }  // namespace
 
 void AdminService::ServeBalancer(ServerState& server) {
-  Serve("GetBalancer", ControlBeginner(server, DoGetBalancer));
-  Serve("ListTransfers", ControlBeginner(server, DoListTransfers));
+  Serve("GetBalancer", ControlBeginner(server, AnswerBalancer));
+  Serve("ListTransfers", ControlBeginner(server, AnswerTransfers));
+  Serve("GetHotRanges", ControlBeginner(server, AnswerHotRanges));
   Serve("SetBalancer", ControlBeginner(server, DoSetBalancer));
   Serve("PauseBalancer", ControlBeginner(server, DoPauseBalancer));
   Serve("ResumeBalancer", ControlBeginner(server, DoResumeBalancer));

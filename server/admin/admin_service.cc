@@ -4,34 +4,16 @@
 
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "server/admin/admin_answers.h"
 #include "server/calls/control_call.h"
 #include "wire/stats.h"
 
 namespace eris::server {
 namespace {
 
-absl::Status DoGetServer(const ControlScope& scope, const v1::GetServerRequest&,
-                         v1::GetServerResponse* response) {
-  response->set_version(scope.server.config.version);
-  response->set_receive_message_bytes_max(scope.server.config.receive_message_bytes_max);
-  return absl::OkStatus();
-}
-
-absl::Status DoGetStats(const ControlScope& scope, const v1::GetStatsRequest&,
-                        v1::GetStatsResponse* response) {
-  wire::FillStats(scope.server.engine->Stats(), response);
-  return absl::OkStatus();
-}
-
 absl::Status DoGetTopology(const ControlScope& scope, const v1::GetTopologyRequest&,
                            v1::GetTopologyResponse* response) {
   response->set_text(scope.server.engine->ExplainTopology());
-  return absl::OkStatus();
-}
-
-absl::Status DoGetMemory(const ControlScope& scope, const v1::GetMemoryRequest&,
-                         v1::GetMemoryResponse* response) {
-  wire::FillMemory(scope.server.engine->Memory(), response);
   return absl::OkStatus();
 }
 
@@ -53,10 +35,10 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
 }  // namespace
 
 AdminService::AdminService(ServerState* server) {
-  Serve("GetServer", ControlBeginner(*server, DoGetServer));
-  Serve("GetStats", ControlBeginner(*server, DoGetStats));
+  Serve("GetServer", ControlBeginner(*server, AnswerServer));
+  Serve("GetStats", ControlBeginner(*server, AnswerStats));
   Serve("GetTopology", ControlBeginner(*server, DoGetTopology));
-  Serve("GetMemory", ControlBeginner(*server, DoGetMemory));
+  Serve("GetMemory", ControlBeginner(*server, AnswerMemory));
   Serve("VerifyMemory", ControlBeginner(*server, DoVerifyMemory));
   ServeBalancer(*server);
 }

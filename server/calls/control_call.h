@@ -15,6 +15,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -80,12 +81,12 @@ template <class Request, class Response>
 class ControlCall final : public ArrivingCall<Request> {
  public:
   // The work of the call, on its lane's thread; may write the response.
-  using Work = absl::Status (*)(const ControlScope& scope, const Request& request,
-                                Response* response);
+  using Work = std::function<absl::Status(const ControlScope& scope, const Request& request,
+                                          Response* response)>;
 
   // gRPC owns the call.
   static ControlCall* Begin(ServerState& server, grpc::CallbackServerContext& context,
-                            ControlLane lane, Work work) {
+                            ControlLane lane, const Work& work) {
     auto* call = new ControlCall(server, context, lane, work);
     call->Arrive(call->effort_);
     return call;
@@ -95,7 +96,7 @@ class ControlCall final : public ArrivingCall<Request> {
   using Base = ArrivingCall<Request>;
 
   ControlCall(ServerState& server, grpc::CallbackServerContext& context, ControlLane lane,
-              Work work)
+              const Work& work)
       : Base(server, context, CallWay::kControl, /*whole_call=*/false),
         lane_(lane),
         work_(work),
@@ -135,8 +136,21 @@ template <class Request, class Response>
 auto ControlBeginner(ServerState& server,
                      absl::Status (*work)(const ControlScope&, const Request&, Response*),
                      ControlLane lane = ControlLane::kControl) {
-  return [&server, work, lane](grpc::CallbackServerContext& context) {
+  return [&server, lane, work = typename ControlCall<Request, Response>::Work(work)](
+             grpc::CallbackServerContext& context) {
     return ControlCall<Request, Response>::Begin(server, context, lane, work);
+  };
+}
+// The same for an answer that needs only the server, on the control thread.
+template <class Request, class Response>
+auto ControlBeginner(ServerState& server,
+                     absl::Status (*answer)(ServerState&, const Request&, Response*)) {
+  const typename ControlCall<Request, Response>::Work work =
+      [answer](const ControlScope& scope, const Request& request, Response* response) {
+        return answer(scope.server, request, response);
+      };
+  return [&server, work](grpc::CallbackServerContext& context) {
+    return ControlCall<Request, Response>::Begin(server, context, ControlLane::kControl, work);
   };
 }
 

@@ -27,6 +27,7 @@ DrainGate::Stay DrainGate::TryEnter(std::shared_ptr<Drainable> call) {
   base::MutexLock lock(&mu_);
   if (closed_) return Stay();
   members_.splice(members_.begin(), one);
+  ++entered_;
   return Stay(this, members_.begin());
 }
 
@@ -62,6 +63,11 @@ void DrainGate::CancelAll(const absl::Status& status) {
 size_t DrainGate::inside() const {
   base::MutexLock lock(&mu_);
   return members_.size();
+}
+
+uint64_t DrainGate::entered() const {
+  base::MutexLock lock(&mu_);
+  return entered_;
 }
 
 absl::Status DrainGate::RefusedStatus() {

@@ -6,6 +6,7 @@
 #define ERIS_SERVER_GUARD_DRAIN_GATE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <vector>
@@ -67,6 +68,7 @@ class DrainGate {
   void CancelAll(const absl::Status& status);
 
   size_t inside() const;
+  uint64_t entered() const;  // calls so far
   static absl::Status RefusedStatus();
 
  private:
@@ -76,6 +78,7 @@ class DrainGate {
   mutable base::Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   Members members_ ABSL_GUARDED_BY(mu_);
+  uint64_t entered_ ABSL_GUARDED_BY(mu_) = 0;
   absl::AnyInvocable<void() &&> on_empty_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -46,6 +46,7 @@ struct ServerState {
         stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
 
   const ServerConfig config;
+  const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Engine* const engine;
   DrainGate gate;
   ByteBudget budget;

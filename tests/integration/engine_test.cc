@@ -155,6 +155,38 @@ TEST(EngineTest, OptionsOutOfTheirLimitsAreRefused) {
             absl::StatusCode::kResourceExhausted);
 }
 
+// A range that has just moved is reached by way of its old owner: what AEUs pass on counts, too.
+TEST(EngineTest, KeysSentAreCountedByTheNumaNodesOfBothEnds) {
+  auto engine = test::OpenEngine(test::SmallOptions(4, "numa:4 core:1 pu:1"));
+  const Object o = test::Create(*engine, "o", {.expected = {0, 400}});
+  const auto sent = [&] {
+    std::vector<std::vector<uint64_t>> rows;
+    for (const NumaNodeStats& one : engine->Stats().numa_nodes) rows.push_back(one.keys_sent_to);
+    return rows;
+  };
+  const std::vector<std::vector<uint64_t>> before = sent();
+  ASSERT_EQ(before.size(), 4u);
+  for (const uint32_t from : {1u, 2u}) {
+    const auto session = test::OrDie(engine->NewSession(NumaNodeId{from}));
+    const std::vector<uint64_t> keys = {5, 105, 106, 305, 306, 307};
+    ASSERT_TRUE(session->Upsert(o, keys, keys).ok());
+    const std::vector<std::vector<uint64_t>> now = sent();
+    EXPECT_EQ(now[from][0] - before[from][0], 1u);
+    EXPECT_EQ(now[from][1] - before[from][1], 2u);
+    EXPECT_EQ(now[from][2] - before[from][2], 0u);
+    EXPECT_EQ(now[from][3] - before[from][3], 3u);
+  }
+  ASSERT_TRUE(engine->MoveRange("o", {.lo = 0, .hi = 50}, AeuId{3}).ok());
+  const EngineStats stats = engine->Stats();  // sessions have ended, and nothing is under way
+  uint64_t between = 0, all = stats.sessions_routing.sent;
+  for (const NumaNodeStats& one : stats.numa_nodes) {
+    ASSERT_EQ(one.keys_sent_to.size(), 4u);
+    for (const uint64_t keys : one.keys_sent_to) between += keys;
+  }
+  for (const AeuStats& one : stats.aeus) all += one.routing.sent;
+  EXPECT_EQ(between, all);
+}
+
 TEST(EngineTest, CloseAnswersWhatIsUnderWay) {
   auto engine = OpenEngine(SmallOptions(2));
   const Object o = test::Create(*engine, "o", {.expected = {0, 1'000'000}});

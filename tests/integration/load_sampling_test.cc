@@ -57,6 +57,25 @@ TEST(LoadSamplingTest, AHotRangeIsSeenAndPlannedOverAllAeus) {
   ASSERT_TRUE(sample.ok());
   EXPECT_EQ(weight(0) + weight(2) + weight(3), 0u);
   EXPECT_GT(weight(1), 0u);
+  const auto hot = (*engine)->FindHotRanges("o", 3);
+  ASSERT_TRUE(hot.ok()) << hot.status();
+  EXPECT_EQ(hot->starts, (std::vector<uint64_t>{0, 100'000, 200'000, 300'000}));
+  EXPECT_EQ(hot->rows, std::vector<uint64_t>(4, 100'000));
+  EXPECT_EQ(hot->load, hot->loads[1]);
+  EXPECT_GT(hot->load, 0);
+  double hottest = 0;
+  ASSERT_FALSE(hot->hottest.empty());
+  for (const HotRange& one : hot->hottest) {
+    EXPECT_GE(one.range.lo, 149'000u);
+    EXPECT_LE(*one.range.hi, 200'000u);
+    EXPECT_EQ(one.owner, hot->owners[1]);
+    hottest += one.load;
+  }
+  EXPECT_NEAR(hottest, hot->load, 0.01 * hot->load);
+  for (const uint32_t ranges_max : {0u, kHotRangesMax + 1}) {
+    EXPECT_EQ((*engine)->FindHotRanges("o", ranges_max).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
   const balancer::Partitioning plan = balancer::OneShot(*sample);
   ASSERT_EQ(plan.starts.size(), 4u);
   // A quarter of the hot range each.
@@ -66,6 +85,7 @@ TEST(LoadSamplingTest, AHotRangeIsSeenAndPlannedOverAllAeus) {
 
   ASSERT_TRUE((*engine)->Drop("o").ok());
   EXPECT_EQ((*engine)->SampleLoad("o").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ((*engine)->FindHotRanges("o", 1).status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

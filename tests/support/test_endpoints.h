@@ -14,11 +14,13 @@ namespace eris::test {
 
 class TestEndpoints {
  public:
-  TestEndpoints(uint32_t aeus, size_t half_bytes) {
+  // AEU i belongs to NumaNode i / aeus_per_node.
+  TestEndpoints(uint32_t aeus, size_t half_bytes, uint32_t aeus_per_node = UINT32_MAX) {
     for (uint32_t i = 0; i < aeus; ++i) {
       memory_.emplace_back(
           static_cast<std::byte*>(::operator new (2 * half_bytes, std::align_val_t{64})));
-      directory_.Add(std::make_unique<routing::AeuEndpoint>(memory_.back().get(), half_bytes));
+      directory_.Add(std::make_unique<routing::AeuEndpoint>(memory_.back().get(), half_bytes,
+                                                            NumaNodeId{i / aeus_per_node}));
     }
   }
   const routing::EndpointDirectory& directory() const { return directory_; }

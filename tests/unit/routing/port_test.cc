@@ -50,6 +50,34 @@ TEST(PortTest, SplitsByOwnerAndKeepsPositionsAndValues) {
   }
 }
 
+// Whatever way a command is split, and also after the Port has ended.
+TEST(PortTest, KeysSentAreCountedByTheNumaNodesOfBothEnds) {
+  TestEndpoints endpoints(6, kHalfBytes, 2);
+  const PortRegistry& ports = endpoints.directory().ports();
+  PortOptions from_two = kOfAeu;
+  from_two.numa_node = NumaNodeId{2};
+  std::vector<uint64_t> many(300);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = 200 + i;  // AEUs 2 to 4
+  TestReply reply(many.size());
+  const auto route = RouteTo(6);
+  {
+    Port zero(endpoints.directory(), kOfAeu);
+    Port two(endpoints.directory(), from_two);
+    const std::vector<uint64_t> few{1, 2, 3, 550};
+    EXPECT_EQ(zero.Send(*route, Command(CommandType::kLookup, few, reply), KeyState::kRefused), 0u);
+    EXPECT_EQ(two.Send(*route, Command(CommandType::kLookup, many, reply), KeyState::kRefused), 0u);
+    ASSERT_NE(two.Open(AeuId{0}, 8), nullptr);  // a command without keys counts as one
+    const CommandHeader* const withdrawn = two.Open(AeuId{0}, 8);
+    two.Withdraw(AeuId{0}, withdrawn);
+    EXPECT_TRUE(zero.Flush());
+    EXPECT_TRUE(two.Flush());
+    const SentBetween sent = ports.Sent();
+    EXPECT_EQ(sent, (SentBetween{{3, 0, 1}, {}, {1, 200, 100}}));
+    EXPECT_EQ(ports.Total().sent, 305u);
+  }
+  EXPECT_EQ(ports.Sent(), (SentBetween{{3, 0, 1}, {}, {1, 200, 100}}));
+}
+
 TEST(PortTest, GivenPositionsTravelWithTheirKeys) {
   TestEndpoints endpoints(2, kHalfBytes);
   Port port(endpoints.directory(), kOfAeu);

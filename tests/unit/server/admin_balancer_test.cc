@@ -130,6 +130,28 @@ TEST_F(AdminBalancerTest, EveryFigureOfTheStatusArrives) {
   EXPECT_EQ(json["running"][0]["idle_us"], "1500000");
 }
 
+TEST_F(AdminBalancerTest, HotRangesArriveInKeysOfTheirType) {
+  client::BalancerClient balancer(*client_);
+  const auto heat = balancer.Hot("orders");
+  ASSERT_TRUE(heat.ok()) << heat.status();
+  const Json json = cli::ToJson(*heat);
+  EXPECT_EQ(json, cli::ToJson(client::Heat{.ranges = *engine.FindHotRanges("orders", 16)}));
+  EXPECT_EQ(json["load"], 0.5);
+  EXPECT_EQ(json["hottest"][1]["range"]["lo"], "53");
+  EXPECT_EQ(json["hottest"][1]["load"], 0.25);
+  EXPECT_EQ(json["partitions"][1]["aeu"], 0);
+  EXPECT_EQ(json["partitions"][1]["load"], 0.375);
+  EXPECT_EQ(json["partitions"][1]["rows"], "52");
+  EXPECT_EQ(heat->ranges.starts, (std::vector<uint64_t>{0, 1000}));
+  EXPECT_THAT(cli::ToText(*heat), HasSubstr("50.0 %"));
+
+  EXPECT_EQ(balancer.Hot("orders", 1)->ranges.hottest.size(), 1u);
+  EXPECT_EQ(balancer.Hot("days")->key_type, ColumnType::kDate);
+  EXPECT_EQ(balancer.Hot("orders", kHotRangesMax + 1).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(balancer.Hot("nothing").status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(AdminBalancerTest, EveryFigureOfThePlanArrives) {
   client::BalancerClient balancer(*client_);
   const auto plan = balancer.PlanFor("orders");

@@ -46,6 +46,14 @@ TEST_F(AdminClientTest, ServerTellsItsVersionAndWhatItTakes) {
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_EQ(info->version, "of tests");
   EXPECT_GE(info->receive_message_bytes_max, 2u << 20);
+  const auto later = client_->Server();
+  ASSERT_TRUE(later.ok()) << later.status();
+  EXPECT_EQ(later->calls, info->calls + 1);
+  EXPECT_GE(later->calls_in_flight, 1u);
+  EXPECT_GE(later->uptime, info->uptime);
+  EXPECT_LT(later->uptime, absl::Hours(1));
+  EXPECT_GT(later->in_flight_bytes_max, 0u);
+  EXPECT_LE(later->in_flight_bytes, later->in_flight_bytes_max);
 }
 
 // Every field is a number of its own, and JSON has them all.

@@ -1,4 +1,5 @@
 // The balancer of the fake engine: figures that are all different, and calls that move nothing.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,19 @@ BalancerStatus FakeEngine::Balancer() {
     status.running[0].idle_us = 1'500'000;
   }
   return status;
+}
+
+absl::StatusOr<HotRanges> FakeEngine::FindHotRanges(absl::string_view name, uint32_t ranges_max) {
+  if (ranges_max > kHotRangesMax) return absl::InvalidArgumentError("too many ranges");
+  if (const auto info = Describe(name); !info.ok()) return info.status();
+  HotRanges ranges{.load = 0.5,
+                   .starts = {0, 1000},
+                   .owners = {AeuId{1}, AeuId{0}},
+                   .loads = {0.125, 0.375},
+                   .rows = {51, 52}};
+  ranges.hottest.assign(std::min(ranges_max, 2u),
+                        {.range = {.lo = 53, .hi = 54}, .owner = AeuId{1}, .load = 0.25});
+  return ranges;
 }
 
 std::vector<TransferRecord> FakeEngine::TransferHistory() {

@@ -169,6 +169,7 @@ EngineStats FakeEngine::Stats() {
   stats.aeus[1].id = AeuId{1};
   stats.numa_nodes.resize(1);
   stats.numa_nodes[0].bound = true;
+  stats.numa_nodes[0].keys_sent_to = {61};
   stats.objects = List();
   stats.memory_limit_bytes = 1 << 20;
   return stats;

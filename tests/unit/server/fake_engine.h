@@ -57,6 +57,7 @@ class FakeEngine final : public Engine {
   // fake_balancer.cc has these. Nothing moves: what was asked for is kept for the test.
   BalancerStatus Balancer() override;
   std::vector<TransferRecord> TransferHistory() override;
+  absl::StatusOr<HotRanges> FindHotRanges(absl::string_view name, uint32_t ranges_max) override;
   absl::Status SetBalancer(const BalancerOptions& options) override;
   void PauseBalancer() override;
   void ResumeBalancer() override;
