@@ -312,6 +312,8 @@ absl::StatusOr<std::shared_ptr<Snapshot>> EngineImpl::TakeSnapshot() try {
 
 EngineStats EngineImpl::Stats() {
   EngineStats stats;
+  std::vector<aeu::ObjectTotals> of_aeus(aeus_.size());
+  stats.objects = DescribeAll(of_aeus);
   std::map<NumaNodeId, uint64_t> used_by_pool;
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     const aeu::Aeu& aeu = *aeus_[place.aeu.value];
@@ -330,10 +332,8 @@ EngineStats EngineImpl::Stats() {
                  .bytes_remapped = counters.bytes_remapped.Read(),
                  .homecomings = counters.homecomings.Read(),
                  .homecomings_refused = counters.homecomings_refused.Read()};
-    for (const aeu::ObjectLoad& load : aeu.loads().All()) {
-      one.memory_bytes += load.memory_bytes;
-      for (const auto& partition : load.partitions) one.rows += partition->rows();
-    }
+    one.memory_bytes = of_aeus[place.aeu.value].memory_bytes;
+    one.rows = of_aeus[place.aeu.value].rows;
     used_by_pool[memory_.pool(place.numa_node).id()] += one.memory_bytes;
     stats.aeus.push_back(one);
   }
@@ -347,7 +347,6 @@ EngineStats EngineImpl::Stats() {
     }
     stats.numa_nodes.push_back(one);
   }
-  stats.objects = List();
   stats.memory_limit_bytes = resolved_.options.memory_limit_bytes;
   stats.scans_open = core_.scans.size();
   stats.scan_chunks_in_use = core_.chunks->in_use() + core_.table_chunks->in_use();

@@ -2,7 +2,9 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,7 @@ absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
 }
 
 ObjectInfo EngineImpl::Introduce(const ObjectRef& object) {
-  ObjectInfo info = std::move(Describe(std::vector<ObjectRef>{object}).front());
+  ObjectInfo info = DescribeOne(object);
   BeginSampling(object->route.object());  // last: nothing must be undone then
   return info;
 }
@@ -46,15 +48,45 @@ absl::Status EngineImpl::DropIfWritten(absl::string_view name, ObjectId id, uint
 
 absl::StatusOr<ObjectInfo> EngineImpl::Describe(absl::string_view name) try {
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Find(name));
-  return Describe(std::vector<ObjectRef>{object}).front();
+  return DescribeOne(object);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
 }
 
-std::vector<ObjectInfo> EngineImpl::List() { return Describe(core_.catalogue.List()); }
+std::vector<ObjectInfo> EngineImpl::List() {
+  std::vector<aeu::ObjectTotals> of_aeus(aeus_.size());
+  return DescribeAll(of_aeus);
+}
 
-std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objects) {
-  std::map<ObjectId, ObjectInfo*> by_id;
+std::vector<ObjectInfo> EngineImpl::DescribeAll(std::vector<aeu::ObjectTotals>& of_aeus) {
+  std::vector<ObjectInfo> infos = InfosOf(core_.catalogue.List());
+  std::unordered_map<uint32_t, ObjectInfo*> by_id;
+  for (ObjectInfo& info : infos) by_id[info.id.value] = &info;
+  for (size_t i = 0; i < aeus_.size(); ++i) {
+    for (const aeu::ObjectTotals& totals : aeus_[i]->loads().Totals()) {
+      of_aeus[i].memory_bytes += totals.memory_bytes;
+      of_aeus[i].rows += totals.rows;
+      const auto found = by_id.find(totals.object.value);
+      if (found == by_id.end()) continue;  // it comes or goes
+      found->second->memory_bytes += totals.memory_bytes;
+      found->second->keys += totals.rows;
+    }
+  }
+  return infos;
+}
+
+ObjectInfo EngineImpl::DescribeOne(const ObjectRef& object) {
+  ObjectInfo info = std::move(InfosOf({object}).front());
+  for (const auto& aeu : aeus_) {
+    const std::optional<aeu::ObjectTotals> totals = aeu->loads().TotalsOf(info.id);
+    if (!totals) continue;
+    info.memory_bytes += totals->memory_bytes;
+    info.keys += totals->rows;
+  }
+  return info;
+}
+
+std::vector<ObjectInfo> EngineImpl::InfosOf(const std::vector<ObjectRef>& objects) const {
   std::map<ObjectId, std::vector<std::string>> families;
   for (const ObjectRef& one : core_.catalogue.List()) families[one->family].push_back(one->name);
   std::vector<ObjectInfo> infos(objects.size());
@@ -69,15 +101,6 @@ std::vector<ObjectInfo> EngineImpl::Describe(const std::vector<ObjectRef>& objec
     infos[i].partition_owners = table->owners();
     for (const std::string& name : families[object.family]) {
       if (name != object.name) infos[i].beside.push_back(name);
-    }
-    by_id[infos[i].id] = &infos[i];
-  }
-  for (const auto& aeu : aeus_) {
-    for (const aeu::ObjectLoad& load : aeu->loads().All()) {
-      const auto found = by_id.find(load.object);
-      if (found == by_id.end()) continue;
-      found->second->memory_bytes += load.memory_bytes;
-      for (const auto& partition : load.partitions) found->second->keys += partition->rows();
     }
   }
   return infos;

@@ -153,8 +153,9 @@ Span* LocalCache::AddRun(Span* run, size_t size_class) {
   if (run->capacity % 64 != 0) words.back() = (uint64_t{1} << run->capacity % 64) - 1;
   Poison(run->blocks, run_bytes);
   Link(run);
-  figures_[size_class].capacity.Add(run->capacity);
-  figures_[size_class].spare.Add(run_bytes - run->capacity * bytes);
+  ClassFigures& figures = FiguresToChange(size_class);
+  figures.capacity.Add(run->capacity);
+  figures.spare.Add(run_bytes - run->capacity * bytes);
   return run;
 }
 
@@ -349,33 +350,45 @@ void LocalCache::ArmFailures(uint64_t nth, FailurePoint::Mode mode) {
 
 // --- figures -------------------------------------------------------------------------------------
 
+template <class Look>
+void LocalCache::ForEachClass(Look look) const {
+  for (size_t word = 0; word < changed_classes_.size(); ++word) {
+    uint64_t bits = changed_classes_[word].load(std::memory_order_relaxed);
+    for (; bits != 0; bits &= bits - 1) {
+      const size_t size_class = 64 * word + static_cast<size_t>(std::countr_zero(bits));
+      const ClassFigures& figures = figures_[size_class];
+      const ClassState& state = classes_[size_class];
+      // The owner sets one after the other when it creates the magazine: until both are set the
+      // magazine is empty.
+      void* const* const top = state.top.load(std::memory_order_relaxed);
+      void* const* const begin = state.begin.load(std::memory_order_relaxed);
+      const auto in_magazine =
+          top == nullptr || begin == nullptr ? 0 : static_cast<uint64_t>(top - begin);
+      const uint64_t used = figures.out.Read() - in_magazine + figures.balance.Read();
+      look(size_class, used, figures.capacity.Read() - used, figures.spare.Read());
+    }
+  }
+}
+
 uint64_t LocalCache::used_bytes() const {
-  ObjectAccount account;
-  AddTo(account);
+  uint64_t in_classes = 0;
+  ForEachClass([&](size_t size_class, uint64_t used, uint64_t, uint64_t) {
+    in_classes += used * SizeClassBytes(size_class);
+  });
   // Negative if it frees blocks that other caches have allocated.
   const auto used =
-      static_cast<int64_t>(account.used_bytes + extent_bytes_.load(std::memory_order_relaxed));
+      static_cast<int64_t>(in_classes + extent_bytes_.load(std::memory_order_relaxed));
   return static_cast<uint64_t>(std::max<int64_t>(used, 0));
 }
 
 void LocalCache::AddTo(ObjectAccount& account) const {
-  for (size_t size_class = 0; size_class < kSizeClasses; ++size_class) {
-    const ClassFigures& figures = figures_[size_class];
-    const ClassState& state = classes_[size_class];
-    // The owner sets one after the other when it creates the magazine: until both are set the
-    // magazine is empty.
-    void* const* const top = state.top.load(std::memory_order_relaxed);
-    void* const* const begin = state.begin.load(std::memory_order_relaxed);
-    const auto in_magazine =
-        top == nullptr || begin == nullptr ? 0 : static_cast<uint64_t>(top - begin);
-    const uint64_t used = figures.out.Read() - in_magazine + figures.balance.Read();
-    const uint64_t cached = figures.capacity.Read() - used;
+  ForEachClass([&](size_t size_class, uint64_t used, uint64_t cached, uint64_t spare) {
     account.classes[size_class].used_blocks += used;
     account.classes[size_class].cached_blocks += cached;
     account.used_bytes += used * SizeClassBytes(size_class);
     account.cached_bytes += cached * SizeClassBytes(size_class);
-    account.spare_bytes += figures.spare.Read();
-  }
+    account.spare_bytes += spare;
+  });
 }
 
 }  // namespace eris::memory

@@ -165,7 +165,7 @@ class LocalCache {
 
   // Sum of ClassBytes of live blocks: those allocated here minus those freed here. A block that a
   // cache of another manager frees counts here until this cache has taken it in. One above the
-  // largest class counts here until any cache frees it. Any thread; O(size classes).
+  // largest class counts here until any cache frees it. Any thread; O(size classes in use).
   uint64_t used_bytes() const;
   // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.
@@ -209,6 +209,17 @@ class LocalCache {
     base::Counter balance;   // foreign blocks taken in minus foreign blocks freed
     base::Counter spare;     // bytes at the ends of its runs
   };
+  // For a change of other figures than `out`, which only changes in classes with a capacity.
+  ClassFigures& FiguresToChange(size_t size_class) {
+    std::atomic<uint64_t>& word = changed_classes_[size_class / 64];
+    const uint64_t bits = word.load(std::memory_order_relaxed);
+    const uint64_t bit = uint64_t{1} << size_class % 64;
+    if ((bits & bit) == 0) word.store(bits | bit, std::memory_order_relaxed);
+    return figures_[size_class];
+  }
+  // Calls look(size class, its live blocks, free blocks, spare bytes) for classes with figures.
+  template <class Look>
+  void ForEachClass(Look look) const;
   // A carrier being filled, by the low bits of the owner.
   struct Outgoing {
     OwnerId owner = 0;
@@ -368,6 +379,9 @@ class LocalCache {
 
   // Owned by the AEU thread, read by anyone.
   std::array<ClassFigures, kSizeClasses> figures_;
+  // A bit for each class whose figures have ever changed: readers leave out the others, which are
+  // most. relaxed, as the figures.
+  std::array<std::atomic<uint64_t>, (kSizeClasses + 63) / 64> changed_classes_{};
 
   // Shared: written under the manager's mutex, read by anyone. relaxed: a figure.
   std::atomic<uint64_t> extent_bytes_{0};

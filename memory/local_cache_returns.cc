@@ -30,7 +30,7 @@ void LocalCache::FreeForeign(void* block, OwnerId owner, size_t size_class) {
   ERIS_CHECK(owner != 0);  // the span is free: freed twice
   LocalCache& to = manager_.CacheOf(owner);
   const bool counts = &to.manager_ == &manager_;
-  if (counts) figures_[size_class].balance.Add(-uint64_t{1});
+  if (counts) FiguresToChange(size_class).balance.Add(-uint64_t{1});
   Outgoing& outgoing = outgoing_[owner % kOutgoing];
   if (outgoing.owner != owner) {
     if (outgoing.carrier != nullptr) Send(outgoing);
@@ -170,7 +170,7 @@ void LocalCache::TakeInAlone(ReturnBatch* block) {
 void LocalCache::ComesHome(void* block, bool counted) {
   const size_t size_class = layout_.RunOf(block)->size_class;
   Poison(block, SizeClassBytes(size_class));
-  if (counted) figures_[size_class].balance.Add(1);
+  if (counted) FiguresToChange(size_class).balance.Add(1);
   ReturnToSpan(block, size_class);
   freed_to_spans_bytes_ += SizeClassBytes(size_class);
 }
@@ -178,7 +178,7 @@ void LocalCache::ComesHome(void* block, bool counted) {
 // The blocks are no longer in the account of this manager, whose caches had counted them.
 void LocalCache::Uncount(ReturnBatch* batch) {
   const auto uncount = [this](const void* block) {
-    figures_[layout_.RunOf(block)->size_class].balance.Add(1);
+    FiguresToChange(layout_.RunOf(block)->size_class).balance.Add(1);
   };
   if (!batch->IsCarrier()) {
     if ((batch->count & 1) != 0) uncount(batch);

@@ -118,7 +118,7 @@ void LocalCache::Adopt(SuperblockClaim* claim) {
 void LocalCache::AdoptRuns(Superblock* superblock) {
   const OwnerTable& owners = superblock->pool->owners();
   ForEachRun(superblock, [&](Span* run) {
-    ClassFigures& figures = figures_[run->size_class];
+    ClassFigures& figures = FiguresToChange(run->size_class);
     figures.capacity.Add(run->capacity);
     figures.out.Add(run->used);
     figures.spare.Add(SpareBytes(*run));

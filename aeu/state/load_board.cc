@@ -64,6 +64,27 @@ std::optional<ObjectLoad> LoadBoard::Of(ObjectId object) const {
   return load;
 }
 
+ObjectTotals LoadBoard::TotalsOf(const Entry& entry) {
+  ObjectTotals totals{.object = entry.load.object, .memory_bytes = entry.cache->used_bytes()};
+  for (const auto& partition : entry.load.partitions) totals.rows += partition->rows();
+  return totals;
+}
+
+std::vector<ObjectTotals> LoadBoard::Totals() const {
+  base::MutexLock lock(&mu_);
+  std::vector<ObjectTotals> totals;
+  totals.reserve(entries_.size());
+  for (const auto& [object, entry] : entries_) totals.push_back(TotalsOf(entry));
+  return totals;
+}
+
+std::optional<ObjectTotals> LoadBoard::TotalsOf(ObjectId object) const {
+  base::MutexLock lock(&mu_);
+  const auto entry = entries_.find(object);
+  if (entry == entries_.end()) return std::nullopt;
+  return TotalsOf(entry->second);
+}
+
 uint64_t LoadBoard::RowsOf(ObjectId object) const {
   base::MutexLock lock(&mu_);
   const auto entry = entries_.find(object);

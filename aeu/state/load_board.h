@@ -27,8 +27,11 @@ class LoadBoard {
   void Reserve(ObjectSlot& slot, size_t more);
   void Erase(ObjectId object);
 
-  // Any thread.
-  std::vector<ObjectLoad> All() const;
+  // Any thread, all below.
+  std::vector<ObjectLoad> All() const;  // for tests
+  // What this AEU has of each object; of one, nullopt if it has no part of it.
+  std::vector<ObjectTotals> Totals() const;
+  std::optional<ObjectTotals> TotalsOf(ObjectId object) const;
   // nullopt: this AEU has no part of the object. O(log objects + its ranges here).
   std::optional<ObjectLoad> Of(ObjectId object) const;
   // The rows that this AEU has of the object; 0: no part. O(log objects + its ranges here).
@@ -41,6 +44,7 @@ class LoadBoard {
     ObjectLoad load;
     const memory::LocalCache* cache;
   };
+  static ObjectTotals TotalsOf(const Entry& entry);
   Entry& EntryOf(const ObjectSlot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable base::Mutex mu_;

@@ -19,6 +19,12 @@ struct ObjectLoad {
   std::shared_ptr<const AccessSample> accesses{};
 };
 
+struct ObjectTotals {
+  ObjectId object;
+  uint64_t memory_bytes = 0;  // as in ObjectLoad
+  uint64_t rows = 0;
+};
+
 }  // namespace eris::aeu
 
 #endif  // ERIS_AEU_OBJECT_LOAD_H_

@@ -250,10 +250,19 @@ TEST_F(AeuTest, SeveralRangesOfAnObjectAtOneAeu) {
   for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(ValueOf(keys[i]), values[i]) << keys[i];
   uint64_t rows = 0;
   for (uint32_t aeu = 0; aeu < 2; ++aeu) {
-    for (const ObjectLoad& load : (*lab_)[aeu].loads().All()) {
+    const LoadBoard& loads = (*lab_)[aeu].loads();
+    uint64_t here = 0;
+    for (const ObjectLoad& load : loads.All()) {
       EXPECT_EQ(load.partitions.size(), aeu == 0 ? 3u : 2u);
-      for (const auto& partition : load.partitions) rows += partition->rows();
+      for (const auto& partition : load.partitions) here += partition->rows();
+      EXPECT_EQ(loads.TotalsOf(load.object)->rows, here);
+      EXPECT_EQ(loads.TotalsOf(load.object)->memory_bytes, load.memory_bytes);
+      EXPECT_GT(load.memory_bytes, 0u);
     }
+    ASSERT_EQ(loads.Totals().size(), 1u);
+    EXPECT_EQ(loads.Totals()[0].rows, here);
+    EXPECT_FALSE(loads.TotalsOf(ObjectId{12'345}).has_value());
+    rows += here;
   }
   EXPECT_EQ(rows, keys.size());
 }
