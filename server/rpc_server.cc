@@ -263,6 +263,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
 
 const std::string& RpcServer::address() const { return impl_->address; }
 
+ServerState& RpcServer::state() { return impl_->state; }
+
 void RpcServer::BeginDrain(absl::AnyInvocable<void() &&> on_empty) {
   impl_->server->GetHealthCheckService()->Shutdown();
   impl_->state.gate.Close(std::move(on_empty));

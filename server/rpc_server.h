@@ -15,6 +15,8 @@
 
 namespace eris::server {
 
+struct ServerState;
+
 class RpcServer {
  public:
   // Listens on config.listen and answers calls from then on. `engine` outlives the server, and so
@@ -28,6 +30,9 @@ class RpcServer {
 
   // As configured, with the real port.
   const std::string& address() const;
+
+  // What its calls share, for others that answer from the same state. They end before this does.
+  ServerState& state();
 
   // The drain, in this order, each step once, from one thread at a time.
   // 1. Health says NOT_SERVING, new calls get UNAVAILABLE, streams stop reading. `on_empty` runs

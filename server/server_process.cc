@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/admin/load_sampler.h"
 #include "server/calls/control_loop.h"
+#include "server/http/http_server.h"
 #include "server/rpc_server.h"
 
 namespace eris::server {
@@ -76,6 +78,13 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   NoteStandIns(config.engine, (*engine)->Stats().aeus.size());
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
+  std::unique_ptr<HttpServer> page;
+  if (!config.http.empty()) {
+    auto started = HttpServer::Start(config.http, &(*server)->state());
+    if (!started.ok()) return Fail(started.status());
+    page = *std::move(started);
+    std::fprintf(stderr, "eris: page: http://%s/\n", page->address().c_str());
+  }
   const MemoryPlan plan = (*engine)->Memory().plan;
   if (plan.process_bytes > 0) {  // an engine in tests has none
     std::fprintf(stderr, "eris: memory: %s\n", PlanText(plan).c_str());
@@ -97,6 +106,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
            std::chrono::milliseconds(config.drain_timeout_ms),
            std::chrono::milliseconds(config.sample_interval_ms));
   loop.AwaitDrained();
+  page.reset();
   (*server)->Shutdown(kShutdownTimeout);
   server->reset();
   (*engine)->Close();

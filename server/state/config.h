@@ -34,6 +34,9 @@ struct ServerConfig {
   // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default is local to the
   // machine, because there is no authentication.
   std::string listen = "127.0.0.1:7411";
+  // host:port or [ipv6]:port of a web page that shows the machine; port 0 takes a free one. Empty:
+  // none. There is no authentication here, either.
+  std::string http;
   // If not empty, the port (or the address of a Unix socket) is written to this file once calls are
   // answered; the file appears complete or not at all.
   std::string port_file;

@@ -41,6 +41,8 @@ std::vector<Setting> ServerSettings() {
   return {
       {"server", "listen", "host:port, [ipv6]:port or unix:/path; port 0 takes a free one",
        TextOf(&C::listen)},
+      {"server", "http", "host:port of a web page that shows the machine; empty: none",
+       TextOf(&C::http)},
       {"server", "port_file", "the port is written here once calls are answered; empty: nowhere",
        TextOf(&C::port_file)},
       {"server", "drain_timeout_ms", "after SIGTERM, calls under way may go on this long",

@@ -25,6 +25,7 @@ TEST(ConfigTest, EveryKeyReachesItsField) {
   const absl::Status status = ApplyConfigText(R"(
 [server]
 listen = "unix:/tmp/eris"
+http = "[::1]:7412"
 port_file = "/tmp/port"
 drain_timeout_ms = 1
 sample_interval_ms = 200
@@ -77,6 +78,7 @@ max_bytes_per_s = "5 MiB"
                                               "eris.toml", &config);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(config.listen, "unix:/tmp/eris");
+  EXPECT_EQ(config.http, "[::1]:7412");
   EXPECT_EQ(config.port_file, "/tmp/port");
   EXPECT_EQ(config.drain_timeout_ms, 1u);
   EXPECT_EQ(config.sample_interval_ms, 200u);
