@@ -301,6 +301,7 @@ SCRIPTS = {
     "scan/plot.py": ["{work}/scan.json {work}/scan.svg"],
     "routing/plot.py": ["{work}/raw.json {work}/raw.svg"],
     "remote/breakdown.py": ["{build} --tiny --json {work}/breakdown.json"],
+    "remote/page_cost.py": ["{build} --tiny --json {work}/page_cost.json"],
 }
 # Run by the others, or by the tiny run of the paper's figures.
 ELSEWHERE = ("scan/peers.py", "queries/duckdb_side.py", "remote/python_client.py", "paper/")
