@@ -43,6 +43,8 @@ class ReaderState : public CompletionTask {
   virtual const Schema& schema() const = 0;
   // nullptr: none, or it has been released. Any thread.
   virtual std::shared_ptr<Snapshot> snapshot() { return nullptr; }
+  // As Scan::keepable. Any thread.
+  virtual uint32_t keepable() const = 0;
   // Takes back a buffer that the reader has released. Any thread.
   virtual void ReturnBuffer(ReaderBuffer& buffer) = 0;
   // The reader wants no more: unused buffers may be returned.

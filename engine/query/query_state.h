@@ -45,6 +45,7 @@ class QueryState final : public ReaderState {
 
   const Schema& schema() const override { return schema_; }
   std::shared_ptr<Snapshot> snapshot() override { return snapshot_; }
+  uint32_t keepable() const override { return ~uint32_t{0}; }
   void ReturnBuffer(ReaderBuffer&) override {}  // rows stay until the query ends
 
  private:

@@ -146,6 +146,15 @@ void MakeArray(const std::shared_ptr<const Chunk>& chunk, ArrowArray& out) {
 
 }  // namespace
 
+void ExportArrowSchema(const Schema& schema, ArrowSchema* out) {
+  *out = {};
+  try {
+    MakeSchema(schema, *out);
+  } catch (const std::bad_alloc&) {
+    *out = {};  // released: nothing has been exported
+  }
+}
+
 void ExportArrow(std::shared_ptr<const Chunk> chunk, ArrowSchema* schema, ArrowArray* array) {
   *schema = {};
   *array = {};

@@ -107,6 +107,7 @@ absl::Status JoinState::MakeBlocks(const JoinSizes& sizes) {
   const auto blocks =
       static_cast<uint32_t>(std::min<uint64_t>(wanted, chunks_.size() * kJoinBlocksOfChunk));
   circulation_.MakeBlocks(*this, answered_blocks_, blocks);
+  keepable_ = blocks - 1;  // the last one goes round
   for (uint32_t i = 0; i < blocks; ++i) {
     Block& block = circulation_.block(i);
     const size_t rows = routing::kJoinBlockRows;

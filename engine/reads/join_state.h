@@ -59,6 +59,7 @@ class JoinState final : public ReaderState {
 
   // outer_key, with the type of the outer object's keys; join_key and value, of kUint64.
   const Schema& schema() const override { return schema_; }
+  uint32_t keepable() const override { return keepable_; }
   void ReturnBuffer(ReaderBuffer& buffer) override;
 
  private:
@@ -105,6 +106,7 @@ class JoinState final : public ReaderState {
 
   // Guarded by mu_, which no AEU takes.
   Circulation<Block, Part> circulation_ ABSL_GUARDED_BY(mu_);
+  uint32_t keepable_ = 0;  // immutable once the first command is out
   uint32_t parts_left_ ABSL_GUARDED_BY(mu_) = 0;
   Part* ended_list_ ABSL_GUARDED_BY(mu_) = nullptr;
   routing::RangeWidth answered_ ABSL_GUARDED_BY(mu_) = 0;

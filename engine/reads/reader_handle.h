@@ -44,6 +44,7 @@ class ScanImpl final : public Scan {
   NextResult Next(absl::Time deadline) override { return state_->Next(deadline); }
   void NextAsync(Callback done) override { state_->NextAsync(std::move(done)); }
   void Cancel() override { state_->Cancel(GivenUp(state_->what(), /*destroyed=*/false)); }
+  uint32_t keepable() const override { return state_->keepable(); }
 
  private:
   const Reader<ReaderState> state_;

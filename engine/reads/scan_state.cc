@@ -69,6 +69,8 @@ ScanState::ScanState(Core& core, SessionNode& node, Request request,
     lane.spare.push_back(chunks_[i]);
     ++lane.chunks;
   }
+  // All that are kept may be those of one lane; the last lane has the fewest.
+  keepable_ = lanes_[lane_count_ - 1].chunks - 1;
 }
 
 ScanState::~ScanState() {

@@ -45,6 +45,7 @@ class ScanState final : public ReaderState {
 
   const Schema& schema() const override { return request_.schema; }
   std::shared_ptr<Snapshot> snapshot() override;
+  uint32_t keepable() const override { return keepable_; }
   void ReturnBuffer(ReaderBuffer& buffer) override;
   void ReleaseBuffers() override;
 
@@ -110,6 +111,7 @@ class ScanState final : public ReaderState {
   // Guarded by mu_, which no AEU takes.
   std::array<Lane, kScanLanes> lanes_;
   uint32_t lane_count_ = 0;
+  uint32_t keepable_ = 0;  // immutable after construction
   const uint64_t snapshot_epoch_;
   std::shared_ptr<Snapshot> snapshot_ ABSL_GUARDED_BY(mu_);
   uint32_t front_ ABSL_GUARDED_BY(mu_) = 0;

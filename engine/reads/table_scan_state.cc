@@ -129,6 +129,7 @@ absl::Status TableScanState::MakeBlocks() {
   }
   const auto blocks = std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
   circulation_.MakeBlocks(*this, answered_, blocks);
+  keepable_ = blocks - 1;  // the last one goes round
   for (uint32_t i = 0; i < blocks; ++i) {
     Block& block = circulation_.block(i);
     std::byte* const memory =

@@ -60,6 +60,7 @@ class TableScanState final : public ReaderState {
 
   const Schema& schema() const override { return request_.plan->result(); }
   std::shared_ptr<Snapshot> snapshot() override { return request_.snapshot; }
+  uint32_t keepable() const override { return keepable_; }
   void ReturnBuffer(ReaderBuffer& buffer) override;
   // Returns the blocks to their pool now, if no AEU and no reader has one, instead of with the last
   // reference.
@@ -116,6 +117,7 @@ class TableScanState final : public ReaderState {
 
   // Guarded by mu_, which no AEU takes.
   Circulation<Block, Part> circulation_ ABSL_GUARDED_BY(mu_);
+  uint32_t keepable_ = 0;  // immutable once the first command is out
   std::vector<TablePartState> handed_out_ ABSL_GUARDED_BY(mu_);  // by part
   size_t next_part_ ABSL_GUARDED_BY(mu_) = 0;                    // the part whose blocks come next
   uint32_t parts_left_ ABSL_GUARDED_BY(mu_) = 0;

@@ -1,5 +1,5 @@
-// The Arrow C data interface: the two structures in which programs exchange columns without a copy
-// and without a library. The interface defines their layout: https://arrow.apache.org.
+// The Arrow C data and stream interfaces: the structures in which programs exchange columns without
+// a copy and without a library. Arrow defines their layout: https://arrow.apache.org.
 #ifndef ERIS_ARROW_C_DATA_H_
 #define ERIS_ARROW_C_DATA_H_
 
@@ -41,5 +41,22 @@ struct ArrowArray {
 }
 
 #endif  // ARROW_C_DATA_INTERFACE
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+extern "C" {
+
+struct ArrowArrayStream {
+  // 0, or an error number of errno.h; then get_last_error has a text until the next call.
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);  // released `out`: the end
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+}
+
+#endif  // ARROW_C_STREAM_INTERFACE
 
 #endif  // ERIS_ARROW_C_DATA_H_

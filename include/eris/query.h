@@ -176,8 +176,11 @@ inline ColumnBuffers Chunk::TakeColumn(size_t i) const {
 }
 
 // Exports the chunk's columns as a struct array, without a copy; the release function of `array`
-// releases the chunk. Decimals are "d:18,s,64", 128-bit sums "d:38,s".
+// releases the chunk. Decimals are "d:18,s,64", 128-bit sums "d:38,s". Without memory both are
+// released structures (their `release` is nullptr).
 void ExportArrow(std::shared_ptr<const Chunk> chunk, ArrowSchema* schema, ArrowArray* array);
+// The schema alone, of a scan whose first chunk has not come.
+void ExportArrowSchema(const Schema& schema, ArrowSchema* out);
 
 // A running scan or join. Use it from one thread at a time. Destroying it cancels it. Neither it
 // nor its chunks may outlive the engine. A scan sees one snapshot across all partitions: exactly
@@ -204,7 +207,25 @@ class Scan {
   virtual void NextAsync(Callback done) = 0;
   // Ends it; a NextAsync under way completes with Cancelled. Any thread.
   virtual void Cancel() = 0;
+  // How many chunks the reader may keep while it asks for the next one: with more, what is scanned
+  // may have no memory to go on, and the scan fails. 0: none.
+  virtual uint32_t keepable() const { return 0; }
 };
+
+// Exports what a scan still has to hand out as a stream of struct arrays: each get_next is a
+// Scan::Next and blocks as that does. Arrays are chunks, not copies, as long as the reader keeps at
+// most Scan::keepable of them; it may keep all, and then the others are copies. Used from one
+// thread at a time; arrays may be released in any order, on any thread, and after the stream.
+// Releasing the stream ends the scan. `owner` is kept until the stream and all of its arrays have
+// been released: with the engine in it, they may outlive every other user of the engine. Errors, by
+// errno.h: EINVAL (InvalidArgument, OutOfRange, FailedPrecondition), ENOMEM (ResourceExhausted),
+// ETIMEDOUT (DeadlineExceeded), ECANCELED (Cancelled, Aborted, NotFound, Unavailable), EIO; the
+// text is the status's. After an error the stream has the same one again. Throws std::bad_alloc;
+// then the scan has ended.
+void ExportArrowStream(std::unique_ptr<Scan> scan, ArrowArrayStream* stream,
+                       std::shared_ptr<const void> owner = nullptr);
+// The status behind the stream's last error. REQUIRES: made by ExportArrowStream, not released.
+absl::Status ArrowStreamStatus(const ArrowArrayStream& stream);
 
 struct AggregateOptions {
   KeyRange range{};                    // inverted (hi < lo) is InvalidArgument
