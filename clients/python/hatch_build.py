@@ -1,5 +1,6 @@
 """Generates the messages of proto/eris/v1 into the wheel, as eris/v1/*_pb2.py with their types."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -28,9 +29,11 @@ class Hook(BuildHookInterface):
                         f"--pyi_out={self.made}", *files], check=True)
         messages = pathlib.Path(self.made, "eris", "v1")
         (messages / "__init__.py").write_text('"""The messages of the protocol, generated from proto/eris/v1."""\n')
-        for path in messages.glob("*.pyi"):  # protoc leaves the arguments of its mappings open
+        # protoc leaves the arguments of its mappings open, and a field of the name bytes hides the type.
+        for path in messages.glob("*.pyi"):
             text = path.read_text().replace("_Mapping]", "_Mapping[str, _Any]]")
-            path.write_text(f"from typing import Any as _Any\n{text}")
+            text = re.sub(r"(: |\[)bytes\b", r"\1_bytes", text)
+            path.write_text(f"from builtins import bytes as _bytes\nfrom typing import Any as _Any\n{text}")
         for path in sorted(messages.iterdir()):
             build_data["force_include"][str(path)] = f"eris/v1/{path.name}"
         licence = next(path for path in (root / "LICENSE", root.parent.parent / "LICENSE") if path.exists())
