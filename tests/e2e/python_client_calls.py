@@ -22,6 +22,9 @@ SEED = random.randrange(2**32)
 EPOCH = datetime.date(1970, 1, 1)
 
 
+WRAPPED = (eris.aio.Index, eris.aio.Hash, eris.aio.Table, eris.aio.Scan, eris.aio.Snapshot)
+
+
 class Blocking:
     """What eris.aio gives, in calls that block. Iterators are read whole."""
 
@@ -42,8 +45,11 @@ class Blocking:
                 made = self.whole(made)
             if inspect.isawaitable(made):
                 made = self.loop.run_until_complete(made)
-            return Blocking(made) if type(made).__name__ in ("Index", "Hash", "Table", "Snapshot") else made
+            return Blocking(made) if isinstance(made, WRAPPED) else made
         return called
+
+    def __iter__(self):
+        return iter(self.loop.run_until_complete(self.whole(self.its)))
 
     @staticmethod
     async def whole(items):
@@ -572,19 +578,16 @@ class Complaints(logging.Handler):
         self.said.append(record.getMessage())
 
 
-def main():
-    programs = harness.Programs(harness.parse_args().build)
-    print(f"seed {SEED}", flush=True)
-    complaints = Complaints()
-
+def run_suite(tests, programs):
+    """Tests of db and server run with and without asyncio, those of programs start servers of their own."""
     def run(test, name, *args):
         start = time.monotonic()
         test(*args)
         print(f"{name}: ok ({time.monotonic() - start:.1f} s)", flush=True)
 
+    mine = [(name, test, list(inspect.signature(test).parameters)) for name, test in tests.items() if name.startswith("test_")]
     with harness.Server(programs, "--aeus", "2") as server:
-        for name, test in list(globals().items()):
-            takes = list(inspect.signature(test).parameters) if name.startswith("test_") else []
+        for name, test, takes in mine:
             if takes == ["db", "server"]:
                 for kind, connect in CONNECTS.items():
                     with connect(server.address) as db:
@@ -592,8 +595,16 @@ def main():
             elif takes == ["server"]:
                 run(test, name, server)
         server.wait_until_quiet()
-    for test in (test_a_full_server_and_a_slow_reader, test_a_restart):
-        run(test, test.__name__, programs)
+    for name, test, takes in mine:
+        if takes == ["programs"]:
+            run(test, name, programs)
+
+
+def main():
+    programs = harness.Programs(harness.parse_args().build)
+    print(f"seed {SEED}", flush=True)
+    complaints = Complaints()
+    run_suite(globals(), programs)
     gc.collect()  # tasks whose errors nothing has looked at say so now
     harness.check_equal(complaints.said, [], "what was logged")
 

@@ -11,11 +11,13 @@ import eris
 import grpc
 import harness
 import numpy as np
+import pyarrow as pa
 from eris.v1 import catalog_pb2, column_pb2, data_pb2
 
 SEED = random.randrange(2**32)
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
 U64 = column_pb2.COLUMN_TYPE_UINT64
+KINDS = {"table": catalog_pb2.OBJECT_KIND_TABLE, "heap": catalog_pb2.OBJECT_KIND_HEAP_TABLE}  # objects with one more column
 
 
 class Server(grpc.GenericRpcHandler):
@@ -23,6 +25,7 @@ class Server(grpc.GenericRpcHandler):
 
     def __init__(self):
         self.rows = {}
+        self.appended = []  # to a heap table
         self.calls = []  # (name, rows)
         self.refuses = lambda key: False
         self.lock = threading.Lock()
@@ -38,7 +41,14 @@ class Server(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(getattr(self, name), takes.FromString, lambda response: response.SerializeToString())
 
     def GetObject(self, request, context):
-        return catalog_pb2.GetObjectResponse(object=self.object)
+        its = catalog_pb2.Object()
+        its.CopyFrom(self.object)
+        its.name = request.name
+        if request.name in KINDS:
+            its.kind = KINDS[request.name]
+            its.schema.columns.add(name="note", type=column_pb2.COLUMN_TYPE_BYTES, nullable=True)
+            del its.schema.key[0 if request.name == "heap" else 1:]
+        return catalog_pb2.GetObjectResponse(object=its)
 
     def Lookup(self, request, context):
         keys, executed = self.arrived("Lookup", request.keys[0])
@@ -52,6 +62,8 @@ class Server(grpc.GenericRpcHandler):
         if self.pauses:
             time.sleep(self.pauses.pop(0))
         keys, executed = self.arrived("Write", request.columns[0])
+        if request.mode == data_pb2.WRITE_MODE_APPEND:
+            return self.append(request, keys)
         values = numbers(request.columns[1]) if len(request.columns) > 1 else [None] * len(keys)
         with self.lock:
             existed, sums = self.write(request.mode, zip(keys, values, executed))
@@ -74,6 +86,15 @@ class Server(grpc.GenericRpcHandler):
             sums.append(self.rows.get(key, 0))
         return existed, sums
 
+    def append(self, request, keys):
+        """Writes all rows or none, and its answer has no bits."""
+        if self.refuses(None):
+            refusal = data_pb2.RequestStatus(code=EXHAUSTED, message="no memory for rows")
+            return data_pb2.WriteResponse(refused=len(keys), refusal=refusal)
+        with self.lock:
+            self.appended += zip(keys, numbers(request.columns[1]), strings(request.columns[2]))
+        return data_pb2.WriteResponse(written=len(keys))
+
     def arrived(self, name, keys):
         keys = numbers(keys)
         self.calls.append((name, len(keys)))
@@ -92,6 +113,13 @@ def column(values):
 
 def numbers(its):
     return np.frombuffer(its.data, dtype="<u8").tolist()
+
+
+def strings(its):
+    """Of a table's column; None where there is a null."""
+    ends = np.frombuffer(its.offsets, dtype="<u4").tolist()
+    valid = np.unpackbits(np.frombuffer(its.validity, dtype=np.uint8), bitorder="little") if its.validity else [1] * len(ends)
+    return [its.data[begin:end] if there else None for begin, end, there in zip(ends, ends[1:], valid)]
 
 
 def bits(values):
@@ -171,6 +199,44 @@ def test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one(server, db)
     asyncio.run(run())
 
 
+def frame(rows):
+    """Rows of a table: keys that occur twice, nulls, strings of any length."""
+    rng = random.Random(SEED)
+    notes = [None if i % 3 == 0 else b"x" * rng.randrange(400) for i in range(rows)]
+    return pa.table({"key": pa.array([rng.randrange(rows // 2) for _ in range(rows)], pa.uint64()),
+                     "value": pa.array(range(rows), pa.uint64()), "note": pa.array(notes, pa.binary())})
+
+
+def test_refused_rows_of_tables_are_sent_again(server, db):
+    rng = random.Random(SEED)
+    for rows in (100, 50_000):
+        table = frame(rows)
+        server.rows.clear()
+        server.appended.clear()
+        server.calls.clear()
+        server.refuses = lambda key: rng.random() < 0.3
+        harness.check_equal(db.table("table").write(table), rows, "rows written")
+        harness.check_equal(server.rows, dict(zip(table["key"].to_pylist(), table["value"].to_pylist())), "the last row of each key")
+        harness.check_equal(db.table("heap").write(table), rows, "rows appended")
+        harness.check_equal(sorted(server.appended, key=lambda row: row[1]), list(zip(*(its.to_pylist() for its in table.columns))), "rows, each once")
+        harness.check(len(server.calls) > 2, f"batches: {server.calls}")
+
+
+def test_rows_of_tables_that_stay_refused_are_counted(server, db):
+    table = frame(50_000)
+    server.rows.clear()
+    server.refuses = lambda key: key % 2 == 1
+    error = exhausted(lambda: db.table("table").write(table))
+    harness.check_equal(error.rows_written, sum(key in server.rows for key in table["key"].to_pylist()), "rows written, those replaced among them")
+    harness.check(0 < error.rows_written < 50_000 and "no memory for rows" in str(error), f"the error: {error}")
+    server.appended.clear()
+    written = iter(range(5))  # batches; the others are not
+    server.refuses = lambda key: key is None and next(written, None) is None
+    error = exhausted(lambda: db.table("heap").write(table))
+    harness.check_equal(error.rows_written, len(server.appended), "rows appended")
+    harness.check(0 < error.rows_written < 50_000, f"rows appended: {error.rows_written}")
+
+
 def main():
     harness.parse_args()
     print(f"seed {SEED}", flush=True)
@@ -184,7 +250,9 @@ def main():
             for test in (test_refused_rows_are_sent_again_and_the_last_value_stays,
                          test_rows_of_one_key_keep_their_order_over_batches,
                          test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written,
-                         test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one):
+                         test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one,
+                         test_refused_rows_of_tables_are_sent_again,
+                         test_rows_of_tables_that_stay_refused_are_counted):
                 test(handler, db)
                 print(f"{test.__name__}: ok", flush=True)
     finally:

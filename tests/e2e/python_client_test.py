@@ -1,5 +1,6 @@
 """The Python client: its wheel is built and installed in a fresh environment, mypy finds nothing in it, its calls do what a dict does
-(python_client_calls.py), refused rows are sent again (python_client_refusals.py), and the programs of its guide print what they say.
+(python_client_calls.py), refused rows are sent again (python_client_refusals.py), tables go in from frames and come out equal
+(python_client_tables.py), also as datasets (python_client_dataset.py), and the programs of its guides print what they say.
 """
 import os
 import pathlib
@@ -15,6 +16,8 @@ CLIENT = ROOT / "clients" / "python"
 HERE = pathlib.Path(__file__).resolve().parent
 # Pinned, so that a run of today is a run of tomorrow. The client itself takes newer ones.
 PACKAGES = ["grpcio==1.85.1", "protobuf==7.36.2", "numpy==2.4.6", "pyarrow==26.0.1"]
+POLARS = "polars==2.1.0"
+FRAMES = [POLARS, "pandas==3.1.1", "duckdb==2.0.0"]
 CHECKERS = ["mypy==2.4.1", "types-grpcio==1.85.0.20261028", "types-protobuf==7.35.1.20260906"]
 
 
@@ -24,12 +27,12 @@ def run(*command, **more):
     return done.stdout
 
 
-def make_environment(build):
-    """A fresh environment with the client's wheel, and the folder of the wheel. Skips where packages cannot be had."""
-    folder = pathlib.Path(build).resolve() / "tests" / "e2e" / "python_client_wheel"
+def make_environment(build, name="python_client_wheel", packages=(*PACKAGES, *FRAMES, *CHECKERS)):
+    """An environment with packages and the client's wheel, and the wheel. Skips where packages cannot be had."""
+    folder = pathlib.Path(build).resolve() / "tests" / "e2e" / name
     pip = folder / "venv" / "bin" / "pip"
     for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", folder / "venv"]),
-                             (f"{', '.join(PACKAGES + CHECKERS)} (PyPI)", [pip, "install", "--quiet", *PACKAGES, *CHECKERS]),
+                             (f"{', '.join(packages)} (PyPI)", [pip, "install", "--quiet", *packages]),
                              # Builds nothing: only whether what builds a wheel can be had.
                              ("hatchling, grpcio-tools (PyPI)", [pip, "download", "--quiet", "--no-deps", "--dest", folder / "tools",
                                                                  "hatchling", "grpcio-tools==1.85.1"])):
@@ -40,7 +43,7 @@ def make_environment(build):
         old.unlink()
     run(pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, CLIENT)
     (wheel,) = folder.glob("*.whl")
-    run(pip, "install", "--quiet", f"{wheel}[pyarrow]")  # its own dependencies must allow the pinned ones
+    run(pip, "install", "--quiet", f"{wheel}[polars]")  # its own dependencies must allow the pinned ones
     run(pip, "check")
     return folder / "venv" / "bin" / "python", wheel
 
@@ -77,23 +80,37 @@ with eris.connect() as db:
     total: int = orders.add(7, 1)
     for keys, values in orders.scan(1, 5):
         print(len(keys), values)
+    table = db.create_table("rows", {"id": [1], "tax": [0.5]}, key=["id"], nullable=False)
+    written: int = table.write({"id": [1], "tax": [0.5]})
+    for batch in table.scan(["id"], filter="tax > 0", limit=5):
+        print(batch.num_rows, table.scan().numpy()["id"], table.count("tax > 0"))
 
 async def read() -> int | str | bytes | None:
     async with eris.aio.connect() as db:
+        rows: int = await db.table("rows").count()
+        frame = await db.table("rows").scan(filter="tax > 0").polars()
+        print(rows, frame)
         return await db.index("orders").get(42)
 """
 
 
-def check_guide(programs, python):
-    """The programs of the guide run one after the other, each against the same server, and print what their comments say."""
-    with open(ROOT / "docs" / "guide" / "python.md") as file:
+def check_guide(programs, python, page, load):
+    """The programs of a page run one after the other, each against the same server, and print what their comments say."""
+    with open(ROOT / "docs" / "guide" / page) as file:
         blocks = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
-    harness.check(len(blocks) >= 2, "programs of the guide")
+    harness.check(len(blocks) >= 3, f"programs of {page}")
     with harness.Server(programs, "--aeus", "2") as server:
+        load(server)
         for number, block in enumerate(blocks):
-            done = run(python, "-c", block.replace("127.0.0.1:7411", server.address))
+            done = run(python, "-c", block.replace("127.0.0.1:7411", server.address), cwd=server.directory.name)
             printed = re.findall(r"^ *print\(.*\)  # (.*)$", block, re.M)
-            harness.check_equal(done.splitlines(), printed, f"output of program {number} of the guide")
+            harness.check_equal(done.splitlines(), printed, f"output of program {number} of {page}")
+
+
+def load_lineitem(server):
+    path = os.path.join(server.directory.name, "lineitem.tbl")
+    server.eris("generate", "lineitem", path)
+    server.eris("import", "lineitem", path, "--schema", "tpch:lineitem")
 
 
 def main():
@@ -101,9 +118,10 @@ def main():
     programs = harness.Programs(args.build)
     python, wheel = make_environment(args.build)
     check_wheel(programs, python, wheel)
-    for suite in ("python_client_refusals.py", "python_client_calls.py"):
+    for suite in ("python_client_refusals.py", "python_client_calls.py", "python_client_tables.py", "python_client_dataset.py"):
         subprocess.run([python, "-B", HERE / suite, "--build", args.build], check=True)
-    check_guide(programs, python)
+    check_guide(programs, python, "python.md", lambda server: None)
+    check_guide(programs, python, "tools.md", load_lineitem)
     measured = run(python, "-B", ROOT / "bench" / "remote" / "python_client.py", args.build, "--seconds", "0.05", "--rounds", "1")
     harness.check(measured.count(" keys/s ") == 10, f"whether the measurement runs at all:\n{measured}")
 

@@ -12,8 +12,8 @@ from eris.errors import (Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineEx
                          NotFound, OutOfRange, PermissionDenied, ResourceExhausted, Unauthenticated, Unavailable, Unimplemented, Unknown)
 from eris.objects import Aggregate
 from eris.schema import Column, ObjectInfo, Type
-from eris.sync import Database, Hash, Index, Snapshot, Table, connect
+from eris.sync import Database, Hash, Index, Scan, Snapshot, Table, connect
 
 __all__ = ["Aborted", "Aggregate", "AlreadyExists", "Cancelled", "Column", "DataLoss", "Database", "DeadlineExceeded", "Error",
            "FailedPrecondition", "Hash", "Index", "Internal", "InvalidArgument", "NotFound", "ObjectInfo", "OutOfRange", "PermissionDenied",
-           "ResourceExhausted", "Snapshot", "Table", "Type", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "aio", "connect"]
+           "ResourceExhausted", "Scan", "Snapshot", "Table", "Type", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "aio", "connect"]

@@ -5,16 +5,21 @@
 
 A database belongs to the event loop in which it was connected.
 """
-from collections.abc import Generator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import Any, TypeVar
 
+from eris import flight
 from eris.columns import Part, key_message, range_message
 from eris.connection import Connection
+from eris.errors import InvalidArgument
+from eris.frames import bounds_of, columns_of, source_of
 from eris.objects import Aggregate, Hash, Index, Object, Snapshot, Table
-from eris.schema import Column, ObjectInfo, column_of, info_of, key_value_schema
-from eris.v1 import catalog_pb2
+from eris.scans import Scan
+from eris.schema import Column, ObjectInfo, column_of, info_of, key_value_schema, table_schema
+from eris.v1 import catalog_pb2, column_pb2
 
-__all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Snapshot", "Table", "connect"]
+__all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Scan", "Snapshot", "Table", "connect"]
 
 Its = TypeVar("Its", bound=Object)
 
@@ -59,6 +64,23 @@ class Database:
         await self._create(name, catalog_pb2.OBJECT_KIND_HASH, key, "uint64", expect, split, beside)
         return self.hash(name)
 
+    async def create_table(self, name: str, frame: Any, *, key: str | Sequence[str] = (), nullable: bool | Sequence[str] | None = None,
+                           expect: tuple[Any, Any] | None = None, split: Sequence[Any] = (), beside: str = "") -> Table:
+        """A table with the columns of a frame (of pandas, Polars, DuckDB, Arrow, a dict of columns, a Parquet file by its path) or of a schema
+        of Arrow. It has no rows: write() takes them. `key`: the columns of a clustered table's key; without them it is a heap table.
+        `nullable`: whether all columns outside the key are, or which ones; None: as the schema says. `expect`, `split`, `beside`: as for an
+        index; without them the least and the greatest value of the first key column are looked for in frames and files.
+        Errors: AlreadyExists; InvalidArgument (a type that no table has)."""
+        names = [key] if isinstance(key, str) else [*key]
+        source = await asyncio.to_thread(source_of, frame)
+        columns = columns_of(source.schema, names, nullable)
+        first = next((column for column in columns if column.name in names[:1]), None)
+        if first is not None and expect is None and not split and not beside:
+            expect = await asyncio.to_thread(bounds_of, source, first)
+        kind = catalog_pb2.OBJECT_KIND_TABLE if names else catalog_pb2.OBJECT_KIND_HEAP_TABLE
+        await self._create_object(name, kind, table_schema(columns, names), first, expect, split, beside)
+        return self.table(name)
+
     async def list(self) -> Sequence[ObjectInfo]:
         """All objects, by name."""
         response = await self._connection.call("Catalog/ListObjects", catalog_pb2.ListObjectsRequest(), catalog_pb2.ListObjectsResponse)
@@ -72,6 +94,16 @@ class Database:
         """Removes an object and its rows. Errors: NotFound."""
         self._objects.pop(name, None)
         await self._connection.call("Catalog/DropObject", catalog_pb2.DropObjectRequest(name=name), catalog_pb2.DropObjectResponse)
+
+    async def flight_info(self, name: str, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
+                          shares: int = 0) -> flight.Info:
+        """Endpoints that have the rows of an object: one, or for `shares` as many or more, all of one moment. Their tickets are bytes, which any
+        process may read by flight_read() with a connection of its own. Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
+        return await flight.info(self._connection, flight.command(name, columns, filter=filter, limit=limit, shares=shares))
+
+    def flight_read(self, ticket: bytes) -> AsyncGenerator[Any, None]:
+        """The record batches of an endpoint of flight_info(). Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
+        return flight.read(self._connection, ticket)
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `async with db.snapshot() as snapshot`."""
@@ -87,11 +119,18 @@ class Database:
     async def _create(self, name: str, kind: catalog_pb2.ObjectKind, key: str | tuple[str, str], value: str,
                       expect: tuple[Part, Part] | None, split: Sequence[Part], beside: str) -> None:
         schema = key_value_schema(key, value)
-        first = column_of(schema.columns[0])
+        await self._create_object(name, kind, schema, column_of(schema.columns[0]), expect, split, beside)
+
+    async def _create_object(self, name: str, kind: catalog_pb2.ObjectKind, schema: column_pb2.Schema, first: Column | None,
+                             expect: tuple[Any, Any] | None, split: Sequence[Any], beside: str) -> None:
+        """`first`: the first column of the key."""
         request = catalog_pb2.CreateObjectRequest(name=name, kind=kind, schema=schema, beside=beside)
-        if expect is not None:
+        if first is None and (expect is not None or split):
+            raise InvalidArgument("a heap table has no key: expect and split are for others")
+        if first is not None and expect is not None:
             request.expected.CopyFrom(range_message((first,), *expect))
-        request.split_keys.extend(key_message(first, each) for each in split)
+        if first is not None:
+            request.split_keys.extend(key_message(first, each) for each in split)
         self._objects.pop(name, None)
         await self._connection.call("Catalog/CreateObject", request, catalog_pb2.CreateObjectResponse)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eris.columns import DTYPES, Array, array_of, bits_of, message_of
 from eris.connection import BATCHES_UNDER_WAY, Connection
-from eris.errors import Error, ResourceExhausted, error_of_number
+from eris.errors import Error, InvalidArgument, ResourceExhausted, error_of_number
 from eris.schema import ObjectInfo, Type
 from eris.v1 import data_pb2
 
@@ -33,25 +33,26 @@ Rows: TypeAlias = slice | npt.NDArray[np.intp]
 
 def cut(columns: list[Array]) -> Iterator[slice]:
     """Pieces of the rows, each small enough for one message."""
-    count = len(columns[0])
-    sizes = np.zeros(count, dtype=np.int64)
-    strings = [column for column in columns if column.dtype == object]
-    for column in strings:
-        sizes += np.fromiter(map(len, column), dtype=np.int64, count=count)
-    ends = np.cumsum(sizes) if strings else sizes
-    begin = 0
+    sizes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        if column.dtype == object:
+            sizes += np.fromiter(map(len, column), dtype=np.int64, count=len(column))
+    return cut_sizes(sizes, ROWS_MAX, STRING_BYTES_MAX)
+
+
+def cut_sizes(sizes: npt.NDArray[np.int64], rows_max: int, bytes_max: int) -> Iterator[slice]:
+    """Pieces of rows that have so many bytes each. A piece of one row may have more than bytes_max."""
+    count, ends, begin = len(sizes), np.cumsum(sizes), 0
     while begin < count:
-        end = min(begin + ROWS_MAX, count)
-        if strings:
-            before = int(ends[begin - 1]) if begin else 0
-            fitting = int(np.searchsorted(ends, before + STRING_BYTES_MAX, side="right"))
-            end = min(end, max(fitting, begin + 1))
+        before = int(ends[begin - 1]) if begin else 0
+        fitting = int(np.searchsorted(ends, before + bytes_max, side="right"))
+        end = min(begin + rows_max, max(fitting, begin + 1))
         yield slice(begin, end)
         begin = end
 
 
-def last_of_each(keys: list[Array]) -> Bits | None:
-    """A bit for each row with no later row of the same key; None if no key occurs twice."""
+def final_of_each(keys: list[Array]) -> npt.NDArray[np.intp] | None:
+    """For each row the last one that has its key; None if no key occurs twice."""
     first = keys[0]
     if len(keys) == 1 and (len(first) < 2 or bool((first[1:] > first[:-1]).all())):
         return None
@@ -62,13 +63,28 @@ def last_of_each(keys: list[Array]) -> Bits | None:
         same &= ordered[1:] == ordered[:-1]
     if not same.any():
         return None
-    last = np.ones(len(first), dtype=np.bool_)
-    last[order[:-1][same]] = False
-    return last
+    ends = np.append(~same, True)  # where the rows of a key end
+    final = np.empty(len(first), dtype=np.intp)
+    final[order] = order[np.flatnonzero(ends)[np.cumsum(ends) - ends]]
+    return final
+
+
+def last_of_each(keys: list[Array]) -> Bits | None:
+    """A bit for each row with no later row of the same key; None if no key occurs twice."""
+    final = final_of_each(keys)
+    return None if final is None else final == np.arange(len(final))
 
 
 def _numbers(rows: Rows) -> npt.NDArray[np.intp]:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def failure_of(error: Error, written: int, rows: int | None = None) -> Error:
+    """The error of a call that writes rows, or any number of them. It says how many were written."""
+    if rows == 1:
+        return type(error)(error.message, written)
+    known = "were" if isinstance(error, (ResourceExhausted, InvalidArgument)) else "are known to have been"
+    return type(error)(f"{error.message} ({written} {'' if rows is None else f'of {rows} '}rows {known} written)", written)
 
 
 @dataclasses.dataclass
@@ -84,15 +100,15 @@ class Batches:
 
     PAUSES_AFTER_PROGRESS = True
 
-    def __init__(self, connection: Connection, info: ObjectInfo, keys: list[Array]) -> None:
+    def __init__(self, connection: Connection, info: ObjectInfo, rows: int) -> None:
         self.connection = connection
         self.info = info
-        self.keys = keys
-        self.executed: Bits = np.zeros(len(keys[0]), dtype=np.bool_)
+        self.executed: Bits = np.zeros(rows, dtype=np.bool_)
         self.error: Error | None = None
 
     def cuts(self) -> Iterator[slice]:
-        return cut(self.keys)
+        """Its batches."""
+        raise NotImplementedError
 
     def under_way(self) -> int:
         return BATCHES_UNDER_WAY
@@ -160,11 +176,15 @@ class Lookup(Batches):
     PAUSES_AFTER_PROGRESS = False  # strings had no room in the answer: there is nothing to wait for
 
     def __init__(self, connection: Connection, info: ObjectInfo, keys: list[Array]) -> None:
-        super().__init__(connection, info, keys)
+        super().__init__(connection, info, len(keys[0]))
+        self.keys = keys
         self.found: Bits = np.zeros(len(keys[0]), dtype=np.bool_)
         self.values: Array = np.zeros(len(keys[0]), dtype=DTYPES[info.value.type])
         if info.value.type in (Type.STRING, Type.BYTES):
             self.values[:] = None
+
+    def cuts(self) -> Iterator[slice]:
+        return cut(self.keys)
 
     async def send(self, rows: Rows) -> Refusal | None:
         keys = [column[rows] for column in self.keys]
@@ -202,8 +222,8 @@ class Write(Batches):
                  values: list[Array], in_order: bool = False) -> None:
         """`values`: as the mode needs, none, the values, or the values and those expected. `in_order`: all rows are written, and one
         batch is under way."""
-        super().__init__(connection, info, keys)
-        self.mode, self.values, self.in_order = mode, values, in_order
+        super().__init__(connection, info, len(keys[0]))
+        self.keys, self.mode, self.values, self.in_order = keys, mode, values, in_order
         several = next(self.cuts(), slice(0, 0)).stop < len(keys[0])
         self._distinct = several and not in_order and mode == data_pb2.WRITE_MODE_UPSERT
         if self._distinct:
@@ -263,9 +283,4 @@ class Write(Batches):
     def failure(self) -> Error:
         """The error of the call, which says how many rows were written."""
         assert self.error is not None
-        written = int(np.count_nonzero(self.executed))
-        rows = len(self.executed)
-        if rows == 1:
-            return type(self.error)(self.error.message, written)
-        known = "were" if isinstance(self.error, ResourceExhausted) else "are known to have been"
-        return type(self.error)(f"{self.error.message} ({written} of {rows} rows {known} written)", written)
+        return failure_of(self.error, int(np.count_nonzero(self.executed)), len(self.executed))

@@ -5,7 +5,9 @@ negative numbers for uint64, fractions, booleans, NaN as a key. One exception co
 negative numbers is taken for uint64.
 """
 import collections.abc
+import dataclasses
 import datetime
+import decimal
 import math
 from typing import Any, TypeAlias
 
@@ -218,8 +220,20 @@ def bits_of(bits: bytes, rows: int, what: str) -> npt.NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=rows, bitorder="little").view(np.bool_)
 
 
+def _unscaled(column: Column, given: object) -> int:
+    if isinstance(given, (int, decimal.Decimal)) and not isinstance(given, bool):
+        scaled = decimal.Decimal(given).scaleb(column.scale, decimal.Context(prec=60))
+        if scaled.is_finite() and scaled == int(scaled):
+            return int(scaled)
+    raise _refuse(f"a decimal.Decimal with {column.scale} digits behind the point is needed", column, f"{given!r}")
+
+
 def key_message(column: Column, given: object) -> catalog_pb2.Key:
-    """A bound of a range."""
+    """A bound of a range. For tables, numbers of 32 bits and decimals go as those of 64 bits, decimals without their point."""
+    if column.type is Type.DECIMAL64:
+        given = _unscaled(column, given)
+    if column.type in (Type.INT32, Type.DECIMAL64):
+        column = dataclasses.replace(column, type=Type.INT64)
     value = element(column, given, True)
     if column.type is Type.UINT64:
         return catalog_pb2.Key(u64=value)

@@ -1,5 +1,6 @@
 """One channel to a server: typed calls, and their statuses as errors. Everything here belongs to one event loop."""
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncGenerator
 from typing import Any, TypeVar
@@ -64,12 +65,15 @@ class Connection:
 
     async def call(self, name: str, request: Message, answer: type[Answer]) -> Answer:
         """One call, e.g. "Data/Lookup"."""
-        call = self._calls.get(name)
+        return answer.FromString(await self.call_bytes(f"/eris.v1.{name}", request.SerializeToString()))
+
+    async def call_bytes(self, path: str, request: bytes) -> bytes:
+        """One call of any service, e.g. "/eris.v1.Data/Lookup", in serialized messages."""
+        call = self._calls.get(path)
         if call is None or self._channel is None:
-            call = self._calls[name] = self._open().unary_unary(
-                f"/eris.v1.{name}", request_serializer=type(request).SerializeToString, response_deserializer=answer.FromString)
+            call = self._calls[path] = self._open().unary_unary(path)
         try:
-            response: Answer = await call(request, timeout=self.timeout)
+            response: bytes = await call(request, timeout=self.timeout)
             return response
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from None
@@ -78,9 +82,14 @@ class Connection:
 
     async def stream(self, name: str, request: Message, answer: type[Answer]) -> AsyncGenerator[Answer, None]:
         """The responses of a call. Closing the iterator ends the call."""
-        call: Any = self._open().unary_stream(
-            f"/eris.v1.{name}", request_serializer=type(request).SerializeToString,
-            response_deserializer=answer.FromString)(request)
+        async with contextlib.aclosing(self.stream_bytes(f"/eris.v1.{name}", request.SerializeToString())) as responses:
+            async for response in responses:
+                yield answer.FromString(response)
+
+    async def stream_bytes(self, path: str, request: bytes) -> AsyncGenerator[bytes, None]:
+        """As stream(), of any service, in serialized messages."""
+        stub: Any = self._open().unary_stream(path)
+        call = stub(request)
         try:
             while True:
                 async with asyncio.timeout(self.timeout):

@@ -8,14 +8,18 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from eris.batches import Bits, Lookup, Write
+from eris import flight
+from eris.batches import Bits, Lookup, Write, failure_of
 from eris.columns import (Array, Key, Keys, Part, Value, Values, array_of, element, is_one, is_one_key, key_arrays, key_of, one_key,
                           range_message, shown, value_array)
 from eris.connection import Connection
-from eris.errors import FailedPrecondition, InvalidArgument, NotFound, ResourceExhausted, Unavailable
+from eris.errors import Error, FailedPrecondition, Internal, InvalidArgument, NotFound, ResourceExhausted, Unavailable, Unimplemented
+from eris.frames import pieces_of, source_of
 from eris.gather import Gatherer
-from eris.schema import ObjectInfo, info_of
-from eris.tables import record_batch
+from eris.scans import Scan
+from eris.schema import Column, ObjectInfo, info_of
+from eris.table_write import TableWrite
+from eris.tables import record_batch, schema_of
 from eris.v1 import catalog_pb2, data_pb2, query_pb2
 
 
@@ -293,27 +297,98 @@ class Table(Object):
 
     KINDS = ("table", "heap table")
 
-    async def scan(self, columns: Sequence[str] | None = None, *, limit: int = 0,
-                   snapshot: Snapshot | None = None) -> AsyncGenerator[Any, None]:
-        """Record batches of pyarrow, in no order; None: all columns. All batches show one moment. A scan that is broken goes on by itself."""
+    def scan(self, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
+             snapshot: Snapshot | None = None) -> Scan:
+        """Its rows, in no order: record batches of pyarrow, or all as a frame. `columns`: None for all. `filter`: as `eris scan --filter`
+        reads it. All batches show one moment. A scan that is broken goes on by itself, unless it has a filter."""
+        async def schema() -> Any:
+            return schema_of(await self._columns(columns))
+
+        return Scan(lambda: self._batches(columns, filter, limit, snapshot), schema)
+
+    async def count(self, filter: str | None = None) -> int:
+        """How many rows it has, or those for which a filter is true, counted by the server."""
+        await self._info()
         try:
-            info = await self._info()
-            known = {column.name: column for column in info.columns}
-            names = list(known) if columns is None else list(columns)
-            if isinstance(columns, str) or not names or not all(name in known for name in names):
-                raise InvalidArgument(f"columns {columns!r} are not a list of columns of {self.name!r}, which has {list(known)}")
-            query = query_pb2.Query(limit=_limit(limit))
-            for name in names if columns is not None else ():
-                expression = query_pb2.Expression(kind=query_pb2.Expression.KIND_COLUMN, column=name)
-                query.columns.append(query_pb2.NamedExpression(expression=expression, name=name))
-            schema = [known[name] for name in names]
-            async with contextlib.aclosing(self._responses(query, snapshot, True)) as responses:
-                async for response in responses:
-                    if response.rows:
-                        yield record_batch(schema, response)
+            query = flight.command(self.name, filter=filter, aggregates="count(*)")
+            for endpoint in (await flight.info(self._connection, query)).endpoints:
+                async with contextlib.aclosing(flight.read(self._connection, endpoint.ticket)) as batches:
+                    async for batch in batches:
+                        return int(batch.column(0)[0].as_py())
         except _OUTDATED:
             self._known = None
             raise
+        raise Internal("a count has no row")
+
+    async def write(self, frame: Any) -> int:
+        """Writes the rows of a frame of pandas, Polars, DuckDB or Arrow, of a dict of columns, or of a Parquet file by its path; columns are
+        found by their names. Into a clustered table they are upserted: of rows with the same key the last one stays. To a heap table they
+        are appended. Gives their number. Refused rows are sent again. Errors: InvalidArgument (columns, or values that do not fit)."""
+        written = 0
+        try:
+            info = await self._info()
+            # In a thread: a frame may take long, or read from this very connection.
+            pieces = pieces_of(await asyncio.to_thread(source_of, frame), info)
+            while (rows := await asyncio.to_thread(next, pieces, None)) is not None:
+                its = TableWrite(self._connection, info, rows)
+                await its.run()
+                written += its.written()
+                if its.error is not None:
+                    raise its.error
+            return written
+        except Error as error:
+            if isinstance(error, _OUTDATED):
+                self._known = None
+            raise failure_of(error, written) if written else failure_of(error, 0, 1) from None
+        except Exception as error:  # the frame's own
+            if written:
+                error.add_note(f"{written} rows were written before")
+            raise
+
+    async def _columns(self, names: Sequence[str] | None) -> list[Column]:
+        info = await self._info()
+        known = {column.name: column for column in info.columns}
+        if names is None:
+            return list(info.columns)
+        if isinstance(names, str) or not names or not all(name in known for name in names):
+            raise InvalidArgument(f"columns {names!r} are not a list of columns of {self.name!r}, which has {list(known)}")
+        return [known[name] for name in names]
+
+    async def _batches(self, names: Sequence[str] | None, filter: str | None, limit: int,
+                       snapshot: Snapshot | None) -> AsyncGenerator[Any, None]:
+        try:
+            columns = await self._columns(names)
+            query = query_pb2.Query(limit=_limit(limit))
+            if filter is not None:
+                batches = self._filtered(names, filter, limit, snapshot)
+            else:
+                for column in columns if names is not None else ():
+                    expression = query_pb2.Expression(kind=query_pb2.Expression.KIND_COLUMN, column=column.name)
+                    query.columns.append(query_pb2.NamedExpression(expression=expression, name=column.name))
+                batches = self._unfiltered(query, columns, snapshot)
+            async with contextlib.aclosing(batches):
+                async for batch in batches:
+                    yield batch
+        except _OUTDATED:
+            self._known = None
+            raise
+
+    async def _unfiltered(self, query: query_pb2.Query, columns: list[Column], snapshot: Snapshot | None) -> AsyncGenerator[Any, None]:
+        async with contextlib.aclosing(self._responses(query, snapshot, True)) as responses:
+            async for response in responses:
+                if response.rows:
+                    yield record_batch(columns, response)
+
+    async def _filtered(self, names: Sequence[str] | None, filter: str, limit: int, snapshot: Snapshot | None) -> AsyncGenerator[Any, None]:
+        """The server reads the text, which only Flight has."""
+        if snapshot is not None:
+            raise Unimplemented("a scan has a filter or a snapshot, not both")
+        got = await flight.info(self._connection, flight.command(self.name, names, filter=filter, limit=limit))
+        for endpoint in got.endpoints:
+            async with contextlib.aclosing(flight.read(self._connection, endpoint.ticket)) as batches:
+                async for batch in batches:
+                    if batch.num_rows:
+                        yield batch
 
 
 def _limit(limit: object) -> int:

@@ -1,6 +1,7 @@
 """Schemas of objects, as the server describes them."""
 import dataclasses
 import enum
+from collections.abc import Iterable
 
 from eris.errors import InvalidArgument, Unimplemented
 from eris.v1 import catalog_pb2, column_pb2
@@ -96,6 +97,11 @@ def key_value_schema(key: str | tuple[str, str], value: str) -> column_pb2.Schem
     parts = list(zip(("key", "second_key"), names))
     columns = [column_pb2.ColumnSchema(name=name, type=type_named(its).wire) for name, its in [*parts, ("value", value)]]
     return column_pb2.Schema(columns=columns, key=[name for name, _ in parts])
+
+
+def table_schema(columns: Iterable[Column], key: Iterable[str]) -> column_pb2.Schema:
+    return column_pb2.Schema(key=key, columns=[
+        column_pb2.ColumnSchema(name=its.name, type=its.type.wire, scale=its.scale, nullable=its.nullable) for its in columns])
 
 
 def type_named(name: str) -> Type:

@@ -3,6 +3,7 @@
 Any thread may make any call, concurrently. A call inside a running event loop would block that loop: use eris.aio there.
 """
 import asyncio
+import importlib
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeVar, overload
@@ -10,13 +11,15 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from eris import aio
+from eris import aio, flight
 from eris.batches import Bits
 from eris.columns import Array, Key, Keys, Part, Value, Values
 from eris.connection import check_process
 from eris.errors import FailedPrecondition
 from eris.objects import Aggregate
+from eris.scans import to_numpy, to_pandas, to_polars
 from eris.schema import ObjectInfo
+from eris.tables import pyarrow
 
 T = TypeVar("T")
 
@@ -29,7 +32,9 @@ class Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="eris", daemon=True).start()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="eris", daemon=True)
+        self._thread.start()
+        self._ending: set[asyncio.Task[None]] = set()
 
     @classmethod
     def shared(cls) -> "Loop":
@@ -69,7 +74,11 @@ class Loop:
                     return
                 yield item  # type: ignore[misc]
         finally:
-            self.run(end())
+            if threading.current_thread() is self._thread:  # an iterator that was left is collected anywhere
+                self._ending.add(task := self._loop.create_task(end()))
+                task.add_done_callback(self._ending.discard)
+            else:
+                self.run(end())
 
 
 class Snapshot:
@@ -212,6 +221,42 @@ class Index(KeyValue):
         return self._loop.run(self._its.aggregate(lo, hi, values=values))
 
 
+class Scan:
+    """`for batch in scan`, or all rows at once. Each of these runs the scan, and shows a moment of its own. It is also what programs that know
+    Arrow's PyCapsule interface read."""
+
+    def __init__(self, loop: Loop, its: aio.Scan) -> None:
+        self._loop = loop
+        self._its = its
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._loop.each(self._its.batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return pyarrow().RecordBatchReader.from_batches(self.schema(), iter(self)).__arrow_c_stream__(requested_schema)
+
+    def schema(self) -> Any:
+        """Of pyarrow."""
+        return self._loop.run(self._its.schema())
+
+    def arrow(self) -> Any:
+        """A pyarrow.Table."""
+        return self._loop.run(self._its.arrow())
+
+    def polars(self) -> Any:
+        """A polars.DataFrame."""
+        return to_polars(self.arrow())
+
+    def pandas(self) -> Any:
+        """A pandas.DataFrame. Integers with nulls are pandas' Int32, Int64 and UInt64."""
+        return to_pandas(self.arrow())
+
+    def numpy(self) -> dict[str, Array]:
+        """An array for each column: numbers as they are, masked arrays where there are nulls; dates as datetime64[D]; decimals and strings
+        as objects."""
+        return to_numpy(self.arrow())
+
+
 class Table:
     """A clustered or a heap table."""
 
@@ -226,9 +271,26 @@ class Table:
     def describe(self) -> ObjectInfo:
         return self._loop.run(self._its.describe())
 
-    def scan(self, columns: Sequence[str] | None = None, *, limit: int = 0, snapshot: Snapshot | None = None) -> Iterator[Any]:
-        """Record batches of pyarrow, in no order; None: all columns. All batches show one moment. A scan that is broken goes on by itself."""
-        return self._loop.each(self._its.scan(columns, limit=limit, snapshot=_its(snapshot)))
+    def scan(self, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
+             snapshot: Snapshot | None = None) -> Scan:
+        """Its rows, in no order: record batches of pyarrow, or all as a frame. `columns`: None for all. `filter`: as `eris scan --filter`
+        reads it. All batches show one moment. A scan that is broken goes on by itself, unless it has a filter."""
+        return Scan(self._loop, self._its.scan(columns, filter=filter, limit=limit, snapshot=_its(snapshot)))
+
+    def count(self, filter: str | None = None) -> int:
+        """How many rows it has, or those for which a filter is true, counted by the server."""
+        return self._loop.run(self._its.count(filter))
+
+    def write(self, frame: Any) -> int:
+        """Writes the rows of a frame of pandas, Polars, DuckDB or Arrow, of a dict of columns, or of a Parquet file by its path; columns are
+        found by their names. Into a clustered table they are upserted: of rows with the same key the last one stays. To a heap table they
+        are appended. Gives their number. Refused rows are sent again. Errors: InvalidArgument (columns, or values that do not fit)."""
+        return self._loop.run(self._its.write(frame))
+
+    def dataset(self) -> Any:
+        """A pyarrow.dataset.Dataset, by which DuckDB and Polars read the columns and the rows that they need. See eris.dataset."""
+        dataset: Any = importlib.import_module("eris.dataset")
+        return dataset.TableDataset(self)
 
 
 class Database:
@@ -270,6 +332,16 @@ class Database:
                     beside: str = "") -> Hash:
         return Hash(self._loop, self._loop.run(self._its.create_hash(name, key=key, expect=expect, split=split, beside=beside)))
 
+    def create_table(self, name: str, frame: Any, *, key: str | Sequence[str] = (), nullable: bool | Sequence[str] | None = None,
+                     expect: tuple[Any, Any] | None = None, split: Sequence[Any] = (), beside: str = "") -> Table:
+        """A table with the columns of a frame (of pandas, Polars, DuckDB, Arrow, a dict of columns, a Parquet file by its path) or of a schema
+        of Arrow. It has no rows: write() takes them. `key`: the columns of a clustered table's key; without them it is a heap table.
+        `nullable`: whether all columns outside the key are, or which ones; None: as the schema says. `expect`, `split`, `beside`: as for an
+        index; without them the least and the greatest value of the first key column are looked for in frames and files.
+        Errors: AlreadyExists; InvalidArgument (a type that no table has)."""
+        call = self._its.create_table(name, frame, key=key, nullable=nullable, expect=expect, split=split, beside=beside)
+        return Table(self._loop, self._loop.run(call))
+
     def list(self) -> Sequence[ObjectInfo]:
         """All objects, by name."""
         return self._loop.run(self._its.list())
@@ -281,6 +353,16 @@ class Database:
     def drop(self, name: str) -> None:
         """Removes an object and its rows. Errors: NotFound."""
         self._loop.run(self._its.drop(name))
+
+    def flight_info(self, name: str, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
+                    shares: int = 0) -> flight.Info:
+        """Endpoints that have the rows of an object: one, or for `shares` as many or more, all of one moment. Their tickets are bytes, which any
+        process may read by flight_read() with a connection of its own. Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
+        return self._loop.run(self._its.flight_info(name, columns, filter=filter, limit=limit, shares=shares))
+
+    def flight_read(self, ticket: bytes) -> Iterator[Any]:
+        """The record batches of an endpoint of flight_info(). Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
+        return self._loop.each(self._its.flight_read(ticket))
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `with db.snapshot() as snapshot`."""
