@@ -1,10 +1,11 @@
 """The commands of the README and of the guide, run as they stand: every ```sh block and every block that begins with $,
 line by line in one shell for each page, against the server that the page itself starts. A command that fails, or prints
-something else than the page shows, fails. C++ examples are compiled, Python programs run with stubs of the protos.
+something else than the page shows, fails. C++ examples are compiled, Python programs run with stubs of the protos, or
+with the Python client's wheel if they import eris itself.
 
 Some things differ from a reader's terminal: the program is this build's and its server takes a free port; the line
-behind `eris serve &` waits until it serves, as a reader who types does; stubs, tpchgen-cli, and the packages of the SQL
-client come from environments of the tests' own.
+behind `eris serve &` waits until it serves, as a reader who types does; stubs, the wheel, tpchgen-cli, and the packages
+of the SQL client come from environments of the tests' own.
 """
 import os
 import re
@@ -16,6 +17,7 @@ import tempfile
 
 import grpcurl_test
 import harness
+import python_client_test
 import sql_test
 import tpch_data
 
@@ -166,6 +168,12 @@ def printed(program):
     return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
 
 
+def make_wheel(build):
+    """The Python of an environment that has the Python client and Polars, and no stubs; skips where it cannot be had."""
+    packages = (*python_client_test.PACKAGES, python_client_test.POLARS)
+    return python_client_test.make_environment(build, "readme_wheel", packages)[0], ""
+
+
 def check_python(python, stubs, address, page, program):
     done = subprocess.run([python, "-"], input=program.replace(ADDRESS, address), capture_output=True, text=True,
                           env=dict(os.environ, PYTHONPATH=stubs), timeout=120)
@@ -222,14 +230,15 @@ class Page:
 
 
 def run_page(programs, page, client):
-    """How many commands ran. `client`: makes the Python and the stubs, when they are needed."""
+    """How many commands ran. `client`: makes the Python and the stubs, or the one with the wheel, when they are needed."""
     with tempfile.TemporaryDirectory() as directory:
         at = Page(programs, page, directory)
         try:
             needs_grpcurl = []
             at.run(needs_grpcurl)
             for program in blocks(page, "python"):
-                check_python(*client(), at.address, page, program)
+                made = client("wheel" if re.search(r"^import eris$", program, re.M) else "stubs")
+                check_python(*made, at.address, page, program)
             if needs_grpcurl:
                 shutil.copy(grpcurl_test.build_grpcurl(programs.build), os.path.join(directory, "bin"))  # skips where it cannot be had
             for command, shown in needs_grpcurl:
@@ -243,12 +252,12 @@ def run_page(programs, page, client):
 def main():
     programs = harness.Programs(harness.parse_args().build)
     check_cpp(programs)
-    made = []
+    made = {}
 
-    def client():
-        if not made:
-            made.append(make_stubs(programs.build))
-        return made[0]
+    def client(kind):
+        if kind not in made:
+            made[kind] = (make_wheel if kind == "wheel" else make_stubs)(programs.build)
+        return made[kind]
 
     ran = {page: run_page(programs, page, client) for page in PAGES}
     harness.check(ran["README.md"] >= 5 and sum(ran.values()) > 40, f"commands that ran: {ran}")
