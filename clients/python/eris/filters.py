@@ -186,12 +186,8 @@ def _text(column: Column, value: object) -> str | None:
         return f"{value:.17e}" if value == 0 or (math.isfinite(value) and 1e-300 < abs(value) < 1e300) else None
     if column.type is Type.DATE and type(value) is datetime.date:
         return value.isoformat()
-    if column.type is Type.STRING and isinstance(value, (str, bytes)):
-        try:
-            text = value if isinstance(value, str) else value.decode()
-        except UnicodeDecodeError:
-            return None
-        return None if "\0" in text else "'" + text.replace("'", "''") + "'"
+    if column.type is Type.STRING and isinstance(value, str):
+        return None if "\0" in value else "'" + value.replace("'", "''") + "'"
     return None
 
 

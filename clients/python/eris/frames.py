@@ -115,7 +115,7 @@ def _column_of(field: Any, nullable: bool) -> Column:
                               f"cast it to decimal128(18, {min(max(scale, 0), _SCALE_MAX)}) or to float64")
     its = {"int8": Type.INT32, "int16": Type.INT32, "int32": Type.INT32, "uint8": Type.INT32, "uint16": Type.INT32, "uint32": Type.INT64,
            "int64": Type.INT64, "uint64": Type.UINT64, "halffloat": Type.FLOAT64, "float": Type.FLOAT64, "double": Type.FLOAT64,
-           "date32[day]": Type.DATE, "string": Type.STRING, "binary": Type.STRING}.get(kind)
+           "date32[day]": Type.DATE, "string": Type.STRING, "binary": Type.BYTES}.get(kind)
     if its is None:
         raise InvalidArgument(f"column {field.name!r} is {field.type}, which no table has: {_helps(field.type)}")
     return Column(field.name, its, 0, nullable)
@@ -158,7 +158,7 @@ _SIGNED, _SMALL = ("int8", "int16", "int32", "int64"), ("uint8", "uint16")
 _TAKES: dict[Type, tuple[str, ...]] = {
     Type.UINT64: (*_SIGNED, *_SMALL, "uint32", "uint64"), Type.INT64: (*_SIGNED, *_SMALL, "uint32"),
     Type.INT32: (*_SIGNED[:3], *_SMALL), Type.FLOAT64: ("halffloat", "float", "double"), Type.DATE: ("date32[day]",),
-    Type.DECIMAL64: ("decimal",), Type.STRING: ("string", "binary")}
+    Type.DECIMAL64: ("decimal",), Type.STRING: ("string",), Type.BYTES: ("binary",)}
 
 
 def pieces_of(source: Source, info: ObjectInfo) -> Iterator[Any]:
