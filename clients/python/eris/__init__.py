@@ -8,6 +8,7 @@
 eris.aio has the same calls for asyncio. Errors are classes by gRPC's status code, all of them eris.Error.
 """
 from eris import aio
+from eris.embedded import open
 from eris.errors import (Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, Error, FailedPrecondition, Internal, InvalidArgument,
                          NotFound, OutOfRange, PermissionDenied, ResourceExhausted, Unauthenticated, Unavailable, Unimplemented, Unknown)
 from eris.objects import Aggregate
@@ -16,4 +17,4 @@ from eris.sync import Database, Hash, Index, Scan, Snapshot, Table, connect
 
 __all__ = ["Aborted", "Aggregate", "AlreadyExists", "Cancelled", "Column", "DataLoss", "Database", "DeadlineExceeded", "Error",
            "FailedPrecondition", "Hash", "Index", "Internal", "InvalidArgument", "NotFound", "ObjectInfo", "OutOfRange", "PermissionDenied",
-           "ResourceExhausted", "Scan", "Snapshot", "Table", "Type", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "aio", "connect"]
+           "ResourceExhausted", "Scan", "Snapshot", "Table", "Type", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "aio", "connect", "open"]

@@ -13,7 +13,7 @@ from eris import flight
 from eris.columns import Part, key_message, range_message
 from eris.connection import Connection
 from eris.errors import InvalidArgument
-from eris.frames import bounds_of, columns_of, source_of
+from eris.frames import new_table
 from eris.objects import Aggregate, Hash, Index, Object, Snapshot, Table
 from eris.scans import Scan
 from eris.schema import Column, ObjectInfo, column_of, info_of, key_value_schema, table_schema
@@ -71,12 +71,7 @@ class Database:
         `nullable`: whether all columns outside the key are, or which ones; None: as the schema says. `expect`, `split`, `beside`: as for an
         index; without them the least and the greatest value of the first key column are looked for in frames and files.
         Errors: AlreadyExists; InvalidArgument (a type that no table has)."""
-        names = [key] if isinstance(key, str) else [*key]
-        source = await asyncio.to_thread(source_of, frame)
-        columns = columns_of(source.schema, names, nullable)
-        first = next((column for column in columns if column.name in names[:1]), None)
-        if first is not None and expect is None and not split and not beside:
-            expect = await asyncio.to_thread(bounds_of, source, first)
+        columns, names, first, expect = await asyncio.to_thread(new_table, frame, key, nullable, expect, not split and not beside)
         kind = catalog_pb2.OBJECT_KIND_TABLE if names else catalog_pb2.OBJECT_KIND_HEAP_TABLE
         await self._create_object(name, kind, table_schema(columns, names), first, expect, split, beside)
         return self.table(name)

@@ -31,13 +31,13 @@ Bits: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = slice | npt.NDArray[np.intp]
 
 
-def cut(columns: list[Array]) -> Iterator[slice]:
+def cut(columns: list[Array], rows_max: int = ROWS_MAX, string_bytes_max: int = STRING_BYTES_MAX) -> Iterator[slice]:
     """Pieces of the rows, each small enough for one message."""
     sizes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         if column.dtype == object:
             sizes += np.fromiter(map(len, column), dtype=np.int64, count=len(column))
-    return cut_sizes(sizes, ROWS_MAX, STRING_BYTES_MAX)
+    return cut_sizes(sizes, rows_max, string_bytes_max)
 
 
 def cut_sizes(sizes: npt.NDArray[np.int64], rows_max: int, bytes_max: int) -> Iterator[slice]:

@@ -183,13 +183,28 @@ def value_array(column: Column, values: object, rows: int) -> Array:
     return made
 
 
-def message_of(column: Column, values: Array) -> column_pb2.Column:
-    if column.type not in BYTE_STRINGS:
-        return column_pb2.Column(type=column.type.wire, data=values.tobytes())
+def string_buffers(values: Array) -> tuple[bytes, npt.NDArray[np.uint32]]:
+    """The bytes of strings, one after the other, and where each begins and the last one ends."""
     strings = values.tolist()
     offsets = np.zeros(len(strings) + 1, dtype="<u4")
     np.cumsum(np.fromiter(map(len, strings), dtype=np.uint32, count=len(strings)), out=offsets[1:])
-    return column_pb2.Column(type=column.type.wire, data=b"".join(strings), offsets=offsets.tobytes())
+    return b"".join(strings), offsets
+
+
+def strings_of(column: Column, data: bytes, offsets: list[int]) -> Array:
+    """The other way, as an array of bytes objects, or of str where the column is text."""
+    made = np.empty(len(offsets) - 1, dtype=object)
+    made[:] = [data[begin:end] for begin, end in zip(offsets, offsets[1:])]
+    if column.type is Type.STRING:
+        made[:] = [its.decode() for its in made]
+    return made
+
+
+def message_of(column: Column, values: Array) -> column_pb2.Column:
+    if column.type not in BYTE_STRINGS:
+        return column_pb2.Column(type=column.type.wire, data=values.tobytes())
+    data, offsets = string_buffers(values)
+    return column_pb2.Column(type=column.type.wire, data=data, offsets=offsets.tobytes())
 
 
 def array_of(column: Column, message: column_pb2.Column, rows: int) -> Array:
@@ -198,11 +213,7 @@ def array_of(column: Column, message: column_pb2.Column, rows: int) -> Array:
         offsets = np.frombuffer(message.offsets, dtype="<u4").tolist()
         if len(offsets) != rows + 1 or offsets[-1] > len(message.data):
             raise Internal(f"the server sent {len(offsets)} offsets in column {column.name!r} for {rows} rows")
-        made = np.empty(rows, dtype=object)
-        made[:] = [message.data[begin:end] for begin, end in zip(offsets, offsets[1:])]
-        if column.type is Type.STRING:
-            made[:] = [its.decode() for its in made]
-        return made
+        return strings_of(column, message.data, offsets)
     values = np.frombuffer(message.data, dtype=DTYPES[column.type])
     if len(values) != rows:
         raise Internal(f"the server sent {len(values)} values in column {column.name!r} for {rows} rows")
@@ -228,20 +239,32 @@ def _unscaled(column: Column, given: object) -> int:
     raise _refuse(f"a decimal.Decimal with {column.scale} digits behind the point is needed", column, f"{given!r}")
 
 
-def key_message(column: Column, given: object) -> catalog_pb2.Key:
-    """A bound of a range. For tables, numbers of 32 bits and decimals go as those of 64 bits, decimals without their point."""
+def bound_number(column: Column, given: object) -> Any:
+    """A bound of a range, as a number. For tables, numbers of 32 bits and decimals are those of 64 bits, decimals without their point."""
     if column.type is Type.DECIMAL64:
         given = _unscaled(column, given)
     if column.type in (Type.INT32, Type.DECIMAL64):
         column = dataclasses.replace(column, type=Type.INT64)
-    value = element(column, given, True)
+    return element(column, given, True)
+
+
+def key_message(column: Column, given: object) -> catalog_pb2.Key:
+    value = bound_number(column, given)
     if column.type is Type.UINT64:
         return catalog_pb2.Key(u64=value)
-    if column.type is Type.INT64:
+    if column.type in (Type.INT64, Type.INT32, Type.DECIMAL64):
         return catalog_pb2.Key(i64=value)
     if column.type is Type.DATE:
         return catalog_pb2.Key(date32=value)
     return catalog_pb2.Key(f64=value)
+
+
+def key_tuple(key: tuple[Column, ...], numbers: tuple[Any, ...] | None) -> Any:
+    """A key of numbers, as an answer gives keys: one part, or a tuple; None: there is no key."""
+    if numbers is None:
+        return None
+    parts = tuple(np.datetime64(each, "D") if its.type is Type.DATE else each for its, each in zip(key, numbers))
+    return parts[0] if len(parts) == 1 else parts
 
 
 def key_of(message: catalog_pb2.Key) -> Any:

@@ -224,6 +224,19 @@ def _fit(column: Column, array: Any) -> Any:
                               f"has a value of {array.type} that does not fit: {error}") from None
 
 
+def new_table(frame: Any, key: str | Sequence[str], nullable: bool | Sequence[str] | None, expect: tuple[Any, Any] | None,
+              look: bool) -> tuple[list[Column], list[str], Column | None, tuple[Any, Any] | None]:
+    """Of a table for a frame: its columns, the names of its key, the first column of that, and where its values are expected. `look`: in the
+    frame, if `expect` does not say it."""
+    names = [key] if isinstance(key, str) else [*key]
+    source = source_of(frame)
+    columns = columns_of(source.schema, names, nullable)
+    first = next((column for column in columns if column.name in names[:1]), None)
+    if first is not None and expect is None and look:
+        expect = bounds_of(source, first)
+    return columns, names, first, expect
+
+
 def bounds_of(source: Source, column: Column) -> tuple[Any, Any] | None:
     """The least value of a key column, and the one after its greatest value, as Python's; None if they are unknown."""
     if source.batches is None or not source.repeats or column.type in BYTE_STRINGS:

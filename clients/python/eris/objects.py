@@ -57,7 +57,7 @@ class Aggregate:
 
 
 # Another object may have the name: its schema is asked for again.
-_OUTDATED = (NotFound, InvalidArgument, FailedPrecondition)
+OUTDATED = (NotFound, InvalidArgument, FailedPrecondition)
 
 
 class Object:
@@ -148,7 +148,7 @@ class KeyValue(Object):
             if its.error is not None:
                 raise its.error
             return its.values, its.found
-        except _OUTDATED:
+        except OUTDATED:
             self._known = None
             raise
 
@@ -226,7 +226,7 @@ class KeyValue(Object):
             if its.error is not None:
                 raise its.failure()
             return its.existed, its.applied, its.answers
-        except _OUTDATED:
+        except OUTDATED:
             self._known = None
             raise
 
@@ -254,7 +254,7 @@ class Index(KeyValue):
                                    for column, message in zip(info.columns, response.columns)]
                         keys = columns[0] if len(info.key) == 1 else tuple(columns[:-1])
                         yield keys, columns[-1]
-        except _OUTDATED:
+        except OUTDATED:
             self._known = None
             raise
 
@@ -273,7 +273,7 @@ class Index(KeyValue):
             if values is not None:
                 request.values.CopyFrom(_value_range(info, values))
             got = await self._connection.call("Data/Aggregate", request, data_pb2.AggregateResponse)
-        except _OUTDATED:
+        except OUTDATED:
             self._known = None
             raise
         keys = [(key_of(got.first_key), key_of(got.first_second)), (key_of(got.last_key), key_of(got.last_second))]
@@ -286,7 +286,7 @@ class Index(KeyValue):
     def _query(info: ObjectInfo, lo: Key | None, hi: Key | None, values: tuple[int, int] | None, backward: bool,
                limit: int) -> query_pb2.Query:
         direction = query_pb2.SCAN_DIRECTION_BACKWARD if backward else query_pb2.SCAN_DIRECTION_FORWARD
-        query = query_pb2.Query(range=range_message(info.key, lo, hi), direction=direction, limit=_limit(limit))
+        query = query_pb2.Query(range=range_message(info.key, lo, hi), direction=direction, limit=limit_of(limit))
         if values is not None:
             query.values.CopyFrom(_value_range(info, values))
         return query
@@ -315,7 +315,7 @@ class Table(Object):
                 async with contextlib.aclosing(flight.read(self._connection, endpoint.ticket)) as batches:
                     async for batch in batches:
                         return int(batch.column(0)[0].as_py())
-        except _OUTDATED:
+        except OUTDATED:
             self._known = None
             raise
         raise Internal("a count has no row")
@@ -337,7 +337,7 @@ class Table(Object):
                     raise its.error
             return written
         except Error as error:
-            if isinstance(error, _OUTDATED):
+            if isinstance(error, OUTDATED):
                 self._known = None
             raise failure_of(error, written) if written else failure_of(error, 0, 1) from None
         except Exception as error:  # the frame's own
@@ -346,19 +346,13 @@ class Table(Object):
             raise
 
     async def _columns(self, names: Sequence[str] | None) -> list[Column]:
-        info = await self._info()
-        known = {column.name: column for column in info.columns}
-        if names is None:
-            return list(info.columns)
-        if isinstance(names, str) or not names or not all(name in known for name in names):
-            raise InvalidArgument(f"columns {names!r} are not a list of columns of {self.name!r}, which has {list(known)}")
-        return [known[name] for name in names]
+        return columns_named(await self._info(), names)
 
     async def _batches(self, names: Sequence[str] | None, filter: str | None, limit: int,
                        snapshot: Snapshot | None) -> AsyncGenerator[Any, None]:
         try:
             columns = await self._columns(names)
-            query = query_pb2.Query(limit=_limit(limit))
+            query = query_pb2.Query(limit=limit_of(limit))
             if filter is not None:
                 batches = self._filtered(names, filter, limit, snapshot)
             else:
@@ -369,7 +363,7 @@ class Table(Object):
             async with contextlib.aclosing(batches):
                 async for batch in batches:
                     yield batch
-        except _OUTDATED:
+        except OUTDATED:
             self._known = None
             raise
 
@@ -391,12 +385,27 @@ class Table(Object):
                         yield batch
 
 
-def _limit(limit: object) -> int:
+def columns_named(info: ObjectInfo, names: Sequence[str] | None) -> list[Column]:
+    """None: all columns. Errors: InvalidArgument (no list of names, or others)."""
+    known = {column.name: column for column in info.columns}
+    if names is None:
+        return list(info.columns)
+    if isinstance(names, str) or not names or not all(name in known for name in names):
+        raise InvalidArgument(f"columns {names!r} are not a list of columns of {info.name!r}, which has {list(known)}")
+    return [known[name] for name in names]
+
+
+def limit_of(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**64:
         raise InvalidArgument(f"a limit is a number of rows, 0 for all: got {limit!r}")
     return limit
 
 
-def _value_range(info: ObjectInfo, values: tuple[Part, Part]) -> query_pb2.ValueRange:
+def value_bounds(info: ObjectInfo, values: tuple[Part, Part]) -> tuple[int, int]:
     low, last = (element(info.value, each) for each in values)
+    return low, last
+
+
+def _value_range(info: ObjectInfo, values: tuple[Part, Part]) -> query_pb2.ValueRange:
+    low, last = value_bounds(info, values)
     return query_pb2.ValueRange(lo=low, last=last)

@@ -89,14 +89,18 @@ def info_of(message: catalog_pb2.Object) -> ObjectInfo:
                       len(message.partitions), tuple(message.beside))
 
 
-def key_value_schema(key: str | tuple[str, str], value: str) -> column_pb2.Schema:
-    """The schema of an index or a hash, with the column names that the command line gives."""
+def named_columns(key: str | tuple[str, str], value: str) -> tuple[Column, ...]:
+    """The columns of an index or a hash, with the names that the command line gives. The last one is the value."""
     names = [key] if isinstance(key, str) else list(key)
     if not 1 <= len(names) <= 2:
         raise InvalidArgument(f"a key has one or two parts, not {len(names)}")
-    parts = list(zip(("key", "second_key"), names))
-    columns = [column_pb2.ColumnSchema(name=name, type=type_named(its).wire) for name, its in [*parts, ("value", value)]]
-    return column_pb2.Schema(columns=columns, key=[name for name, _ in parts])
+    return tuple(Column(name, type_named(its)) for name, its in [*zip(("key", "second_key"), names), ("value", value)])
+
+
+def key_value_schema(key: str | tuple[str, str], value: str) -> column_pb2.Schema:
+    columns = named_columns(key, value)
+    return column_pb2.Schema(columns=[column_pb2.ColumnSchema(name=its.name, type=its.type.wire) for its in columns],
+                             key=[its.name for its in columns[:-1]])
 
 
 def table_schema(columns: Iterable[Column], key: Iterable[str]) -> column_pb2.Schema:

@@ -1,0 +1,147 @@
+"""Runs in the environment of python_embedded_test.py: the engine in this process does what a server does (python_client_calls.py), and what
+only eris.open() has: arrays that are not copied, and an engine that lives as long as they do.
+"""
+import gc
+import subprocess
+import sys
+import threading
+
+import eris
+import harness
+import numpy as np
+import pyarrow
+from python_client_calls import SEED, refused, run_on_databases
+
+ROWS = 400_000
+
+
+def filled(db, name="rows"):
+    rows = db.create_index(name, expect=(0, ROWS))
+    keys = np.arange(ROWS, dtype=np.uint64)
+    rows.put(np.random.default_rng(SEED).permutation(keys), 7)
+    rows.put(keys, keys * np.uint64(3))
+    return rows
+
+
+def check_scans_are_not_copied(db):
+    """The arrays of a scan are the engine's buffers, which go round; a reader that keeps them all gets copies."""
+    rows = filled(db)
+    places, scan = set(), rows.scan()
+    while (batch := next(scan, None)) is not None:
+        places.add(batch[0].__array_interface__["data"][0])
+        batch = None
+    kept = list(rows.scan())
+    harness.check(len(kept) > 6, f"{len(kept)} batches")
+    harness.check(len(places) <= 5, f"{len(kept)} batches in {len(places)} places")
+    harness.check(bool((np.concatenate([keys for keys, _ in kept]) == np.arange(ROWS, dtype=np.uint64)).all()), "keys that were kept")
+    harness.check(all(bool((values == keys * np.uint64(3)).all()) for keys, values in kept), "values that were kept")
+    harness.check(not kept[0][0].flags.writeable, "the arrays can be written")
+    db.drop("rows")
+
+
+def check_arrays_outlive_the_database():
+    db = eris.open("512MiB", aeus=2)
+    rows = filled(db)
+    scan = rows.scan()
+    keys, values = next(scan)
+    lookup, found = rows.get(np.arange(ROWS))
+    db.close()
+    refused(eris.FailedPrecondition, lambda: rows.get(1), "closed")
+    refused(eris.FailedPrecondition, lambda: db.list(), "closed")
+    rest = sum(len(more) for more, _ in scan)  # the scan was under way
+    harness.check_equal(len(keys) + rest, ROWS, "rows of a scan that began before")
+    harness.check(bool((values == keys * np.uint64(3)).all()) and bool(found.all()) and int(lookup[-1]) == 3 * (ROWS - 1), "arrays")
+
+
+def check_memory_comes_back():
+    """A hundred engines, one after the other, with all kinds of things left over."""
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+    before = 0
+    for number in range(12):
+        with eris.open("256MiB", aeus=2) as db:
+            filled(db)
+            snapshot = db.snapshot()
+            snapshot.__enter__()
+            next(db.index("rows").scan())
+        del db, snapshot
+        gc.collect()
+        if number == 3:
+            before = resident()
+    harness.check(resident() < before + (48 << 20), f"{resident() - before} bytes more after eight engines")
+
+
+def check_threads(db):
+    rows = db.create_index("threads")
+    errors = []
+
+    def work(number):
+        try:
+            keys = np.arange(number, ROWS, 8, dtype=np.uint64)
+            for _ in range(5):
+                rows.add(keys, 1)
+            values, found = rows.get(keys)
+            harness.check(bool(found.all()) and bool((values == 5).all()), "counters")
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    harness.check_equal(errors, [], "errors of threads")
+    db.drop("threads")
+
+
+def check_refusals():
+    refused(eris.InvalidArgument, lambda: eris.open("a lot"), "'a lot'", "4GiB")
+    refused(eris.InvalidArgument, lambda: eris.open(-1))
+    refused(eris.ResourceExhausted, lambda: eris.open("1KiB", aeus=1), "1024 bytes")
+    with eris.open("64MiB", aeus=2) as db:
+        rows = db.create_index("full", value="string")
+        keys = np.arange(1000)
+        error = refused(eris.ResourceExhausted, lambda: rows.put(keys, [bytes(100_000)] * 1000), "rows were written")
+        harness.check_equal(rows.count(), error.rows_written, "rows that were written")
+        db.drop("full")
+        rows = db.create_index("full")
+        rows.put([1], [1])
+        harness.check_equal(rows.get(1), 1, "after the refusal")
+
+
+def check_a_fork_and_an_end():
+    """A forked process is told; a program that leaves its database open ends."""
+    program = """
+import os, eris
+db = eris.open("64MiB", aeus=2)
+rows = db.create_index("a")
+rows.put([1], [2])
+if os.fork() == 0:
+    try:
+        rows.get(1)
+    except eris.FailedPrecondition:
+        os._exit(7)
+    os._exit(1)
+print(os.waitstatus_to_exitcode(os.wait()[1]), rows.get(1))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    harness.check_equal((done.stdout, done.returncode, done.stderr), ("7 2\n", 0, ""), "a fork and an end")
+
+
+def main():
+    print(f"seed {SEED}", flush=True)
+    run_on_databases({"embedded": lambda: eris.open("512MiB", aeus=2),
+                      "embedded, four NumaNodes": lambda: eris.open("512MiB", topology="numa:4 core:1 pu:1")})
+    with eris.open("512MiB", aeus=2) as db:
+        check_scans_are_not_copied(db)
+        check_threads(db)
+    check_arrays_outlive_the_database()
+    check_memory_comes_back()
+    check_refusals()
+    check_a_fork_and_an_end()
+    print("embedded: ok", pyarrow.__version__)
+
+
+if __name__ == "__main__":
+    main()
