@@ -12,15 +12,15 @@ PACKAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scan", "req
 CANNOT_BE_HAD = 77
 
 
-def environment(build):
-    """A python with the peers (bench/scan/requirements.txt); made once. Ends the program if they cannot be installed."""
-    home = os.path.join(build, "scan-peers")
+def environment(build, packages=PACKAGES, name="scan-peers"):
+    """A python with the peers, which a requirements.txt names; made once. Ends the program if they cannot be installed."""
+    home = os.path.join(build, name)
     python = os.path.join(home, "bin", "python")
     done = os.path.join(home, "installed")
-    wanted = read(PACKAGES)
+    wanted = read(packages)
     if not os.path.exists(done) or read(done) != wanted:
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        told = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", PACKAGES], text=True,
+        told = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", packages], text=True,
                               capture_output=True)
         if told.returncode != 0:
             print(f"SKIPPED: {wanted.splitlines()[0]} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")

@@ -17,6 +17,7 @@ import sys
 
 import goals_run
 from goals_balancer import BALANCER
+from goals_doors import DOORS
 from goals_imports import IMPORTS
 from goals_index import INDEX
 from goals_leap import LEAP
@@ -29,7 +30,7 @@ from goals_run import FAILED, NOT_MEASURED, common
 from goals_server import SERVER
 from goals_tables import TABLES
 
-PARTS = {"index": INDEX, "tables": TABLES, "queries": QUERIES, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "leap": LEAP,
+PARTS = {"index": INDEX, "tables": TABLES, "queries": QUERIES, "doors": DOORS, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "leap": LEAP,
          "routing": ROUTING, "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER}
 
 

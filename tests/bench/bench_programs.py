@@ -153,6 +153,8 @@ PROGRAMS = {
     "balancer/transfer_lab": [Call("--keys 0.05 --rounds 1 --chunks 4096",
                                    one_object(*(f"{keys}/{what}" for keys in ("dense", "sparse") for what in ("link/us", "leap/home_ns_row", "copy/*/ratio"))))],
     "engine/index_join": [Call("20000 2 1", one_object("*"))],
+    "doors/row_stream": [],  # SERVERS runs it
+    "doors/session_lookup": [Call("20000 256 0.01", one_object("keys_per_second"))],
     "engine/routed_lookup": [Call("20000 0.01 1 256", one_object("routed_over_bare", "routed_mkeys_s", "bare_mkeys_s"))],
     "index/index_lab": [
         Call("--sides", lines_like(r'"eris".*"btree"', 1)),
@@ -281,7 +283,16 @@ def redis_load(build, work):
     return None
 
 
-SERVERS = {"remote/echo_server": echo_server, "remote/redis_load": redis_load}
+def row_stream(build, work):
+    port_file, eris = work / "eris_port", build / "clients/cli/eris"
+    with serving([eris, "serve", "--aeus", "1", "--listen", "127.0.0.1:0", "--port-file", port_file],
+                 lambda: port_file.exists() and port_file.read_text(encoding="utf-8").strip()) as port:
+        server = f"127.0.0.1:{port}"
+        output([eris, "create", "rows", "--server", server, "--schema", "k:uint64,a:uint64,b:uint64,c:uint64", "--key", "k"])
+        figures(parsed(output([build / "bench/doors/row_stream", server, "rows", 20000, 4096])), ("rows_per_second",))
+
+
+SERVERS = {"doors/row_stream": row_stream, "remote/echo_server": echo_server, "remote/redis_load": redis_load}
 
 
 # --- the scripts -----------------------------------------------------------------------------------
@@ -304,7 +315,7 @@ SCRIPTS = {
     "remote/page_cost.py": ["{build} --tiny --json {work}/page_cost.json"],
 }
 # Run by the others, or by the tiny run of the paper's figures.
-ELSEWHERE = ("scan/peers.py", "queries/duckdb_side.py", "remote/python_client.py", "paper/")
+ELSEWHERE = ("doors/", "scan/peers.py", "queries/duckdb_side.py", "remote/python_client.py", "paper/")
 MADE_BY_PROGRAMS = {"routing/plot.py": ("routing/raw_routing", "--aeus 2 --modes plain --batches 1,256 --rounds 1 --ms 2 --json {work}/raw.json")}
 
 

@@ -1,0 +1,52 @@
+"""The goals of the doors by which other programs come in: Arrow Flight and Python. Part of tools/goals.py."""
+from goals_run import Part, Step, at_least, at_most
+from goals_tables import words_of
+
+DRIVER = "bench/doors/run.py"
+
+
+def flight_get(run):
+    found = run.script(DRIVER, "--parts", "get")["get"]
+    ours, theirs = found["cpu_s_per_gb"]["eris"], found["cpu_s_per_gb"]["pyarrow"]
+    run.goal("doors.get_cpu_over_pyarrow", ours["median"] / max(theirs["median"], 1e-9),
+             f"CPU of the server for a GB into pyarrow: {words_of(ours, 's')} vs. {words_of(theirs, 's')} of pyarrow's own server with ready "
+             f"batches; {words_of(found['gb_s']['eris'], 'GB/s')} vs. {words_of(found['gb_s']['pyarrow'], 'GB/s')}")
+
+
+def flight_put(run):
+    found = run.script(DRIVER, "--parts", "put")["put"]
+    run.goal("doors.put_over_write_stream", found["do_put"]["median"] / found["write_stream"]["median"],
+             f"rows of four u64 into a clustered table: {words_of(found['do_put'], 'rows/s')} from pyarrow vs. "
+             f"{words_of(found['write_stream'], 'rows/s')} from the C++ client")
+
+
+def python(run):
+    found = run.script(DRIVER, "--parts", "python")["python"]
+    for count in (4096, 256):
+        best = max((f"call {count}", f"tasks {count}"), key=lambda name: found[name]["median"])
+        run.goal(f"doors.python_get_{count}_over_cpp", found[best]["median"] / found[f"c++ {count}"]["median"],
+                 f"16 tasks {words_of(found[f'tasks {count}'], 'keys/s')}, one call after the other {words_of(found[f'call {count}'], 'keys/s')}, "
+                 f"the C++ client {words_of(found[f'c++ {count}'], 'keys/s')}")
+
+
+def tasks(run):
+    found = run.script(DRIVER, "--parts", "tasks")["tasks"]
+    best = max((name for name in found if name != "eris"), key=lambda name: found[name]["median"])
+    run.goal("doors.python_tasks_over_redis", found["eris"]["median"] / found[best]["median"],
+             f"1,000 tasks of one key: {words_of(found['eris'], 'keys/s')} vs. {words_of(found[best], 'keys/s')} of redis.asyncio, "
+             f"{best.split()[1]} connections")
+
+
+def embedded(run):
+    found = run.script(DRIVER, "--parts", "embedded")["embedded"]
+    run.goal("doors.embedded_get_over_session", found["python"]["median"] / found["session"]["median"],
+             f"65,536 keys, one AEU: {words_of(found['python'], 'keys/s')} by eris.open() vs. {words_of(found['session'], 'keys/s')} by "
+             "Session::Lookup")
+
+
+DOORS = Part(6, (
+    Step(flight_get, {"doors.get_cpu_over_pyarrow": at_most(1.6)}),
+    Step(flight_put, {"doors.put_over_write_stream": at_least(0.9)}),
+    Step(python, {"doors.python_get_4096_over_cpp": at_least(0.7), "doors.python_get_256_over_cpp": at_least(0.15)}),
+    Step(tasks, {"doors.python_tasks_over_redis": at_least(30)}),
+    Step(embedded, {"doors.embedded_get_over_session": at_least(0.9)})))
