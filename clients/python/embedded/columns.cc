@@ -71,8 +71,8 @@ ColumnsIn::ColumnsIn(const nb::list& columns, const std::vector<ColumnSchema>& t
   }
   for (size_t i = 0; i < types.size(); ++i) {
     const ColumnSchema& type = types[i];
-    const auto pair = nb::cast<nb::tuple>(columns[i]);
-    const AnyArray values = ArrayOf(pair[0], type);
+    const auto parts = nb::cast<nb::tuple>(columns[i]);
+    const AnyArray values = ArrayOf(parts[0], type);
     ColumnView view{.values = values.data()};
     uint64_t rows = 0;
     if (const uint64_t width = ColumnValueBytes(type.type); width > 0) {
@@ -82,7 +82,7 @@ ColumnsIn::ColumnsIn(const nb::list& columns, const std::vector<ColumnSchema>& t
                             " bytes: those of ", ColumnTypeName(type.type), " have ", width));
       }
     } else {
-      const AnyArray offsets = ArrayOf(pair[1], type);
+      const AnyArray offsets = ArrayOf(parts[1], type);
       if (offsets.itemsize() != sizeof(uint32_t) || offsets.size() == 0) {
         Refuse(absl::StrCat("column \"", type.name, "\" needs offsets of 32 bits"));
       }
@@ -93,6 +93,14 @@ ColumnsIn::ColumnsIn(const nb::list& columns, const std::vector<ColumnSchema>& t
     if (i > 0 && rows != rows_) {
       Refuse(
           absl::StrCat("column \"", type.name, "\" has ", rows, " rows, and others have ", rows_));
+    }
+    if (!parts[2].is_none()) {
+      const AnyArray validity = ArrayOf(parts[2], type);
+      if (validity.nbytes() < (rows + 7) / 8) {
+        Refuse(absl::StrCat("validity of column \"", type.name, "\" has ", validity.nbytes(),
+                            " bytes for ", rows, " rows"));
+      }
+      view.validity = static_cast<const uint8_t*>(validity.data());
     }
     rows_ = rows;
     views_.push_back(view);

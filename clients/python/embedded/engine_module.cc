@@ -16,6 +16,7 @@
 #include "clients/python/embedded/python_engine.h"
 #include "clients/python/embedded/status_error.h"
 #include "eris/expression.h"
+#include "text/expression_text.h"
 
 namespace eris::python {
 namespace {
@@ -59,18 +60,31 @@ std::optional<ValueRange> ValuesFrom(const Values& values) {
 std::unique_ptr<Stream> OpenScan(PythonEngine& engine, const HeldObject& object,
                                  const std::vector<std::string>& columns, const Bound& lo,
                                  const Bound& hi, const Values& values, bool backward,
-                                 uint64_t limit, const HeldSnapshot* snapshot) {
+                                 const std::optional<std::string>& filter, uint64_t limit,
+                                 const HeldSnapshot* snapshot) {
   Query query{.direction = backward ? ScanDirection::kBackward : ScanDirection::kForward,
               .values = ValuesFrom(values),
               .limit = limit};
   if (object.object.kind() == ObjectKind::kIndex) {
     query.range = RangeFrom(KeyOf(object.object.schema()), lo, hi);
   }
+  if (filter) query.filter = ValueOrThrow(text::ParseExpression(*filter));
   for (const std::string& name : columns) {
     query.columns.push_back({expressions::Column(name), name});
   }
   if (snapshot != nullptr) query.snapshot = snapshot->snapshot;
   return engine.OpenScan(object, std::move(query));
+}
+
+// Rows of a table.
+uint64_t Count(PythonEngine& engine, const HeldObject& object,
+               const std::optional<std::string>& filter) {
+  Query query;
+  if (filter) query.filter = ValueOrThrow(text::ParseExpression(*filter));
+  query.aggregates = {{.function = AggregateFunction::kCount, .name = "count"}};
+  const std::unique_ptr<Stream> stream = engine.OpenScan(object, std::move(query));
+  const std::unique_ptr<Rows> rows = stream->Next();
+  return rows->Uint64(0);
 }
 
 // (count, min, max, sum, first key, last key); but for the count None without a row, or if only the
@@ -172,7 +186,8 @@ NB_MODULE(_engine, m) {
       .def("lookup", &PythonEngine::Lookup, "object"_a, "keys"_a)
       .def("write", &PythonEngine::Write, "object"_a, "mode"_a, "columns"_a, "expected"_a)
       .def("scan", &OpenScan, "object"_a, "columns"_a, "lo"_a.none(), "hi"_a.none(),
-           "values"_a.none(), "backward"_a, "limit"_a, "snapshot"_a.none())
+           "values"_a.none(), "backward"_a, "filter"_a.none(), "limit"_a, "snapshot"_a.none())
+      .def("count", &Count, "object"_a, "filter"_a.none())
       .def("aggregate", &Aggregate, "object"_a, "lo"_a.none(), "hi"_a.none(), "values"_a.none(),
            "count_only"_a)
       .def("snapshot", &PythonEngine::TakeSnapshot);

@@ -62,6 +62,10 @@ class Rows {
   Rows& operator=(const Rows&) = delete;
   uint64_t rows() const { return static_cast<uint64_t>(array_.length); }
   size_t columns() const { return schema_->columns.size(); }
+  // The first row's value. REQUIRES: column i is of kUint64.
+  uint64_t Uint64(size_t i) const {
+    return static_cast<const uint64_t*>(array_.children[i]->buffers[1])[0];
+  }
   // As ColumnOut. `owner`: this, in Python.
   nb::tuple Column(size_t i, nb::handle owner) const;
 
