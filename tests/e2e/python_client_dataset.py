@@ -83,7 +83,7 @@ def same(got, expected, what):
                   f"{what}: {got.num_rows} rows, expected {expected.num_rows}: {got.slice(0, 5).to_pylist()}, {expected.slice(0, 5).to_pylist()}")
 
 
-def test_a_scan_has_a_filter(db, server):
+def test_a_scan_has_a_filter(db):
     given = many(70_000)
     its = db.create_table("filtered", given, key="id")
     its.write(given)
@@ -93,7 +93,7 @@ def test_a_scan_has_a_filter(db, server):
         got = its.scan(filter=text, columns=["id", "small"]).arrow()
         same(got, rows.select(["id", "small"]), text)
         harness.check_equal(its.count(filter=text), rows.num_rows, f"the count of {text}")
-    harness.check_equal(its.scan(filter="small < 5000", limit=7).polars().shape, (7, 8), "rows of a limit")
+    harness.check_equal(its.scan(filter="small < 5000", limit=7).polars().height, 7, "rows of a limit")
     harness.check_equal(sum(batch.num_rows for batch in its.scan(filter="small >= 5")), its.count(filter="small >= 5"), "rows of batches")
     error = refused(eris.InvalidArgument, lambda: its.scan(filter="small <").arrow(), "filter")
     harness.check_equal(error.code.name, "INVALID_ARGUMENT", "its code")

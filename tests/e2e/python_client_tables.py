@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import tempfile
 
 import duckdb
 import eris
@@ -19,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from python_client_calls import CONNECTS, SEED, Complaints, refused, run_suite
 
+FOLDER = tempfile.TemporaryDirectory()  # of files of Parquet
 D = decimal.Decimal
 SCHEMA = pa.schema([pa.field("id", pa.int64(), False), ("small", pa.int32()), ("large", pa.int64()), ("big", pa.uint64()),
                     ("ratio", pa.float64()), ("day", pa.date32()), ("price", pa.decimal64(18, 4)), ("note", pa.string()),
@@ -94,34 +96,34 @@ SOURCES = {
 }
 
 
-def test_every_type_goes_in_and_comes_out(db, server):
+def test_every_type_goes_in_and_comes_out(db):
     for number, (name, source) in enumerate(SOURCES.items()):
         for table in (table_of(ROWS), many(3000)):
             for key in ("id", ()):
                 its = db.create_table("types", SCHEMA, key=key)
-                harness.check_equal(its.write(source(table, server.directory.name)), table.num_rows, f"rows written from {name}")
+                harness.check_equal(its.write(source(table, FOLDER.name)), table.num_rows, f"rows written from {name}")
                 harness.check_equal(its.count(), table.num_rows, f"rows from {name}")
                 check_rows(its.scan().arrow(), table, f"rows from {name}")
                 db.drop("types")
         harness.check(number < 20, "sources")
 
 
-def test_a_table_is_made_from_what_it_gets(db, server):
+def test_a_table_is_made_from_what_it_gets(db):
     table = many(500)
     for name, source in SOURCES.items():
-        its = db.create_table("made", source(table, server.directory.name), key="id")
+        its = db.create_table("made", source(table, FOLDER.name), key="id")
         info = its.describe()
         harness.check_equal((info.kind, info.keys, [each.name for each in info.key]), ("table", 0, ["id"]), f"the table from {name}")
         types = {each.name: (each.type, each.scale, each.nullable) for each in info.columns}
         wanted = {each.name: (each.type, each.scale, each.name != "id") for each in db.create_table("wanted", SCHEMA, key="id").describe().columns}
         harness.check_equal(types, wanted, f"columns from {name}")
-        its.write(source(table, server.directory.name))
+        its.write(source(table, FOLDER.name))
         check_rows(its.scan().arrow(), table, f"rows from {name}")
         db.drop("made")
         db.drop("wanted")
 
 
-def test_what_comes_out_is_equal_in_every_frame(db, server):
+def test_what_comes_out_is_equal_in_every_frame(db):
     table = table_of(ROWS + [row[:0] + (row[0] + 10_000,) + row[1:] for row in ROWS])
     its = db.create_table("frames", table, key="id")
     its.write(table)
@@ -148,19 +150,19 @@ def test_what_comes_out_is_equal_in_every_frame(db, server):
     db.drop("frames")
 
 
-def test_no_row_and_70_000(db, server):
+def test_no_row_and_70_000(db):
     for rows in (0, 70_000):
         table = many(rows)
         for name in ("arrow", "pandas", "polars", "duckdb", "parquet"):
             its = db.create_table("many", SCHEMA, key="id", nullable=True)
-            harness.check_equal(its.write(SOURCES[name](table, server.directory.name)), rows, f"rows written from {name}")
+            harness.check_equal(its.write(SOURCES[name](table, FOLDER.name)), rows, f"rows written from {name}")
             got = its.scan().arrow()
             check_rows(got, table, f"{rows} rows from {name}")
             harness.check_equal(its.scan().polars().shape, (rows, 9), "rows and columns")
             db.drop("many")
 
 
-def test_narrower_types_are_taken(db, server):
+def test_narrower_types_are_taken(db):
     its = db.create_table("narrow", SCHEMA, key="id")
     frame = pa.table({"id": pa.array([1, 2], pa.uint8()), "small": pa.array([-7, None], pa.int16()), "large": pa.array([1, 2], pa.uint32()),
                       "big": pa.array([3, 4], pa.int64()), "ratio": pa.array([0.5, None], pa.float32()), "day": pa.nulls(2),
@@ -181,7 +183,7 @@ def test_narrower_types_are_taken(db, server):
     db.drop("narrow")
 
 
-def test_the_last_row_of_a_key_stays(db, server):
+def test_the_last_row_of_a_key_stays(db):
     rng = random.Random(SEED)
     its = db.create_table("last", pa.schema([("day", pa.date32()), ("part", pa.int32()), ("price", pa.decimal128(9, 2)), ("value", pa.int64())]),
                           key=["part", "day"], nullable=False)
@@ -210,7 +212,7 @@ def test_where_keys_are_expected(db, server):
         frame = many(1000)
         frame = frame.filter(frame[key].is_valid())
         for source in ("arrow", "polars", "parquet"):
-            harness.check_equal(cut(SOURCES[source](frame, server.directory.name), key=key), middle, f"even pieces of {key} from {source}")
+            harness.check_equal(cut(SOURCES[source](frame, FOLDER.name), key=key), middle, f"even pieces of {key} from {source}")
     harness.check_equal(cut(many(9), key="id", expect=(3000, 5000)), "4000", "even pieces of what was said")
     harness.check_equal(cut(SCHEMA, key="price", expect=(D("0.5"), 2)), "1.2500", "even pieces of decimals")
     harness.check_equal(cut(SCHEMA, key=["small", "id"], split=[123]), "123", "the cut that was said")
@@ -223,7 +225,7 @@ def test_where_keys_are_expected(db, server):
         refused(eris.InvalidArgument, lambda: db.create_table("x", SCHEMA, key="price", expect=(bad, 7)), "decimal.Decimal")
 
 
-def test_types_that_no_table_has_are_refused(db, server):
+def test_types_that_no_table_has_are_refused(db):
     for its, cast in ((pa.bool_(), "int32"), (pa.timestamp("us"), "date32"), (pa.date64(), "date32"), (pa.time32("s"), "int64"),
                       (pa.duration("s"), "int64"), (pa.null(), "values"), (pa.list_(pa.int64()), "string"), (pa.struct([("x", pa.int32())]), "parts"),
                       (pa.decimal128(38, 19), "decimal128(18, 18)"), (pa.decimal128(5, -2), "decimal128(18, 0)")):
@@ -237,7 +239,7 @@ def test_types_that_no_table_has_are_refused(db, server):
     harness.check_equal(list(db.list()), [], "objects")
 
 
-def test_values_that_do_not_fit_are_refused(db, server):
+def test_values_that_do_not_fit_are_refused(db):
     its = db.create_table("strict", SCHEMA, key="id", nullable=["note"])
     good = many(20).slice(8, 1).to_pydict()
     good = pa.table({name: pa.array(good[name] if good[name][0] is not None else [1], SCHEMA.field(name).type) for name in SCHEMA.names})

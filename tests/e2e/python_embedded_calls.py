@@ -10,6 +10,9 @@ import eris
 import harness
 import numpy as np
 import pyarrow
+import python_client_calls
+import python_client_dataset
+import python_client_tables
 from python_client_calls import SEED, refused, run_on_databases
 
 ROWS = 400_000
@@ -131,8 +134,9 @@ print(os.waitstatus_to_exitcode(os.wait()[1]), rows.get(1))
 
 def main():
     print(f"seed {SEED}", flush=True)
-    run_on_databases({"embedded": lambda: eris.open("512MiB", aeus=2),
-                      "embedded, four NumaNodes": lambda: eris.open("512MiB", topology="numa:4 core:1 pu:1")})
+    for suite in python_client_calls, python_client_tables, python_client_dataset:
+        run_on_databases(vars(suite), {"embedded": lambda: eris.open("512MiB", aeus=2),
+                                       "embedded, four NumaNodes": lambda: eris.open("512MiB", topology="numa:4 core:1 pu:1")})
     with eris.open("512MiB", aeus=2) as db:
         check_scans_are_not_copied(db)
         check_threads(db)

@@ -17,9 +17,9 @@ namespace eris::python {
 
 namespace nb = nanobind;
 
-// Columns that a call takes: each (values, offsets, validity) of contiguous arrays of one dimension,
-// whose bytes are those of ColumnView; offsets are u32, None for numbers; validity is None if no row
-// is null. Borrowed: the arrays outlive it.
+// Columns that a call takes: each (values, offsets, validity) of contiguous arrays of one
+// dimension, whose bytes are those of ColumnView; offsets are u32, None for numbers; validity is
+// None if no row is null. Borrowed: the arrays outlive it.
 class ColumnsIn {
  public:
   // Throws StatusError (InvalidArgument): not as many columns as types, other lengths or offsets.

@@ -43,10 +43,12 @@ void Create(PythonEngine& engine, const std::string& name, const std::string& ki
     if (column >= options.schema.columns.size()) throw nb::index_error();
   }
   const std::vector<ColumnSchema> parts = KeyOf(options.schema);
-  options.expected = RangeFrom(parts, lo, hi);
+  const bool table = options.kind == ObjectKind::kTable;
+  options.expected = RangeFrom(parts, lo, hi, table);
   for (const nb::handle point : split) {
     uint64_t second = 0;
-    ReadBound(parts, nb::cast<nb::tuple>(point), options.split_points.emplace_back(), second);
+    ReadBound(parts, nb::cast<nb::tuple>(point), table, options.split_points.emplace_back(),
+              second);
   }
   options.beside = std::move(beside);
   engine.Create(name, options);
