@@ -6,7 +6,8 @@
 A database belongs to the event loop in which it was connected.
 """
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Sequence
+import importlib
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from eris import flight
@@ -91,13 +92,16 @@ class Database:
         await self._connection.call("Catalog/DropObject", catalog_pb2.DropObjectRequest(name=name), catalog_pb2.DropObjectResponse)
 
     async def flight_info(self, name: str, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
-                          shares: int = 0) -> flight.Info:
+                          shares: int = 0, range: Mapping[str, Any] | None = None) -> flight.Info:
         """Endpoints that have the rows of an object: one, or for `shares` as many or more, all of one moment. Their tickets are bytes, which any
-        process may read by flight_read() with a connection of its own. Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
-        return await flight.info(self._connection, flight.command(name, columns, filter=filter, limit=limit, shares=shares))
+        process may read by flight_read() with a connection of its own to the endpoint's address. `range`: of an index, keys from "lo" on and
+        below "hi". Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
+        query = flight.command(name, columns, filter=filter, limit=limit, shares=shares, range=range)
+        return await flight.info(self._connection, query)
 
-    def flight_read(self, ticket: bytes) -> AsyncGenerator[Any, None]:
-        """The record batches of an endpoint of flight_info(). Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
+    def flight_read(self, ticket: bytes, address: str | None = None) -> AsyncGenerator[Any, None]:
+        """The record batches of an endpoint of flight_info(). `address`: the endpoint's, which only a database of several servers needs.
+        Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
         return flight.read(self._connection, ticket)
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
@@ -149,6 +153,10 @@ class Connecting:
             await self._database.close()
 
     async def _connect(self) -> Database:
+        if self._address.endswith(".toml"):
+            servers: Any = importlib.import_module("eris.servers")
+            database: Database = await servers.connect(self._address, self._timeout)
+            return database
         connection = Connection(self._address, self._timeout)
         try:
             await connection.check()
@@ -159,8 +167,9 @@ class Connecting:
 
 
 def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0) -> Connecting:
-    """`address`: host:port, or unix:/path or /path of a socket. `timeout`: seconds until the answer to each call.
+    """`address`: host:port, or unix:/path or /path of a socket, or the path of a map of several servers, which ends in .toml (eris.servers).
+    `timeout`: seconds until the answer to each call.
 
-    Errors: Unavailable (nothing listens there, or the server is stopping).
+    Errors: Unavailable (nothing listens there, or the server is stopping); InvalidArgument (a map that makes no sense).
     """
     return Connecting(address, timeout)

@@ -20,12 +20,13 @@ _CONTINUES = b"\xff\xff\xff\xff"
 
 @dataclasses.dataclass(frozen=True)
 class Endpoint:
-    """Some of a query's rows. `expires`: seconds since 1970, or None."""
+    """Some of a query's rows. `expires`: seconds since 1970, or None. `address`: of the server that was asked, and that reads its ticket."""
 
     ticket: bytes
     app_metadata: bytes = b""
     locations: tuple[str, ...] = ()
     expires: float | None = None
+    address: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +56,7 @@ async def info(connection: Connection, query: bytes) -> Info:
     endpoints = []
     for number, value in _fields(got):
         if number == 3:
-            endpoints.append(_endpoint(value))
+            endpoints.append(_endpoint(value, connection.address))
         else:
             one[number] = value
     schema = pyarrow().ipc.read_schema(pyarrow().py_buffer(bytes(one[1])))
@@ -78,7 +79,7 @@ async def read(connection: Connection, ticket: bytes) -> AsyncGenerator[Any, Non
                 yield pyarrow().ipc.read_record_batch(message, schema)
 
 
-def _endpoint(data: memoryview) -> Endpoint:
+def _endpoint(data: memoryview, address: str) -> Endpoint:
     ticket, app_metadata, locations, expires = b"", b"", [], None
     for number, value in _fields(data):
         if number == 1:
@@ -90,7 +91,7 @@ def _endpoint(data: memoryview) -> Endpoint:
             expires = time.get(1, 0) + time.get(2, 0) / 1e9
         elif number == 4:
             app_metadata = bytes(value)
-    return Endpoint(ticket, app_metadata, tuple(locations), expires)
+    return Endpoint(ticket, app_metadata, tuple(locations), expires, address)
 
 
 def _arrow_message(data: bytes) -> Any:

@@ -330,11 +330,10 @@ class Table(Object):
             # In a thread: a frame may take long, or read from this very connection.
             pieces = pieces_of(await asyncio.to_thread(source_of, frame), info)
             while (rows := await asyncio.to_thread(next, pieces, None)) is not None:
-                its = TableWrite(self._connection, info, rows)
-                await its.run()
-                written += its.written()
-                if its.error is not None:
-                    raise its.error
+                count, error = await self._send(info, rows)
+                written += count
+                if error is not None:
+                    raise error
             return written
         except Error as error:
             if isinstance(error, OUTDATED):
@@ -344,6 +343,12 @@ class Table(Object):
             if written:
                 error.add_note(f"{written} rows were written before")
             raise
+
+    async def _send(self, info: ObjectInfo, rows: Any) -> tuple[int, Error | None]:
+        """Writes a record batch. How many of its rows were written, and why others were not."""
+        its = TableWrite(self._connection, info, rows)
+        await its.run()
+        return its.written(), its.error
 
     async def _columns(self, names: Sequence[str] | None) -> list[Column]:
         return columns_named(await self._info(), names)

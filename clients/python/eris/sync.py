@@ -5,7 +5,7 @@ Any thread may make any call, concurrently. A call inside a running event loop w
 import asyncio
 import importlib
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -355,14 +355,16 @@ class Database:
         self._loop.run(self._its.drop(name))
 
     def flight_info(self, name: str, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
-                    shares: int = 0) -> flight.Info:
+                    shares: int = 0, range: Mapping[str, Any] | None = None) -> flight.Info:
         """Endpoints that have the rows of an object: one, or for `shares` as many or more, all of one moment. Their tickets are bytes, which any
-        process may read by flight_read() with a connection of its own. Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
-        return self._loop.run(self._its.flight_info(name, columns, filter=filter, limit=limit, shares=shares))
+        process may read by flight_read() with a connection of its own to the endpoint's address. `range`: of an index, keys from "lo" on and
+        below "hi". Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
+        return self._loop.run(self._its.flight_info(name, columns, filter=filter, limit=limit, shares=shares, range=range))
 
-    def flight_read(self, ticket: bytes) -> Iterator[Any]:
-        """The record batches of an endpoint of flight_info(). Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
-        return self._loop.each(self._its.flight_read(ticket))
+    def flight_read(self, ticket: bytes, address: str | None = None) -> Iterator[Any]:
+        """The record batches of an endpoint of flight_info(). `address`: the endpoint's, which only a database of several servers needs.
+        Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
+        return self._loop.each(self._its.flight_read(ticket, address))
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `with db.snapshot() as snapshot`."""
@@ -370,9 +372,10 @@ class Database:
 
 
 def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0) -> Database:
-    """`address`: host:port, or unix:/path or /path of a socket. `timeout`: seconds until the answer to each call.
+    """`address`: host:port, or unix:/path or /path of a socket, or the path of a map of several servers, which ends in .toml (eris.servers).
+    `timeout`: seconds until the answer to each call.
 
-    Errors: Unavailable (nothing listens there, or the server is stopping).
+    Errors: Unavailable (nothing listens there, or the server is stopping); InvalidArgument (a map that makes no sense).
     """
     async def made() -> aio.Database:
         return await aio.connect(address, timeout=timeout)
