@@ -1,7 +1,7 @@
 """The Python client: its wheel is built and installed in a fresh environment, mypy finds nothing in it, its calls do what a dict does
 (python_client_calls.py), refused rows are sent again (python_client_refusals.py), tables go in from frames and come out equal
-(python_client_tables.py), also as datasets (python_client_dataset.py), a map of two servers is one database (python_client_servers.py), and the
-programs of its guides print what they say.
+(python_client_tables.py), also as datasets (python_client_dataset.py), a map of two servers is one database (python_client_servers.py), objects
+are dataframes of Dask (python_client_dask.py), and the programs of its guides print what they say.
 """
 import os
 import pathlib
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Pinned, so that a run of today is a run of tomorrow. The client itself takes newer ones.
 PACKAGES = ["grpcio==1.85.1", "protobuf==7.36.2", "numpy==2.4.6", "pyarrow==26.0.1"]
 POLARS = "polars==2.1.0"
-FRAMES = [POLARS, "pandas==3.1.1", "duckdb==2.0.0"]
+FRAMES = [POLARS, "pandas==3.1.1", "duckdb==2.0.0", "dask[dataframe]==2026.8.0"]
 CHECKERS = ["mypy==2.4.1", "types-grpcio==1.85.0.20261028", "types-protobuf==7.35.1.20260906"]
 
 
@@ -120,7 +120,7 @@ def main():
     python, wheel = make_environment(args.build)
     check_wheel(programs, python, wheel)
     for suite in ("python_client_refusals.py", "python_client_calls.py", "python_client_tables.py", "python_client_dataset.py",
-                  "python_client_servers.py"):
+                  "python_client_servers.py", "python_client_dask.py"):
         subprocess.run([python, "-B", HERE / suite, "--build", args.build], check=True)
     check_guide(programs, python, "python.md", lambda server: None)
     check_guide(programs, python, "tools.md", load_lineitem)

@@ -17,7 +17,7 @@ from eris.errors import InvalidArgument
 from eris.frames import new_table
 from eris.objects import Aggregate, Hash, Index, Object, Snapshot, Table
 from eris.scans import Scan
-from eris.schema import Column, ObjectInfo, column_of, info_of, key_value_schema, table_schema
+from eris.schema import Column, ObjectInfo, Piece, column_of, info_of, key_value_schema, table_schema
 from eris.v1 import catalog_pb2, column_pb2
 
 __all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Scan", "Snapshot", "Table", "connect"]
@@ -99,10 +99,19 @@ class Database:
         query = flight.command(name, columns, filter=filter, limit=limit, shares=shares, range=range)
         return await flight.info(self._connection, query)
 
+    async def flight_cancel(self, info: flight.Info) -> None:
+        """Gives back the moment of an info whose endpoints will not be read. Without it the server does so after a while."""
+        for _, message in info.messages:
+            await flight.cancel(self._connection, message)
+
     def flight_read(self, ticket: bytes, address: str | None = None) -> AsyncGenerator[Any, None]:
         """The record batches of an endpoint of flight_info(). `address`: the endpoint's, which only a database of several servers needs.
         Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
         return flight.read(self._connection, ticket)
+
+    def pieces(self, name: str) -> Sequence[Piece]:
+        """Which server has which keys of an object. Without a map it has them all."""
+        return (Piece(self._connection.address),)
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `async with db.snapshot() as snapshot`."""

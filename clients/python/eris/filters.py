@@ -158,7 +158,7 @@ class Filter:
 
     @staticmethod
     def _in(column: Column, values: list[Any]) -> str | None:
-        texts = [text for text in (_text(column, value) for value in values) if text is not None]
+        texts = [text for text in (literal_of(column, value) for value in values) if text is not None]
         return f"{_quoted(column.name)} in ({', '.join(texts)})" if texts and len(texts) == len(values) else None
 
 
@@ -166,11 +166,11 @@ def _comparison(column: Column, operator: str, literal: Literal, wide: bool) -> 
     # The server and pyarrow need not agree on NaN: only what is false for it in pyarrow is compared.
     if column.type is Type.FLOAT64 and (not wide or operator == "!="):
         return None
-    text = _text(column, literal.value.as_py())
+    text = literal_of(column, literal.value.as_py())
     return None if text is None else f"{_quoted(column.name)} {operator} {text}"
 
 
-def _text(column: Column, value: object) -> str | None:
+def literal_of(column: Column, value: object) -> str | None:
     """A value that is one of the column's type, as a literal of the server's; else None."""
     if isinstance(value, bool):
         return None

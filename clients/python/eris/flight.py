@@ -31,13 +31,15 @@ class Endpoint:
 
 @dataclasses.dataclass(frozen=True)
 class Info:
-    """`schema` is pyarrow's. All endpoints together have the rows, each row once. `records`: -1 if their number is unknown."""
+    """`schema` is pyarrow's. All endpoints together have the rows, each row once. `records`: -1 if their number is unknown. `messages`: as they
+    came, each with the address of its server."""
 
     schema: Any
     endpoints: tuple[Endpoint, ...]
     records: int
     ordered: bool
     app_metadata: bytes
+    messages: tuple[tuple[str, bytes], ...] = ()
 
 
 def command(name: str, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0, shares: int = 0,
@@ -61,7 +63,15 @@ async def info(connection: Connection, query: bytes) -> Info:
             one[number] = value
     schema = pyarrow().ipc.read_schema(pyarrow().py_buffer(bytes(one[1])))
     records = one[4] - (1 << 64) if one[4] >> 63 else one[4]
-    return Info(schema, tuple(endpoints), records, bool(one[6]), bytes(one[7]))
+    return Info(schema, tuple(endpoints), records, bool(one[6]), bytes(one[7]), ((connection.address, bytes(got)),))
+
+
+async def cancel(connection: Connection, message: bytes) -> None:
+    """Gives back the snapshot of an info's tickets, which then are of no use."""
+    action = _bytes_field(1, b"CancelFlightInfo") + _bytes_field(2, _bytes_field(1, message))
+    async with contextlib.aclosing(connection.stream_bytes(f"{_SERVICE}DoAction", action)) as results:
+        async for _ in results:
+            pass
 
 
 async def read(connection: Connection, ticket: bytes) -> AsyncGenerator[Any, None]:

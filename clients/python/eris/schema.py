@@ -2,6 +2,7 @@
 import dataclasses
 import enum
 from collections.abc import Iterable
+from typing import Any
 
 from eris.errors import InvalidArgument, Unimplemented
 from eris.v1 import catalog_pb2, column_pb2
@@ -44,6 +45,15 @@ KINDS = {
     catalog_pb2.OBJECT_KIND_TABLE: "table",
     catalog_pb2.OBJECT_KIND_HEAP_TABLE: "heap table",
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """Keys of an object that one server has: values of the first key column, from lo on and below hi; None: without a bound."""
+
+    address: str
+    lo: Any = None
+    hi: Any = None
 
 
 @dataclasses.dataclass(frozen=True)

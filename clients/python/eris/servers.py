@@ -26,22 +26,13 @@ from eris.batches import failure_of
 from eris.columns import Array, Key, Keys, Value, Values, is_one, is_one_key, key_arrays, key_message, one_key, shown, value_array
 from eris.errors import Error, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, Unimplemented
 from eris.objects import OUTDATED, Aggregate, Object
-from eris.schema import Column, ObjectInfo, Type
+from eris.schema import Column, ObjectInfo, Piece, Type
 from eris.table_write import numbers_of
 from eris.tables import pyarrow
 from eris.v1 import catalog_pb2, column_pb2, data_pb2
 
 Its = TypeVar("Its", bound=Object)
 T = TypeVar("T")
-
-
-@dataclasses.dataclass(frozen=True)
-class Piece:
-    """Keys of an object that one server has; None: without a bound."""
-
-    address: str
-    lo: Any = None
-    hi: Any = None
 
 
 def read_map(path: str) -> dict[str, tuple[Piece, ...]]:
@@ -307,7 +298,7 @@ class Database(aio.Database):
         return made
 
     async def describe(self, name: str) -> ObjectInfo:
-        pieces = self._of(name)
+        pieces = self.pieces(name)
         return await Parts(name, pieces, [Object(self._servers[piece.address]._connection, name) for piece in pieces]).describe()
 
     async def drop(self, name: str) -> None:
@@ -317,14 +308,18 @@ class Database(aio.Database):
     async def flight_info(self, name: str, columns: Sequence[str] | None = None, *, filter: str | None = None, limit: int = 0,
                           shares: int = 0, range: Mapping[str, Any] | None = None) -> flight.Info:
         """The endpoints of all servers. They are of one moment for each server."""
-        if limit and len(self._of(name)) > 1:
+        if limit and len(self.pieces(name)) > 1:
             raise Unimplemented("an info of several servers has no limit")
-        each = -(-shares // len(self._of(name)))
+        each = -(-shares // len(self.pieces(name)))
         infos = await self._everywhere(name, lambda server, piece: server.flight_info(
             name, columns, filter=filter, limit=limit, shares=each, range=range))
         records = -1 if any(its.records < 0 for its in infos) else sum(its.records for its in infos)
         return flight.Info(infos[0].schema, tuple(endpoint for its in infos for endpoint in its.endpoints), records,
-                           all(its.ordered for its in infos), infos[0].app_metadata)
+                           all(its.ordered for its in infos), infos[0].app_metadata, tuple(message for its in infos for message in its.messages))
+
+    async def flight_cancel(self, info: flight.Info) -> None:
+        for address, message in info.messages:
+            await flight.cancel(self._servers[address]._connection, message)
 
     def flight_read(self, ticket: bytes, address: str | None = None) -> AsyncGenerator[Any, None]:
         if address is None or address not in self._servers:
@@ -334,13 +329,13 @@ class Database(aio.Database):
     def snapshot(self, time_to_live: float = 60.0) -> objects.Snapshot:
         raise Unimplemented("a snapshot is of one server: connect to it")
 
-    def _of(self, name: str) -> tuple[Piece, ...]:
+    def pieces(self, name: str) -> tuple[Piece, ...]:
         if name not in self._pieces:
             raise NotFound(f"object {name!r} is not in {self._path}")
         return self._pieces[name]
 
     def _object(self, name: str, its: type[Any]) -> Any:
-        pieces = self._of(name)
+        pieces = self.pieces(name)
         kind = {objects.Index: Index, objects.Hash: Hash, objects.Table: Table}[its]
         known = self._objects.get(name)
         if type(known) is not kind:
@@ -349,12 +344,12 @@ class Database(aio.Database):
 
     async def _everywhere(self, name: str, call: Callable[[aio.Database, Piece], Coroutine[Any, Any, T]]) -> Sequence[T]:
         self._objects.pop(name, None)
-        return await together([(piece.address, call(self._servers[piece.address], piece)) for piece in self._of(name)])
+        return await together([(piece.address, call(self._servers[piece.address], piece)) for piece in self.pieces(name)])
 
     async def _create_object(self, name: str, kind: catalog_pb2.ObjectKind, schema: column_pb2.Schema, first: Column | None,
                              expect: tuple[Any, Any] | None, split: Sequence[Any], beside: str) -> None:
         """At all servers, each with what it has of `expect` and `split`. If one refuses, the others keep what they have made."""
-        pieces = self._of(name)
+        pieces = self.pieces(name)
         if first is not None:
             Owners(name, pieces, first)
         await self._everywhere(name, lambda server, piece: server._create_object(

@@ -18,7 +18,7 @@ from eris.connection import check_process
 from eris.errors import FailedPrecondition
 from eris.objects import Aggregate
 from eris.scans import to_numpy, to_pandas, to_polars
-from eris.schema import ObjectInfo
+from eris.schema import ObjectInfo, Piece
 from eris.tables import pyarrow
 
 T = TypeVar("T")
@@ -294,7 +294,7 @@ class Table:
 
 
 class Database:
-    """A connection to a server. Use connect()."""
+    """A connection to a server, or to several servers of a map. Use connect()."""
 
     def __init__(self, loop: Loop, its: aio.Database) -> None:
         self._loop = loop
@@ -361,10 +361,18 @@ class Database:
         below "hi". Errors: NotFound, InvalidArgument, FailedPrecondition (a hash)."""
         return self._loop.run(self._its.flight_info(name, columns, filter=filter, limit=limit, shares=shares, range=range))
 
+    def flight_cancel(self, info: flight.Info) -> None:
+        """Gives back the moment of an info whose endpoints will not be read. Without it the server does so after a while."""
+        self._loop.run(self._its.flight_cancel(info))
+
     def flight_read(self, ticket: bytes, address: str | None = None) -> Iterator[Any]:
         """The record batches of an endpoint of flight_info(). `address`: the endpoint's, which only a database of several servers needs.
         Errors: NotFound (the object was dropped), FailedPrecondition (it has expired)."""
         return self._loop.each(self._its.flight_read(ticket, address))
+
+    def pieces(self, name: str) -> Sequence[Piece]:
+        """Which server has which keys of an object. Without a map it has them all."""
+        return self._its.pieces(name)
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `with db.snapshot() as snapshot`."""
