@@ -57,6 +57,7 @@ KINDS = {
     **{f"tree {tree}": ("eighths", 1, lambda at, tree=tree: slice_of(tree, at)) for tree in TREES},
     "NUMA shapes": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-L", "numa"]),
     "grpcurl": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "grpcurl"]),
+    "Spark": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_spark$"]),
 }
 HEAD = """# Soak
 

@@ -145,9 +145,9 @@ class Filter:
                 text = self._same(inner)
                 return None if text is None else f"not ({text})"
             case Call("is_null", (Field(name),), options) if name in self._columns and not options.as_py()["nan_is_null"]:
-                return f"{_quoted(name)} is null"
+                return f"{quoted(name)} is null"
             case Call("is_valid", (Field(name),)) if name in self._columns:
-                return f"{_quoted(name)} is not null"
+                return f"{quoted(name)} is not null"
             case Call("is_in", (Field(name),), options) if name in self._columns:
                 return self._in(self._columns[name], options.as_py()["value_set"])
             case Call(name, (Field(field), Literal() as literal)) if name in _OPERATORS and field in self._columns:
@@ -159,7 +159,7 @@ class Filter:
     @staticmethod
     def _in(column: Column, values: list[Any]) -> str | None:
         texts = [text for text in (literal_of(column, value) for value in values) if text is not None]
-        return f"{_quoted(column.name)} in ({', '.join(texts)})" if texts and len(texts) == len(values) else None
+        return f"{quoted(column.name)} in ({', '.join(texts)})" if texts and len(texts) == len(values) else None
 
 
 def _comparison(column: Column, operator: str, literal: Literal, wide: bool) -> str | None:
@@ -167,7 +167,7 @@ def _comparison(column: Column, operator: str, literal: Literal, wide: bool) -> 
     if column.type is Type.FLOAT64 and (not wide or operator == "!="):
         return None
     text = literal_of(column, literal.value.as_py())
-    return None if text is None else f"{_quoted(column.name)} {operator} {text}"
+    return None if text is None else f"{quoted(column.name)} {operator} {text}"
 
 
 def literal_of(column: Column, value: object) -> str | None:
@@ -191,7 +191,7 @@ def literal_of(column: Column, value: object) -> str | None:
     return None
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
