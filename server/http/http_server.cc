@@ -132,7 +132,8 @@ class HttpServer::Impl::Connection final : public std::enable_shared_from_this<C
   void Read() {
     parser_.emplace();
     parser_->header_limit(static_cast<uint32_t>(impl_.limits.header_bytes_max));
-    parser_->body_limit(boost::none);  // a body is refused, not read
+    // A body is refused, not read. Without a limit this version would refuse each one itself.
+    parser_->body_limit(std::numeric_limits<uint64_t>::max());
     late_ = false;
     StartTimer(impl_.limits.read_time);
     http::async_read_header(
@@ -228,7 +229,7 @@ class HttpServer::Impl::Connection final : public std::enable_shared_from_this<C
   tcp::socket socket_;
   asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_{16 << 10};  // at most
-  // Of what may be a body nothing is read: this kind takes no memory for one.
+  // A body is not read, and this kind takes no memory for one.
   std::optional<http::request_parser<http::buffer_body>> parser_{};
   Response response_;
   bool late_ = false;  // the timer has cancelled what was under way

@@ -154,7 +154,7 @@ TEST_F(StringsTest, ConditionalWritesAnswerTheStringsBefore) {
   EXPECT_EQ(response.existed(), "\x03");
   EXPECT_EQ(response.written(), 1u);
   ExpectRefused(Write(WriteOf(v1::WRITE_MODE_ADD, rows)), grpc::StatusCode::FAILED_PRECONDITION,
-                "object \"o\" is an index whose values are byte strings");
+                "object \"o\" is an index whose values are of type string");
 }
 
 TEST_F(StringsTest, ScansSendTheStringsInMessagesOfTwoMegabytes) {
