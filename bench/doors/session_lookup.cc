@@ -4,7 +4,7 @@
 //   session_lookup KEYS BATCH SECONDS
 //
 // An index of KEYS u64 keys on one AEU; batches of BATCH of them, drawn once, the same again and
-// again, as bench/doors/python_side.py does. Prints {"keys_per_second": ...}.
+// again, as bench/doors/clients.py does. Prints {"keys_per_second": ...}.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The module eris_embedded._engine: names of the engine for Python. The package eris checks and
-// converts what users give (eris/columns.py); here arrays have the columns' types already.
+// converts what users give (clients/python/eris/columns.py); here arrays have the columns' types
+// already.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
