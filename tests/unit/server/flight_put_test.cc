@@ -95,10 +95,13 @@ void ExpectRefusedPut(const grpc::Status& status, grpc::StatusCode code, const s
 }
 
 TEST(PutTotalsTest, TellWhatBecameOfTheRows) {
-  EXPECT_EQ(PutTotalsOf({.status = absl::OkStatus()}, 5), (PutTotals{.written = 5}));
-  EXPECT_EQ(PutTotalsOf({.status = absl::ResourceExhaustedError(""), .refused = 2}, 5),
-            (PutTotals{.written = 3, .refused = 2}));
-  EXPECT_EQ(PutTotalsOf({.status = absl::DeadlineExceededError("")}, 5), (PutTotals{.unknown = 5}));
+  BatchResult result;
+  EXPECT_EQ(PutTotalsOf(result, 5), (PutTotals{.written = 5}));
+  result.status = absl::ResourceExhaustedError("");
+  result.refused = 2;
+  EXPECT_EQ(PutTotalsOf(result, 5), (PutTotals{.written = 3, .refused = 2}));
+  result.status = absl::DeadlineExceededError("");
+  EXPECT_EQ(PutTotalsOf(result, 5), (PutTotals{.unknown = 5}));
   EXPECT_EQ(PutTotalsJson({.batches = 1, .written = 2, .refused = 3, .unknown = 4}),
             R"({"batches": 1, "written": 2, "refused": 3, "unknown": 4})");
   EXPECT_EQ(WithTotals(absl::NotFoundError("x"), {.written = 2}).message(),
@@ -315,8 +318,8 @@ TEST_F(FlightPutTest, MessagesThatAreNoneAreRefused) {
 class FlightExchangeTest : public FlightPutTest {
  protected:
   struct Answer {
-    std::vector<bool> found;
-    std::vector<uint64_t> values;  // of a column, those of keys without a row too
+    std::vector<bool> found{};
+    std::vector<uint64_t> values{};  // of a column, those of keys without a row too
     int64_t nulls = 0;
   };
   // The answers to batches of keys, in the order in which they come.
@@ -332,12 +335,12 @@ class FlightExchangeTest : public FlightPutTest {
       stream->Write(DataOf(ArrowBatchOf(static_cast<int64_t>(some.size()), column(some))));
     }
     stream->WritesDone();
-    protocol::FlightData data;
+    protocol::FlightData answer;
     answers.clear();
-    for (bool schema = true; stream->Read(&data); schema = false) {
-      const ipc::Message& message = *ipc::GetMessage(data.data_header().data());
+    for (bool schema = true; stream->Read(&answer); schema = false) {
+      const ipc::Message& message = *ipc::GetMessage(answer.data_header().data());
       EXPECT_EQ(message.header_as_Schema() != nullptr, schema);
-      if (!schema) answers.push_back(Read(*message.header_as_RecordBatch(), data.data_body()));
+      if (!schema) answers.push_back(Read(*message.header_as_RecordBatch(), answer.data_body()));
     }
     return stream->Finish();
   }
@@ -392,13 +395,13 @@ TEST_F(FlightExchangeTest, FailureEndsTheStreamInItsPlace) {
   const std::vector<ArrowColumn> keys = {NumberColumn<uint64_t>("key", "uint64", {10})};
   ASSERT_TRUE(stream->Write(First(keys)));
   ASSERT_TRUE(stream->Write(DataOf(ArrowBatchOf(1, keys))));
-  protocol::FlightData data;
-  ASSERT_TRUE(stream->Read(&data));
-  ASSERT_TRUE(stream->Read(&data));
+  protocol::FlightData answer;
+  ASSERT_TRUE(stream->Read(&answer));
+  ASSERT_TRUE(stream->Read(&answer));
   engine.RefuseWith(absl::ResourceExhaustedError("AEUs accept nothing"));
   ASSERT_TRUE(stream->Write(DataOf(ArrowBatchOf(1, keys))));
   stream->WritesDone();
-  EXPECT_FALSE(stream->Read(&data));
+  EXPECT_FALSE(stream->Read(&answer));
   ExpectRefusedPut(stream->Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED, "AEUs accept nothing");
 }
 
