@@ -1,5 +1,6 @@
 // DoPut and DoExchange over real gRPC in process, with an engine that refuses and holds back what
 // the test says: totals, errors, clients that do not read, messages that are none.
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
@@ -264,6 +265,32 @@ TEST_F(FlightPutLimitsTest, BatchThatTakesTooLongHasAnUnknownOutcome) {
   ExpectRefusedPut(End(*stream), grpc::StatusCode::DEADLINE_EXCEEDED, "of 3 it is unknown");
   EXPECT_EQ(results, std::vector<std::string>{Totals(1, 0, 0, 3)});
   engine.Release();
+}
+
+// While it sends, it may leave its results unread for longer than server.stall_ms_max.
+TEST_F(FlightPutLimitsTest, OnlyTheEndWaitsForAClientThatDoesNotRead) {
+  using std::chrono::steady_clock;
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // a window that does not grow
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto narrow = protocol::FlightService::NewStub(
+      grpc::CreateCustomChannel(server->address(), grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  const auto stream = narrow->DoPut(&context);
+  ASSERT_TRUE(stream->Write(First(KeysAndValues({}, {}))));
+  const protocol::FlightData batch = Batch({1}, {1});
+  const auto until = steady_clock::now() + 4 * std::chrono::milliseconds(config.stall_ms_max);
+  for (int sent = 0; sent < 5'000 || steady_clock::now() < until; ++sent) {
+    ASSERT_TRUE(stream->Write(batch));
+  }
+  stream->WritesDone();
+  std::promise<void> gone;
+  server->BeginDrain([&] { gone.set_value(); });
+  gone.get_future().wait();  // it is cut: nothing else ends it before it is read
+  protocol::PutResult result;
+  while (stream->Read(&result)) {
+  }
+  ExpectRefusedPut(stream->Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED, "stall_ms_max");
 }
 
 // Nothing is written, the client is told why, and the server goes on.
