@@ -103,7 +103,7 @@ def check_others(address, names):
         frame = read(address, two)
         harness.check_equal((list(frame.columns), len(frame), frame.value.sum().compute()), (["second_key", "value"], 800, 4000), "a key of two parts")
         harness.check_equal(read(address, two, ["second_key"]).compute()["second_key"].tolist(), [datetime.date(2024, 2, 29)] * 800, "its second part")
-        its = db.create_index(day, key="date", value="string")
+        its = db.create_index(day, key="date", value="bytes")
         days = np.arange(800).astype("datetime64[D]")
         its.put(days, [b"x\0"] * 800)
         frame = read(address, day)
