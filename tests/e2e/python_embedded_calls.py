@@ -103,7 +103,7 @@ def check_refusals():
     refused(eris.InvalidArgument, lambda: eris.open(-1))
     refused(eris.ResourceExhausted, lambda: eris.open("1KiB", aeus=1), "1024 bytes")
     with eris.open("64MiB", aeus=2) as db:
-        rows = db.create_index("full", value="string")
+        rows = db.create_index("full", value="bytes")
         keys = np.arange(1000)
         error = refused(eris.ResourceExhausted, lambda: rows.put(keys, [bytes(100_000)] * 1000), "rows were written")
         harness.check_equal(rows.count(), error.rows_written, "rows that were written")

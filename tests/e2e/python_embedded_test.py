@@ -37,7 +37,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         user = pathlib.Path(folder, "user.py")
         user.write_text("import eris\nimport eris_embedded\nwith eris.open('1GiB') as db:\n"
-                        "    one: int | bytes | None = db.index('a').get(1)\n")
+                        "    one: int | str | bytes | None = db.index('a').get(1)\n")
         run(python, "-m", "mypy", "--strict", user, cwd=folder)
     print(run(python, "-B", HERE / "python_embedded_calls.py"), flush=True)
 

@@ -75,7 +75,12 @@ std::unique_ptr<Stream> OpenScan(PythonEngine& engine, const HeldObject& object,
   for (const std::string& name : columns) {
     query.columns.push_back({expressions::Column(name), name});
   }
-  if (snapshot != nullptr) query.snapshot = snapshot->snapshot;
+  if (snapshot != nullptr) {
+    query.snapshot = snapshot->snapshot;
+    if (query.snapshot == nullptr) {
+      throw StatusError(absl::FailedPreconditionError("the snapshot has been released"));
+    }
+  }
   return engine.OpenScan(object, std::move(query));
 }
 
@@ -141,9 +146,12 @@ void BindAnswers(nb::module_& m) {
 void BindReads(nb::module_& m) {
   nb::class_<HeldSnapshot>(m, "Snapshot", "One moment of all objects.")
       .def("release", [](HeldSnapshot& its) {
+        // Taken with the GIL, since another thread may be about to use it; ended without.
+        auto engine = std::move(its.engine);
+        auto snapshot = std::move(its.snapshot);
         nb::gil_scoped_release release;
-        its.snapshot.reset();
-        its.engine.reset();
+        snapshot.reset();
+        engine.reset();
       });
   nb::class_<Rows>(m, "Rows", "Some rows of a scan. Arrays are views of it.")
       .def("__len__", &Rows::rows)

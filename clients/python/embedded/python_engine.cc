@@ -94,10 +94,27 @@ Stream::~Stream() {
   stream_.release(&stream_);
 }
 
-std::unique_ptr<Rows> Stream::Next() {
-  if (stream_.release == nullptr) {
-    ThrowUnlessOk(absl::FailedPreconditionError("the stream has been handed over"));
+class Stream::Use {
+ public:
+  explicit Use(Stream& stream) : stream_(stream) {
+    if (stream.stream_.release == nullptr) {
+      ThrowUnlessOk(absl::FailedPreconditionError("the scan has been handed over"));
+    }
+    if (stream.in_use_) {
+      ThrowUnlessOk(absl::FailedPreconditionError("another thread is reading the scan"));
+    }
+    stream.in_use_ = true;
   }
+  ~Use() { stream_.in_use_ = false; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Stream& stream_;
+};
+
+std::unique_ptr<Rows> Stream::Next() {
+  const Use use(*this);
   ArrowArray array;
   int error = 0;
   {
@@ -110,9 +127,7 @@ std::unique_ptr<Rows> Stream::Next() {
 }
 
 nb::object Stream::ArrowStream() {
-  if (stream_.release == nullptr) {
-    ThrowUnlessOk(absl::FailedPreconditionError("the stream has been handed over"));
-  }
+  const Use use(*this);
   auto stream = std::make_unique<ArrowArrayStream>();
   PyObject* const capsule = PyCapsule_New(stream.get(), kArrowStreamName, ReleaseCapsule);
   if (capsule == nullptr) throw nb::python_error();

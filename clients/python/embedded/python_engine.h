@@ -87,8 +87,13 @@ class Stream {
   nb::object ArrowStream();
 
  private:
+  // Takes the stream for one call: FailedPrecondition if another thread has it, or it has been
+  // handed over. Guarded by the GIL.
+  class Use;
+
   const std::shared_ptr<const Schema> schema_;
   ArrowArrayStream stream_{};
+  bool in_use_ = false;
 };
 
 class PythonEngine {

@@ -18,7 +18,7 @@ from eris.errors import Aborted, Error, FailedPrecondition, InvalidArgument, Res
 from eris.frames import new_table, pieces_of, source_of
 from eris.objects import OUTDATED, Aggregate, columns_named, limit_of, value_bounds
 from eris.schema import Column, ObjectInfo, Type, named_columns
-from eris.table_write import has_bytes, numbers_of, offsets_of
+from eris.table_write import cut_rows, has_bytes, numbers_of, offsets_of
 from eris.tables import pyarrow, schema_of
 from eris.v1 import data_pb2
 
@@ -152,7 +152,10 @@ class _Database:
     def flight_info(self, *_: Any, **__: Any) -> Any:
         raise Unimplemented("other processes read from a server: an engine in this process has no endpoints")
 
-    flight_read = flight_info
+    flight_read = flight_cancel = flight_info
+
+    def pieces(self, *_: Any, **__: Any) -> Any:
+        raise Unimplemented("an engine in this process is no server of a map")
 
     def _create(self, name: str, kind: str, key: str | tuple[str, str], value: str, expect: tuple[Any, Any] | None,
                 split: Sequence[Any], beside: str) -> None:
@@ -406,16 +409,25 @@ class _Table(_Object):
     def write(self, frame: Any) -> int:
         def written(handle: Any, info: ObjectInfo) -> int:
             mode, done = data_pb2.WRITE_MODE_UPSERT if info.key else data_pb2.WRITE_MODE_APPEND, 0
-            for rows in pieces_of(source_of(frame), info):
-                columns = [_given(column, array) for column, array in zip(info.columns, rows.columns)]
-                answer = self._database.engine.write(handle, mode, columns, [])
-                if answer.code:
-                    executed = int(np.count_nonzero(_executed(answer, rows.num_rows))) if info.key else rows.num_rows - answer.refused
-                    done += executed if answer.code == _RESOURCE_EXHAUSTED else 0
-                    error = error_of_number(answer.code, answer.message)
-                    raise type(error)(f"{error.message} ({done} rows were written)", done)
-                done += rows.num_rows
-            return done
+            try:
+                for piece in pieces_of(source_of(frame), info):
+                    for cut_at in cut_rows(info, piece, ROWS_MAX, STRING_BYTES_MAX):
+                        rows = piece.slice(cut_at.start, cut_at.stop - cut_at.start)
+                        columns = [_given(column, array) for column, array in zip(info.columns, rows.columns)]
+                        answer = self._database.engine.write(handle, mode, columns, [])
+                        if not answer.code:
+                            done += rows.num_rows
+                            continue
+                        if answer.code == _RESOURCE_EXHAUSTED:
+                            done += int(np.count_nonzero(_executed(answer, rows.num_rows))) if info.key else rows.num_rows - answer.refused
+                        raise error_of_number(answer.code, answer.message)
+                return done
+            except Error as error:
+                raise type(error)(f"{error.message} ({done} rows were written)" if done else error.message, done) from None
+            except Exception as error:  # the frame's own
+                if done:
+                    error.add_note(f"{done} rows were written before")
+                raise
         return self._call(written)
 
 
@@ -446,5 +458,5 @@ def open(memory_limit: int | str = 0, *, aeus: int = 0, cpus: Sequence[int] = ()
     engine = native.Engine(memory_limit_bytes=_bytes_of(memory_limit), aeus=aeus, cpus=list(cpus), topology=topology)
     its: Any = _Database(engine)
     database = sync.Database(Direct(), its)
-    weakref.finalize(database, engine.close)  # also at the end of the program
+    weakref.finalize(its, engine.close)  # what all of its objects keep; also at the end of the program
     return database

@@ -176,7 +176,7 @@ def pieces_of(source: Source, info: ObjectInfo) -> Iterator[Any]:
                               f"{unknown or [name for name in names if source.schema.names.count(name) > 1]}")
     schema, waiting, rows, size = schema_of(info.columns), [], 0, 0
     for field in map(source.schema.field, names):
-        _check(info.columns[names.index(field.name)], field.type)
+        check(info.columns[names.index(field.name)], field.type)
     for batch in source.batches(None):
         for part in _cut(batch):
             arrays = [_fit(column, part.column(column.name)) for column in info.columns]
@@ -201,7 +201,8 @@ def _joined(batches: list[Any]) -> Any:
     return batches[0] if len(batches) == 1 else pyarrow().concat_batches(batches)
 
 
-def _check(column: Column, given: Any) -> None:
+def check(column: Column, given: Any) -> None:
+    """Errors: InvalidArgument (a column does not take the type)."""
     kind = _kind(given)
     if kind in _TAKES[column.type] or (kind == "null" and column.nullable):
         return

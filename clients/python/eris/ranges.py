@@ -60,8 +60,13 @@ def _range(part: Piece) -> Mapping[str, Any] | None:
 
 
 def _condition(info: ObjectInfo, part: Piece, filter: str | None) -> str | None:
-    bounds = [f"{quoted(info.key[0].name)} {operator} {literal_of(info.key[0], value)}"
-              for operator, value in ((">=", part.lo), ("<", part.hi)) if value is not None]
+    bounds = []
+    for operator, value in ((">=", part.lo), ("<", part.hi)):
+        if value is None or (operator == ">=" and info.key[0].type is Type.INT64 and value <= -(2**63)):
+            continue
+        if (text := literal_of(info.key[0], value)) is None:
+            raise InvalidArgument(f"{value!r} bounds a range of {info.name!r}, and is no {info.key[0].type.value} that a filter can have")
+        bounds.append(f"{quoted(info.key[0].name)} {operator} {text}")
     return " and ".join(([f"({filter})"] if filter else []) + bounds) or None
 
 

@@ -86,6 +86,8 @@ class Owners:
 
     def of(self, numbers: Array) -> npt.NDArray[np.intp]:
         """Of each first part. Errors: OutOfRange (no piece has it)."""
+        if self.first.type is Type.INT32:  # bounds may be outside
+            numbers = numbers.astype(np.int64)
         owners = np.searchsorted(np.array(self._begins, dtype=numbers.dtype), numbers, side="right")
         for piece, (begin, end) in enumerate(self.bounds):
             mine = numbers[owners == piece]
@@ -93,7 +95,7 @@ class Owners:
             outside |= False if begin is None else mine < np.array(begin, dtype=numbers.dtype)
             outside |= False if end is None else mine >= np.array(end, dtype=numbers.dtype)
             if outside.any():
-                raise OutOfRange(f"no server has the key {mine[outside][0]} of {self.name!r}: nothing was sent")
+                raise OutOfRange(f"no server has the key {mine[outside][0]} of {self.name!r}: no row that was looked at with it was sent")
         return owners
 
     def of_range(self, lo: Any, hi: Any) -> list[int]:
@@ -181,7 +183,7 @@ class KeyValue(Parts, objects.KeyValue):
                 return (await self._all(lambda part: call(part, keys, *values), [owner]))[0]
             columns = key_arrays(info.key, keys)
             count = len(columns[0])
-            given: list[Any] = [each if is_one(each) else value_array(info.value, each, count) for each in values]
+            given: list[Any] = [each if is_one(each) else _values(info.value, each, count) for each in values]
             numbers = owners.of(columns[0])
             groups = {int(owner): np.flatnonzero(numbers == owner) for owner in np.unique(numbers)} or {0: np.arange(0)}
             calls = []
@@ -191,6 +193,14 @@ class KeyValue(Parts, objects.KeyValue):
                 calls.append((self._pieces[owner].address, call(self._parts[owner], parts if len(parts) > 1 else parts[0], *its)))
             answers = await together(calls, [len(rows) for rows in groups.values()] if writes else ())
             return tuple(_joined(count, list(groups.values()), arrays) for arrays in zip(*answers))
+
+
+def _values(column: Column, given: Value | Values, rows: int) -> Array:
+    """Checked, and as callers have them: each server's part of them is taken as if it were given."""
+    made = value_array(column, given, rows)
+    if column.type is Type.STRING:
+        made[:] = [its.decode() for its in made]
+    return made
 
 
 _DTYPES = {Type.UINT64: "<u8", Type.INT64: "<i8", Type.FLOAT64: "<f8", Type.DATE: "<i4"}

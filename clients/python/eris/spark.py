@@ -20,6 +20,7 @@ import pyarrow  # type: ignore[import-untyped]
 from eris import ranges
 from eris.errors import FailedPrecondition, InvalidArgument
 from eris.filters import literal_of, quoted
+from eris.frames import check
 from eris.schema import Column, ObjectInfo, Piece, Type
 from eris.sync import Database, connect
 from eris.tables import type_of
@@ -185,6 +186,7 @@ def _array(column: Column, array: Any) -> Any:
     if array.null_count:
         raise InvalidArgument(f"column {column.name!r} has {array.null_count} nulls, and rows of an index have none")
     wanted = type_of(column)
+    check(column, array.type)
     try:
         made = array.cast(wanted).combine_chunks()
     except pyarrow.ArrowException as error:

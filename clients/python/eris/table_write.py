@@ -49,6 +49,14 @@ def message_of(column: Column, array: Any) -> column_pb2.Column:
     return made
 
 
+def cut_rows(info: ObjectInfo, rows: Any, rows_max: int, bytes_max: int) -> Iterator[slice]:
+    """Pieces of a record batch. One row may have more bytes."""
+    sizes = np.zeros(rows.num_rows, dtype=np.int64)
+    for column, array in zip(info.columns, rows.columns):
+        sizes += np.diff(offsets_of(array)) + 4 if has_bytes(column) else np.dtype(_NUMPY[column.type]).itemsize
+    return cut_sizes(sizes, rows_max, bytes_max)
+
+
 class TableWrite(Batches):
     """An upsert into a clustered table, of which the last row of each key is sent, or an append to a heap table.
 
@@ -66,10 +74,7 @@ class TableWrite(Batches):
         super().__init__(connection, info, self._rows.num_rows)
 
     def cuts(self) -> Iterator[slice]:
-        sizes = np.zeros(self._rows.num_rows, dtype=np.int64)
-        for column, array in zip(self.info.columns, self._rows.columns):
-            sizes += np.diff(offsets_of(array)) + 4 if has_bytes(column) else np.dtype(_NUMPY[column.type]).itemsize
-        return cut_sizes(sizes, ROWS_MAX if self.info.key else APPEND_ROWS_MAX, STRING_BYTES_MAX)
+        return cut_rows(self.info, self._rows, ROWS_MAX if self.info.key else APPEND_ROWS_MAX, STRING_BYTES_MAX)
 
     def written(self) -> int:
         """As many rows were written, or another one of the same key that comes later."""
