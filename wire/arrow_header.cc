@@ -186,6 +186,12 @@ absl::StatusOr<std::vector<ArrowField>> ArrowHeader::Fields() const {
   for (const ipc::Field* one : *from) {
     ArrowField& field = fields.emplace_back();
     if (one->name() == nullptr) return NoMessage("a schema with a column that has no name");
+    // Fields may share a name of any length.
+    if (one->name()->size() > kColumnNameBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat("a column's name has ", one->name()->size(),
+                                                     " bytes, must have at most ",
+                                                     kColumnNameBytesMax));
+    }
     field.name = one->name()->str();
     ReadType(*one, field);
   }

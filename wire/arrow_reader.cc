@@ -142,12 +142,15 @@ class ArrowReader::BatchReader {
   absl::StatusOr<ViewedColumns> Read(Charge charge) {
     ERIS_RETURN_IF_ERROR(CheckCounts());
     std::vector<Parts> parts(reader_.columns_.size());
-    uint64_t copied_bytes = 0;
+    uint64_t copied_bytes = 0, used_bytes = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
       column_ = &reader_.columns_[i];
       if (column_->way != Way::kMissing) ERIS_RETURN_IF_ERROR(FindParts(parts[i]));
+      used_bytes += parts[i].validity.size() + parts[i].offsets.size() + parts[i].values.size();
       copied_bytes += CopyBytes(parts[i]);
     }
+    // Else one body would be the rows of many columns, which nobody has paid for.
+    if (used_bytes > body_.size()) return Damaged("has buffers that overlap");
     if (out_.rows == 0) copied_bytes = 0;
     ERIS_RETURN_IF_ERROR(charge(out_.rows, copied_bytes));
     if (out_.rows == 0) return std::move(out_);

@@ -118,17 +118,25 @@ class ControlCall final : public ArrivingCall<Request> {
       return work_(scope, request_, &response);
     });
     if (!status.ok()) return this->Respond(status);
+    // It is kept until the client has taken it. Small ones are bounded by the number of calls, and
+    // what has been done should be told.
+    const uint64_t bytes = response.ByteSizeLong();
+    if (bytes > kSmallAnswerBytes && !charge_.TryGrow(bytes)) {
+      return this->Respond(AnswerOverBudgetStatus(bytes));
+    }
     this->Respond(response);
   }
 
   void OnNoRequest(const absl::Status& why) override { this->Respond(why); }
+
+  static constexpr uint64_t kSmallAnswerBytes = 64 << 10;
 
   const ControlLane lane_;
   const Work work_;
   const absl::Time begin_ = absl::Now();
   const std::shared_ptr<ControlEffort> effort_;
   Request request_;
-  ByteBudget::Charge charge_;  // for the request
+  ByteBudget::Charge charge_;  // for the request and the answer
 };
 
 // For RawService::Serve: makes calls that do `work`.

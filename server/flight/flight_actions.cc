@@ -1,5 +1,11 @@
 #include "server/flight/flight_actions.h"
 
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -8,6 +14,7 @@
 #include "base/status_macros.h"
 #include "server/flight/flight_info.h"
 #include "server/flight/flight_ticket.h"
+#include "server/guard/raw_message.h"
 
 namespace eris::server {
 namespace {
@@ -17,16 +24,35 @@ namespace protocol = ::arrow::flight::protocol;
 constexpr absl::string_view kRenew = "RenewFlightEndpoint";
 constexpr absl::string_view kCancel = "CancelFlightInfo";
 
+// Of the body of an action. An info of kFlightTicketsBytesMax bytes of tickets fits.
+constexpr size_t kBodyBytesMax = 2 * kFlightTicketsBytesMax;
+
+// The message in the body. The call's budget has paid for the body as bytes, and `charge` pays for
+// the message: its small parts may take many times their bytes. It is kept as long as the message.
 template <class Message>
-absl::StatusOr<Message> BodyOf(const protocol::Action& action) {
+absl::StatusOr<Message> BodyOf(ServerState& server, const protocol::Action& action,
+                               ByteBudget::Charge& charge) {
   Message message;
+  const std::string& body = action.body();
+  if (body.size() > kBodyBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("the body of action ", action.type(), " has ",
+                                                   body.size(), " bytes, must have at most ",
+                                                   kBodyBytesMax));
+  }
+  const grpc::Slice slice(body);
+  const uint64_t bytes =
+      ParsedBytesMax(*Message::descriptor(), grpc::ByteBuffer(&slice, 1)) + body.size();
+  charge = TakeBudget(server, /*is_write=*/false, bytes);
+  if (!charge) return OverBudgetStatus(server.budget, bytes);
   if (message.ParseFromString(action.body())) return message;
   return absl::InvalidArgumentError(
       absl::StrCat("the body of action ", action.type(), " is no ", Message::descriptor()->name()));
 }
 
 absl::StatusOr<std::string> Renew(ServerState& server, const protocol::Action& action) {
-  ERIS_ASSIGN_OR_RETURN(auto request, BodyOf<protocol::RenewFlightEndpointRequest>(action));
+  ByteBudget::Charge charge;
+  ERIS_ASSIGN_OR_RETURN(auto request,
+                        BodyOf<protocol::RenewFlightEndpointRequest>(server, action, charge));
   protocol::FlightEndpoint& endpoint = *request.mutable_endpoint();
   ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket,
                         ReadTicket(server.seal, endpoint.ticket().ticket()));
@@ -39,20 +65,23 @@ absl::StatusOr<std::string> Renew(ServerState& server, const protocol::Action& a
 }
 
 absl::StatusOr<std::string> Cancel(ServerState& server, const protocol::Action& action) {
-  ERIS_ASSIGN_OR_RETURN(const auto request, BodyOf<protocol::CancelFlightInfoRequest>(action));
+  ByteBudget::Charge charge;
+  ERIS_ASSIGN_OR_RETURN(const auto request,
+                        BodyOf<protocol::CancelFlightInfoRequest>(server, action, charge));
   if (request.info().endpoint().empty()) {
     return absl::InvalidArgumentError("the info to be cancelled has no endpoint");
   }
-  protocol::CancelFlightInfoResult result;
-  result.set_status(protocol::CANCEL_STATUS_NOT_CANCELLABLE);
+  std::set<uint64_t> snapshots;  // of all endpoints: one that is refused changes nothing
   for (const protocol::FlightEndpoint& endpoint : request.info().endpoint()) {
     ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket,
                           ReadTicket(server.seal, endpoint.ticket().ticket()));
-    if (ticket.scan.snapshot() == 0) continue;
-    // It may have ended already, for example with an endpoint before this one.
-    (void)server.leases().Release(ticket.scan.snapshot());
-    result.set_status(protocol::CANCEL_STATUS_CANCELLED);
+    if (ticket.scan.snapshot() != 0) snapshots.insert(ticket.scan.snapshot());
   }
+  protocol::CancelFlightInfoResult result;
+  result.set_status(snapshots.empty() ? protocol::CANCEL_STATUS_NOT_CANCELLABLE
+                                      : protocol::CANCEL_STATUS_CANCELLED);
+  // They may have ended already.
+  for (const uint64_t snapshot : snapshots) (void)server.leases().Release(snapshot);
   return result.SerializeAsString();
 }
 

@@ -21,9 +21,6 @@
 namespace eris::server {
 namespace {
 
-// All tickets of an answer together.
-constexpr uint64_t kTicketsBytesMax = 16 << 20;
-
 struct OpenedFlight {
   Object object{};
   Query query{};
@@ -75,9 +72,9 @@ class Endpoints {
                                          ticket.scan.mutable_query()));
     std::string bytes = WriteTicket(server_.seal, ticket);
     bytes_ += bytes.size();
-    if (bytes_ > kTicketsBytesMax) {
+    if (bytes_ > kFlightTicketsBytesMax) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the tickets take more than ", kTicketsBytesMax,
+          absl::StrCat("the tickets take more than ", kFlightTicketsBytesMax,
                        " bytes; ask for fewer shares, columns or a shorter filter"));
     }
     flight::FlightEndpoint& endpoint = *info_.add_endpoint();

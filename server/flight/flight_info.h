@@ -12,6 +12,9 @@ namespace eris::server {
 
 // When an endpoint's snapshot ends if nobody uses it from now on.
 void SetExpiration(const ServerState& server, arrow::flight::protocol::FlightEndpoint* endpoint);
+// All tickets of an answer together.
+inline constexpr uint64_t kFlightTicketsBytesMax = 16 << 20;
+
 // Adds what a client can do to the error of a ticket's lease.
 absl::Status OfTicket(const absl::Status& status);
 

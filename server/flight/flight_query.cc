@@ -53,15 +53,17 @@ absl::Status TakeTexts(const std::string& field, const json& value, absl::string
 
 // A key, or a list of its parts. A number is the text that it has in JSON.
 absl::Status TakeBound(const json& value, std::vector<std::string>& parts) {
-  const json list = value.is_array() ? value : json::array({value});
-  const auto is_key = [](const json& one) { return one.is_number() || one.is_string(); };
-  if (list.empty() || list.size() > 2 || !std::all_of(list.begin(), list.end(), is_key)) {
-    return Refused("range", "an object whose lo and hi are keys, or lists of their parts");
-  }
-  for (const json& one : list) {
+  const auto take = [&parts](const json& one) {
+    if (!one.is_number() && !one.is_string()) return false;
     parts.push_back(one.is_string() ? one.get<std::string>() : one.dump());
-  }
-  return absl::OkStatus();
+    return true;
+  };
+  // What is no key is not copied: it may be as deep as the command is long.
+  const bool taken = !value.is_array() ? take(value)
+                                       : !value.empty() && value.size() <= 2 &&
+                                             std::all_of(value.begin(), value.end(), take);
+  if (taken) return absl::OkStatus();
+  return Refused("range", "an object whose lo and hi are keys, or lists of their parts");
 }
 
 absl::Status TakeRange(const json& value, FlightQuery& query) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace eris::server {
 namespace {
 
@@ -59,7 +61,14 @@ void PutBatch::Start(Session& session, const Object& object) {
                            [self = shared_from_this(), count = piece.rows](BatchResult result) {
                              self->Count(PutTotalsOf(result, count), result.status);
                            });
-    if (!started.ok()) return Count({.refused = rows.rows - first}, started.status());
+    if (!started.ok()) {
+      absl::Status status = started.status();
+      if (first > 0) {  // the engine counts rows in what it gets
+        status = absl::Status(status.code(), absl::StrCat(status.message(), "; counted from row ",
+                                                          first, " of the batch"));
+      }
+      return Count({.refused = rows.rows - first}, status);
+    }
     {
       base::MutexLock lock(&mu_);
       pending_.push_back(*std::move(started));

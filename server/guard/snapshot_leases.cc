@@ -112,6 +112,7 @@ void SnapshotLeases::MarkRead(uint64_t id, size_t ticket) {
   if (found == leases_.end()) return;
   Lease& lease = found->second;
   if (ticket >= lease.read.size() || lease.read[ticket]) return;
+  if (lease.renewed.erase(ticket) > 0) return;  // it is to be read once more
   lease.read[ticket] = true;
   --lease.unread;
 }
@@ -126,6 +127,8 @@ absl::Status SnapshotLeases::Renew(uint64_t id, size_t ticket, Clock::time_point
     if (ticket < lease.read.size() && lease.read[ticket]) {
       lease.read[ticket] = false;
       ++lease.unread;
+    } else if (ticket < lease.read.size() && lease.uses > 0) {
+      lease.renewed.insert(ticket);  // perhaps it is being read
     }
     if (lease.uses == 0 && Idle(lease, now)) arm = lease.rest();
   }

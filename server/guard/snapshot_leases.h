@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,8 @@ class SnapshotLeases {
     Clock::time_point due{};  // valid while uses is 0
     std::vector<bool> read;   // by ticket
     size_t unread = 0;
+    // Tickets that were renewed while the lease was used: the next reading does not count.
+    std::set<size_t> renewed;
   };
   Use AddUsed(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
               Kind kind);

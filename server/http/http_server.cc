@@ -114,6 +114,7 @@ struct HttpServer::Impl {
   const std::string host;
   std::string address;
   size_t connections = 0;
+  bool accepting = false;  // or about to
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::steady_timer accept_again{io};
@@ -267,6 +268,7 @@ absl::Status HttpServer::Impl::Listen(const HostAndPort& at, const std::string& 
 
 void HttpServer::Impl::Accept() {
   acceptor.async_accept([this](error_code error, tcp::socket socket) {
+    accepting = false;
     if (!error) {
       Accept();
       return Serve(std::move(socket));
@@ -275,9 +277,12 @@ void HttpServer::Impl::Accept() {
     // No file descriptor or no memory: trying again at once would take a core.
     accept_again.expires_after(std::chrono::milliseconds(100));
     accept_again.async_wait([this](error_code stopped) {
+      accepting = false;
       if (!stopped) Accept();
     });
+    accepting = true;
   });
+  accepting = true;
 }
 
 void HttpServer::Impl::Serve(tcp::socket socket) {
@@ -297,10 +302,13 @@ void HttpServer::Impl::Run() {
   pthread_setname_np(pthread_self(), "eris-http");
   for (;;) {
     try {
+      if (!accepting && acceptor.is_open()) Accept();
       io.run();
       return;
     } catch (const std::bad_alloc&) {
-      // The connection whose handler had no memory is closed, and the others go on.
+      // The connection whose handler had no memory is closed, and the others go on. If it was the
+      // acceptor's, that begins again.
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
 }

@@ -113,15 +113,21 @@ inline std::string ArrowSchemaOf(const std::vector<ArrowColumn>& columns,
   return arrow_messages::Finish(builder, ipc::MessageHeader_Schema, schema.Union(), 0, version);
 }
 
-// Buffers begin at multiples of `alignment`.
+// Buffers begin at multiples of `alignment`, or if they are `shared`, all where the body does.
 inline ArrowMessage ArrowBatchOf(int64_t rows, const std::vector<ArrowColumn>& columns,
-                                 bool compressed = false, size_t alignment = 64) {
+                                 bool compressed = false, size_t alignment = 64,
+                                 bool shared = false) {
   ArrowMessage message;
   std::vector<ipc::FieldNode> nodes;
   std::vector<ipc::Buffer> buffers;
   for (const ArrowColumn& column : columns) {
     nodes.emplace_back(rows, column.nulls);
     for (const std::string& bytes : column.buffers) {
+      if (shared) {
+        buffers.emplace_back(0, static_cast<int64_t>(bytes.size()));
+        if (bytes.size() > message.body.size()) message.body = bytes;
+        continue;
+      }
       while (message.body.size() % alignment != 0) message.body.push_back('\0');
       buffers.emplace_back(static_cast<int64_t>(message.body.size()),
                            static_cast<int64_t>(bytes.size()));

@@ -98,6 +98,9 @@ TEST(FlightQueryTest, WrongCommandsAreRefusedByField) {
         FlightRefusal(Command(std::string(R"({"object": "o", "range": {"hi": )") + bound + "}}")),
         HasSubstr("whose lo and hi are keys"));
   }
+  std::string deep = R"({"object": "o", "range": {"lo": )" + std::string(30'000, '[');
+  deep += std::string(30'000, ']') + "}}";
+  EXPECT_THAT(FlightRefusal(Command(deep)), HasSubstr("whose lo and hi are keys"));
   EXPECT_THAT(FlightRefusal(Command(std::string(100'000, ' '))), HasSubstr("100000 bytes"));
   EXPECT_THAT(FlightRefusal(Command(std::string(kFlightCommandBytesMax, '['))), HasSubstr("JSON"));
 }

@@ -156,6 +156,24 @@ TEST_F(SnapshotLeasesTest, RenewedTicketIsToBeReadAgain) {
   EXPECT_EQ(leases_.Renew(id, 0).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(SnapshotLeasesTest, TicketThatIsRenewedWhileItIsReadIsToBeReadAgain) {
+  const auto now = Clock::now();
+  auto use = leases_.AddForTickets(NewSnapshot(), milliseconds(5000));
+  const uint64_t id = use.id();
+  leases_.SetTickets(id, 1);
+  EXPECT_TRUE(leases_.Renew(id, 0, now).ok());
+  leases_.MarkRead(id, 0);
+  use.End();
+  EXPECT_TRUE(leases_.Sweep(now + milliseconds(3000)).has_value());
+  EXPECT_EQ(held_.load(), 1);
+  auto again = leases_.Find(id);
+  ASSERT_TRUE(again.ok());
+  leases_.MarkRead(id, 0);
+  again->End();
+  EXPECT_EQ(leases_.Sweep(Clock::now() + milliseconds(1001)), std::nullopt);
+  EXPECT_EQ(held_.load(), 0);
+}
+
 TEST_F(SnapshotLeasesTest, BeyondItsMaximumTheOldestThatNobodyReadsGoes) {
   std::vector<uint64_t> ids;
   const auto add = [&] {

@@ -168,6 +168,24 @@ TEST(ArrowReaderTest, StringsOfBothKindsAndWidths) {
   }
 }
 
+TEST(ArrowReaderTest, ABodyIsNotTheRowsOfSeveralColumns) {
+  const Schema schema = {.columns = {{.name = "a", .type = ColumnType::kInt64},
+                                     {.name = "b", .type = ColumnType::kInt64}}};
+  const std::vector<ArrowColumn> columns = {NumberColumn<int64_t>("a", "int64", {1, 2}),
+                                            NumberColumn<int64_t>("b", "int64", {1, 2})};
+  const auto read = ReadRows(schema, columns,
+                             ArrowBatchOf(2, columns, /*compressed=*/false, 64, /*shared=*/true));
+  EXPECT_THAT(std::string(read.status().message()), HasSubstr("buffers that overlap"));
+}
+
+TEST(ArrowReaderTest, NamesOfColumnsAreShort) {
+  const auto column = NumberColumn<int64_t>(std::string(256, 'n'), "int64", {1});
+  const auto header = ArrowHeader::From(ArrowSchemaOf({column}));
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_THAT(std::string(header->Fields().status().message()),
+              HasSubstr("name has 256 bytes, must have at most 255"));
+}
+
 TEST(ArrowReaderTest, OffsetsAreNotBelieved) {
   const Schema schema = OneColumn(ColumnType::kString);
   const std::string wrong = "has offsets that do not ascend";
