@@ -256,6 +256,8 @@ TableScanState::NextResult TableScanState::HandOut(Block& block) {
     finished_ = true;
     circulation_.CancelParts();
   }
+  // A reader that keeps it gives its part no other one back.
+  if (!request_.plan->aggregates()) circulation_.GiveSpare();
   Ref();  // the chunk's reference
   Held held(*this);
   block.ShowRows();

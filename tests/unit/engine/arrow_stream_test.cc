@@ -104,6 +104,39 @@ TEST_P(ArrowStreamTest, AReaderThatKeepsAllArraysGetsAllRows) {
   EXPECT_EQ(sum, kRows * (kRows - 1) / 2);
 }
 
+// Chunks that other parts do not need go to the only one that has rows, although none comes back.
+TEST(ArrowStreamOfOnePartTest, AReaderThatKeepsAllArraysGetsAllRows) {
+  test::HandEngine engine{6};
+  const std::unique_ptr<Session> session = engine->NewSession();
+  // Keys far below the even pieces of all keys: one AEU has all rows.
+  const Object object =
+      engine.Create("o", {.kind = ObjectKind::kTable, .schema = KeyValueSchema()});
+  std::vector<uint64_t> keys(100'000);
+  for (uint64_t from = 0; from < 10 * keys.size(); from += keys.size()) {
+    std::iota(keys.begin(), keys.end(), from);
+    const ColumnView columns[] = {{.values = keys.data()}, {.values = keys.data()}};
+    const WriteBatch batch{.rows = {.rows = keys.size(), .columns = columns}};
+    ASSERT_TRUE(engine.While([&] { return session->Write(object, batch).status; }).ok());
+  }
+  ArrowArrayStream stream;
+  ExportArrowStream(test::OrDie(session->OpenScan(object, {})), &stream);
+  std::vector<ArrowArray> kept;
+  int64_t rows = 0;
+  for (;;) {
+    ArrowArray& array = kept.emplace_back();
+    ASSERT_EQ(engine.While([&] { return stream.get_next(&stream, &array); }), 0);
+    if (array.release == nullptr) break;
+    rows += array.length;
+  }
+  EXPECT_EQ(rows, int64_t{1'000'000});
+  EXPECT_GT(kept.size(), size_t{12});
+  for (ArrowArray& array : kept) {
+    if (array.release != nullptr) array.release(&array);
+  }
+  stream.release(&stream);
+  engine.StepUntil([&] { return engine->core().scans.size() == 0; });
+}
+
 TEST_P(ArrowStreamTest, TheOwnerIsKeptUntilTheLastArrayIsReleased) {
   const Object object = Create();
   auto owner = std::make_shared<int>(7);
