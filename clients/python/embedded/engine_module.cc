@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "clients/python/embedded/columns.h"
 #include "clients/python/embedded/python_engine.h"
 #include "clients/python/embedded/status_error.h"
@@ -55,6 +56,14 @@ void Create(PythonEngine& engine, const std::string& name, const std::string& ki
   engine.Create(name, options);
 }
 
+std::optional<Expression> FilterFrom(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  absl::StatusOr<Expression> filter = text::ParseExpression(*text);
+  if (filter.ok()) return *std::move(filter);
+  throw StatusError(
+      absl::Status(filter.status().code(), absl::StrCat("filter: ", filter.status().message())));
+}
+
 std::optional<ValueRange> ValuesFrom(const Values& values) {
   if (!values) return std::nullopt;
   return ValueRange{values->first, values->second};
@@ -71,7 +80,7 @@ std::unique_ptr<Stream> OpenScan(PythonEngine& engine, const HeldObject& object,
   if (object.object.kind() == ObjectKind::kIndex) {
     query.range = RangeFrom(KeyOf(object.object.schema()), lo, hi);
   }
-  if (filter) query.filter = ValueOrThrow(text::ParseExpression(*filter));
+  query.filter = FilterFrom(filter);
   for (const std::string& name : columns) {
     query.columns.push_back({expressions::Column(name), name});
   }
@@ -88,7 +97,7 @@ std::unique_ptr<Stream> OpenScan(PythonEngine& engine, const HeldObject& object,
 uint64_t Count(PythonEngine& engine, const HeldObject& object,
                const std::optional<std::string>& filter) {
   Query query;
-  if (filter) query.filter = ValueOrThrow(text::ParseExpression(*filter));
+  query.filter = FilterFrom(filter);
   query.aggregates = {{.function = AggregateFunction::kCount, .name = "count"}};
   const std::unique_ptr<Stream> stream = engine.OpenScan(object, std::move(query));
   const std::unique_ptr<Rows> rows = stream->Next();
