@@ -32,7 +32,7 @@ from lab_process import CANNOT_BE_HAD, LabProcess, environment, machine, spread 
 
 PARTS = ("get", "put", "python", "tasks", "embedded")
 SIZES = {"rounds": 5, "rows": 16 << 20, "put_rows": 4_000_000, "keys": 1_000_000, "seconds": 1.0, "gets": 4}
-TINY = {"rounds": 1, "rows": 1 << 16, "put_rows": 50_000, "keys": 70_000, "seconds": 0.05, "gets": 1}
+TINY = {"rounds": 1, "rows": 1 << 16, "put_rows": 50_000, "keys": 70_000, "seconds": 0.1, "gets": 1}
 BATCH = 65536
 SHAPES = {4096: 8, 256: 64}  # keys of a batch: batches in flight of the C++ client
 EMBEDDED_BATCH = 65536
