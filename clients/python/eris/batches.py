@@ -33,7 +33,10 @@ Rows: TypeAlias = slice | npt.NDArray[np.intp]
 
 def cut(columns: list[Array], rows_max: int = ROWS_MAX, string_bytes_max: int = STRING_BYTES_MAX) -> Iterator[slice]:
     """Pieces of the rows, each small enough for one message."""
-    sizes = np.zeros(len(columns[0]), dtype=np.int64)
+    count = len(columns[0])
+    if all(column.dtype != object for column in columns):
+        return (slice(begin, min(begin + rows_max, count)) for begin in range(0, count, rows_max))
+    sizes = np.zeros(count, dtype=np.int64)
     for column in columns:
         if column.dtype == object:
             sizes += np.fromiter(map(len, column), dtype=np.int64, count=len(column))

@@ -261,15 +261,23 @@ class _KeyValue(_Object):
             values[:] = None
         for rows in cut(keys, ROWS_MAX, STRING_BYTES_MAX):
             left = np.arange(rows.start, rows.stop)
+            asked = [key[rows] for key in keys]
             while len(left):
-                answer = self._database.engine.lookup(handle, [_sent(*pair) for pair in zip(info.key, (key[left] for key in keys))])
+                answer = self._database.engine.lookup(handle, [_sent(*pair) for pair in zip(info.key, asked)])
                 executed = _executed(answer, len(left))
                 if answer.code and not (answer.code == _RESOURCE_EXHAUSTED and executed.any()):
                     raise error_of_number(answer.code, answer.message)
+                if len(left) == count and not answer.code:  # mostly one answer has all
+                    found, got = _bits(answer.existed, count), _got(info.value, answer.column(0))
+                    if found.all():
+                        return np.array(got), found
+                    values[found] = got[found]
+                    return values, found
                 there = _bits(answer.existed, len(left)) & executed
                 found[left[there]] = True
                 values[left[there]] = _got(info.value, answer.column(0))[there]
                 left = left[~executed]  # their strings had no room in the answer
+                asked = [key[left] for key in keys]
         return values, found
 
     def _write(self, mode: data_pb2.WriteMode, keys: Any, *values: Any) -> tuple[Any, Any, Any]:
