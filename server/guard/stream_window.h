@@ -157,7 +157,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
   }
 
   // The sum of the answers so far. Others may follow until EndStream.
-  Response total() const requires kTotals {
+  Response total() const requires RunningTotal<Response> {
     base::MutexLock lock(&mu_);
     return total_;
   }
