@@ -43,7 +43,9 @@ def wheels(build, python, with_engine):
     pip, home = [python, "-m", "pip", "--disable-pip-version-check"], os.path.join(build, "door-wheels")
     shutil.rmtree(home, ignore_errors=True)
     for folder in [ROOT / "clients" / "python", *([ROOT / "clients" / "python" / "embedded"] if with_engine else [])]:
-        told = subprocess.run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", home, str(folder)], text=True, capture_output=True)
+        # What is compiled is shared with the end-to-end test of the engine in Python.
+        settings = [f"--config-settings=build-dir={build}/python_embedded"] if folder.name == "embedded" else []
+        told = subprocess.run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", home, *settings, str(folder)], text=True, capture_output=True)
         if told.returncode != 0:
             print(f"SKIPPED: what builds {folder.name} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")
             sys.exit(CANNOT_BE_HAD)

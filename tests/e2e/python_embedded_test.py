@@ -21,7 +21,7 @@ def build_wheel(build, python):
         harness.skip("scikit-build-core, nanobind (PyPI)", tools.stderr[-2000:])
     for old in folder.glob("*.whl"):
         old.unlink()
-    run(pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, f"--config-settings=build-dir={folder / 'build'}",
+    run(pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, f"--config-settings=build-dir={pathlib.Path(build).resolve() / 'python_embedded'}",
         ROOT / "clients" / "python" / "embedded")
     (wheel,) = folder.glob("*.whl")
     return wheel
