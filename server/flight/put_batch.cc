@@ -71,7 +71,8 @@ void PutBatch::Start(Session& session, const Object& object) {
     }
     {
       base::MutexLock lock(&mu_);
-      pending_.push_back(*std::move(started));
+      // Else all rows have been counted meanwhile, and it would keep this for ever.
+      if (rows_left_ > 0) pending_.push_back(*std::move(started));
     }
     first += piece.rows;
   }

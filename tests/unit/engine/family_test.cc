@@ -430,7 +430,7 @@ TEST_F(FamilyTest, MembersAreCutAlikeAfterAnyMoves) {
     const std::string& name = names[random_() % names.size()];
     const uint64_t lo = random_() % kRows;
     const KeyRange range =
-        Int64Range(static_cast<int64_t>(lo), static_cast<int64_t>(lo + 1 + random_() % 800));
+        Int64Range(static_cast<int64_t>(lo), static_cast<int64_t>(lo + 4 + random_() % 800));
     absl::Status status;
     switch (random_() % 6) {
       case 0:
