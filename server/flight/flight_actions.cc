@@ -24,7 +24,7 @@ namespace protocol = ::arrow::flight::protocol;
 constexpr absl::string_view kRenew = "RenewFlightEndpoint";
 constexpr absl::string_view kCancel = "CancelFlightInfo";
 
-// Of the body of an action. An info of kFlightTicketsBytesMax bytes of tickets fits.
+// The body of an action: an info of kFlightTicketsBytesMax bytes of tickets fits.
 constexpr size_t kBodyBytesMax = 2 * kFlightTicketsBytesMax;
 
 // The message in the body. The call's budget has paid for the body as bytes, and `charge` pays for
