@@ -136,8 +136,8 @@ class SnapshotLeases {
   void EndUse(uint64_t id);
   // Starts the time to live. True: call arm_ with it.
   bool Idle(Lease& lease, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The snapshot to release so that the lease `id`, no longer used, fits in beside others of its
-  // kind.
+  // `id` has just become unused. If its kind has too many leases now, the oldest unused one but
+  // `id` ends: returns its snapshot, to be released. nullptr otherwise.
   std::shared_ptr<Snapshot> TakeOldest(Kind kind, uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
