@@ -98,8 +98,6 @@ class EngineImpl final : public Engine {
   void CollectNotes();
   // While nothing is running: every sent key has been delivered, and answered or forwarded.
   bool NothingLost() const;
-  // Without memory and rows.
-  std::vector<ObjectInfo> InfosOf(const std::vector<ObjectRef>& objects) const;
   ObjectInfo DescribeOne(const ObjectRef& object);
   // All objects by name. Adds to `of_aeus`, by AeuId, what each AEU has of all together.
   std::vector<ObjectInfo> DescribeAll(std::vector<aeu::ObjectTotals>& of_aeus);

@@ -13,6 +13,24 @@
 #include "engine/engine_impl.h"
 
 namespace eris::engine {
+namespace {
+
+// Without memory and rows. `family`: the names of its family, its own too.
+ObjectInfo InfoOf(const ObjectEntry& object, const std::vector<std::string>& family) {
+  const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
+  ObjectInfo info{.name = object.name,
+                  .id = object.route.object(),
+                  .kind = object.kind,
+                  .partition_starts = table->starts(),
+                  .partition_owners = table->owners(),
+                  .schema = object.schema};
+  for (const std::string& name : family) {
+    if (name != object.name) info.beside.push_back(name);
+  }
+  return info;
+}
+
+}  // namespace
 
 absl::StatusOr<ObjectInfo> EngineImpl::Create(absl::string_view name,
                                               const CreateOptions& options) try {
@@ -59,7 +77,14 @@ std::vector<ObjectInfo> EngineImpl::List() {
 }
 
 std::vector<ObjectInfo> EngineImpl::DescribeAll(std::vector<aeu::ObjectTotals>& of_aeus) {
-  std::vector<ObjectInfo> infos = InfosOf(core_.catalogue.List());
+  const std::vector<ObjectRef> objects = core_.catalogue.List();
+  std::map<ObjectId, std::vector<std::string>> families;
+  for (const ObjectRef& object : objects) families[object->family].push_back(object->name);
+  std::vector<ObjectInfo> infos;
+  infos.reserve(objects.size());
+  for (const ObjectRef& object : objects) {
+    infos.push_back(InfoOf(*object, families[object->family]));
+  }
   std::unordered_map<uint32_t, ObjectInfo*> by_id;
   for (ObjectInfo& info : infos) by_id[info.id.value] = &info;
   for (size_t i = 0; i < aeus_.size(); ++i) {
@@ -76,7 +101,11 @@ std::vector<ObjectInfo> EngineImpl::DescribeAll(std::vector<aeu::ObjectTotals>& 
 }
 
 ObjectInfo EngineImpl::DescribeOne(const ObjectRef& object) {
-  ObjectInfo info = std::move(InfosOf({object}).front());
+  std::vector<std::string> family;
+  for (const ObjectRef& one : core_.catalogue.List()) {
+    if (one->family == object->family) family.push_back(one->name);
+  }
+  ObjectInfo info = InfoOf(*object, family);
   for (const auto& aeu : aeus_) {
     const std::optional<aeu::ObjectTotals> totals = aeu->loads().TotalsOf(info.id);
     if (!totals) continue;
@@ -84,26 +113,6 @@ ObjectInfo EngineImpl::DescribeOne(const ObjectRef& object) {
     info.keys += totals->rows;
   }
   return info;
-}
-
-std::vector<ObjectInfo> EngineImpl::InfosOf(const std::vector<ObjectRef>& objects) const {
-  std::map<ObjectId, std::vector<std::string>> families;
-  for (const ObjectRef& one : core_.catalogue.List()) families[one->family].push_back(one->name);
-  std::vector<ObjectInfo> infos(objects.size());
-  for (size_t i = 0; i < objects.size(); ++i) {
-    const ObjectEntry& object = *objects[i];
-    infos[i].name = object.name;
-    infos[i].id = object.route.object();
-    infos[i].kind = object.kind;
-    infos[i].schema = object.schema;
-    const std::shared_ptr<const routing::RangeTable> table = object.route.Pin();
-    infos[i].partition_starts = table->starts();
-    infos[i].partition_owners = table->owners();
-    for (const std::string& name : families[object.family]) {
-      if (name != object.name) infos[i].beside.push_back(name);
-    }
-  }
-  return infos;
 }
 
 }  // namespace eris::engine
