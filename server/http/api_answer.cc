@@ -67,10 +67,11 @@ absl::Status Answer(ServerState& server, Parameters&, v1::GetServerResponse* res
 
 absl::Status Answer(ServerState& server, Parameters&, v1::GetStatsResponse* response) {
   EngineStats stats = server.engine->Stats();
-  // Objects may have thousands, and a poll shows those of one object.
+  // These lists may be long for each of many objects, and the page shows those of one object.
   for (ObjectInfo& object : stats.objects) {
     object.partition_starts.clear();
     object.partition_owners.clear();
+    object.beside.clear();
   }
   wire::FillStats(stats, response);
   return absl::OkStatus();

@@ -147,7 +147,10 @@ TEST_F(HttpServerTest, FiguresAreAdminsMessages) {
   grpc::ClientContext stats_context, memory_context, balancer_context, hot_context, object_context;
   v1::GetStatsResponse stats;
   ASSERT_TRUE(admin->GetStats(&stats_context, {}, &stats).ok());
-  for (v1::Object& object : *stats.mutable_objects()) object.clear_partitions();
+  for (v1::Object& object : *stats.mutable_objects()) {
+    object.clear_partitions();
+    object.clear_beside();
+  }
   EXPECT_TRUE(equal(FromApi<v1::GetStatsResponse>("/api/stats"), stats));
   EXPECT_EQ(stats.numa_nodes(0).keys_sent_to(0), 61u);
 
