@@ -22,6 +22,7 @@
 #include "server/http/api_answer.h"
 #include "server/http/page_files.h"
 #include "server/http/page_request.h"
+#include "server/state/host_port.h"
 
 namespace eris::server {
 namespace {
@@ -37,7 +38,7 @@ constexpr char kContentPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-Response MakeResponse(http::status status, absl::string_view type, absl::string_view body,
+Response MakeResponse(http::status status, absl::string_view type, std::string body,
                       bool keep_alive) {
   Response response(status, 11);
   response.set(http::field::content_type, boost::string_view(type.data(), type.size()));
@@ -46,7 +47,7 @@ Response MakeResponse(http::status status, absl::string_view type, absl::string_
   response.set("Cross-Origin-Resource-Policy", "same-origin");
   response.set("Referrer-Policy", "no-referrer");
   response.set("X-Content-Type-Options", "nosniff");
-  response.body().assign(body.data(), body.size());
+  response.body() = std::move(body);
   response.keep_alive(keep_alive);
   response.prepare_payload();
   return response;
@@ -82,13 +83,15 @@ Response Answer(ServerState& server, absl::string_view target, bool keep_alive) 
     return Refusal(http::status::bad_request, parsed.status().message(), keep_alive);
   }
   if (absl::StartsWith(parsed->path, "/api/")) {
-    const absl::StatusOr<std::string> json = AnswerApi(server, *parsed);
-    if (json.ok()) return MakeResponse(http::status::ok, "application/json", *json, keep_alive);
+    absl::StatusOr<std::string> json = AnswerApi(server, *parsed);
+    if (json.ok()) {
+      return MakeResponse(http::status::ok, "application/json", *std::move(json), keep_alive);
+    }
     return Refusal(StatusOf(json.status()), json.status().message(), keep_alive);
   }
   for (const PageFile& file : PageFiles()) {
     if (file.path != parsed->path) continue;
-    return MakeResponse(http::status::ok, file.type, file.content, keep_alive);
+    return MakeResponse(http::status::ok, file.type, std::string(file.content), keep_alive);
   }
   return Refusal(http::status::not_found, "there is nothing at this path", keep_alive);
 } catch (const std::bad_alloc&) {
@@ -104,7 +107,7 @@ struct HttpServer::Impl {
   class Connection;
 
   // Errors: Unavailable, ResourceExhausted.
-  absl::Status Listen(const HostAndPort& at, const std::string& name);
+  absl::Status Listen(const HostPort& at, const std::string& name);
   void Accept();
   void Serve(tcp::socket socket);
   void Run();
@@ -238,7 +241,7 @@ class HttpServer::Impl::Connection final : public std::enable_shared_from_this<C
   std::array<char, 1024> scrap_;
 };
 
-absl::Status HttpServer::Impl::Listen(const HostAndPort& at, const std::string& name) {
+absl::Status HttpServer::Impl::Listen(const HostPort& at, const std::string& name) {
   const auto failed = [&](const error_code& error) {
     return absl::UnavailableError(
         absl::StrCat("server.http: cannot listen on ", name, ": ", error.message()));
@@ -246,7 +249,7 @@ absl::Status HttpServer::Impl::Listen(const HostAndPort& at, const std::string& 
   error_code error;
   tcp::resolver resolver(io);
   const auto found = resolver.resolve(
-      at.host, at.port, tcp::resolver::passive | tcp::resolver::numeric_service, error);
+      at.host, absl::StrCat(at.port), tcp::resolver::passive | tcp::resolver::numeric_service, error);
   if (error || found.empty()) return failed(error);
   const tcp::endpoint endpoint = found.begin()->endpoint();
   acceptor.open(endpoint.protocol(), error);
@@ -316,9 +319,10 @@ void HttpServer::Impl::Run() {
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& address,
                                                               ServerState* server,
                                                               const HttpLimits& limits) try {
-  const absl::StatusOr<HostAndPort> at = SplitAddress(address);
-  if (!at.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("server.http: ", at.status().message()));
+  const std::optional<HostPort> at = ParseHostPort(address);
+  if (!at) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("server.http: '", address, "' is not host:port with a port from 0 to 65535"));
   }
   auto impl = std::make_unique<Impl>(server, limits, at->host);
   ERIS_RETURN_IF_ERROR(impl->Listen(*at, address));

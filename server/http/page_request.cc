@@ -42,23 +42,6 @@ absl::StatusOr<std::string> Decoded(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<HostAndPort> SplitAddress(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  uint32_t port = 0;
-  if (colon == absl::string_view::npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) ||
-      port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", address, "' is not host:port with a port from 0 to 65535"));
-  }
-  absl::string_view host = address.substr(0, colon);
-  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
-  if (host.empty() || (!bracketed && absl::StrContains(host, ':'))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", address, "' is not host:port or [ipv6]:port"));
-  }
-  return HostAndPort{std::string(host), absl::StrCat(port)};
-}
-
 bool IsOwnHost(absl::string_view header, absl::string_view own_host) {
   absl::string_view host = header;
   if (absl::ConsumePrefix(&host, "[")) {

@@ -11,13 +11,6 @@
 
 namespace eris::server {
 
-struct HostAndPort {
-  std::string host;  // without brackets
-  std::string port;
-};
-// Errors: InvalidArgument (no port, or none between 0 and 65535).
-absl::StatusOr<HostAndPort> SplitAddress(absl::string_view address);
-
 // Whether a request with this Host header is for a server on `own_host`: it names an IP address,
 // localhost or `own_host`, with any port. Any other name may belong to somebody else who has
 // pointed it here, so that a browser takes this page for a part of a foreign site (DNS rebinding).

@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/status_macros.h"
 #include "server/state/config_settings.h"
+#include "server/state/host_port.h"
 
 namespace eris::server {
 namespace {
@@ -221,26 +222,26 @@ absl::Status ApplySection(absl::string_view section, const toml::table& table,
   return absl::OkStatus();
 }
 
-// host:port, with a port from `port_min` on.
-bool IsHostAndPort(absl::string_view text, uint32_t port_min) {
-  const size_t colon = text.rfind(':');
-  uint32_t port = 0;
-  return colon != absl::string_view::npos && colon != 0 &&
-         absl::SimpleAtoi(text.substr(colon + 1), &port) && port >= port_min && port <= 65535;
-}
-
 absl::Status CheckListen(absl::string_view listen) {
-  if (absl::StartsWith(listen, "unix:") || IsHostAndPort(listen, 0)) return absl::OkStatus();
+  if (absl::StartsWith(listen, "unix:") || ParseHostPort(listen)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("server.listen is ", Quoted(listen),
                    ", must be host:port with a port between 0 and 65535, or unix:/path"));
 }
 
 absl::Status CheckAdvertise(absl::string_view advertise) {
-  if (advertise.empty() || IsHostAndPort(advertise, 1)) return absl::OkStatus();
+  const std::optional<HostPort> at = ParseHostPort(advertise);
+  if (advertise.empty() || (at && at->port > 0)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("server.advertise is ", Quoted(advertise),
                    ", must be host:port with a port between 1 and 65535, or empty"));
+}
+
+absl::Status CheckHttp(absl::string_view http) {
+  if (http.empty() || ParseHostPort(http)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("server.http is ", Quoted(http),
+                   ", must be host:port with a port between 0 and 65535, or empty"));
 }
 
 }  // namespace
@@ -307,7 +308,8 @@ absl::Status ValidateConfig(const ServerConfig& config) {
     }
   }
   ERIS_RETURN_IF_ERROR(CheckListen(config.listen));
-  return CheckAdvertise(config.advertise);
+  ERIS_RETURN_IF_ERROR(CheckAdvertise(config.advertise));
+  return CheckHttp(config.http);
 }
 
 absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,

@@ -62,8 +62,8 @@ def check_http(server, address):
 def check_taken_address(programs, address):
     done = programs.run("serve", "--listen", "127.0.0.1:0", "--http", address, code=4)
     harness.check_said(done, ["server.http", address])
-    done = programs.run("serve", "--listen", "127.0.0.1:0", "--http", "7412", code=4)
-    harness.check_said(done, "is not host:port")
+    done = programs.run("serve", "--listen", "127.0.0.1:0", "--http", "7412", code=2)
+    harness.check_said(done, "server.http is \"7412\", must be host:port")
 
 
 def look(server, python, address, folder):

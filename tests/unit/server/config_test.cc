@@ -258,7 +258,8 @@ TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
   config = {};
   config.engine.balancer.max_pause_us = 9;
   EXPECT_THAT(std::string(ValidateConfig(config).message()), HasSubstr("balancer.max_pause_us"));
-  for (const char* listen : {"", "host", ":1", "host:", "host:http", "host:-1", "host:65536"}) {
+  for (const char* listen :
+       {"", "host", ":1", "host:", "host:http", "host:-1", "host:65536", "::1:7411", "[]:7411"}) {
     config = {};
     config.listen = listen;
     EXPECT_THAT(std::string(ValidateConfig(config).message()), HasSubstr("server.listen is"));
@@ -280,6 +281,21 @@ TEST(ConfigTest, AnAddressForClientsHasHostAndPort) {
     config.advertise = advertise;
     EXPECT_THAT(std::string(ValidateConfig(config).message()),
                 HasSubstr(std::string("server.advertise is \"") + advertise + "\", must be host:"));
+  }
+}
+
+// Before the engine takes its memory.
+TEST(ConfigTest, TheAddressOfThePageHasHostAndPort) {
+  ServerConfig config;
+  for (const char* http : {"", "127.0.0.1:0", "[::1]:7412", "db1:65535"}) {
+    config.http = http;
+    EXPECT_TRUE(ValidateConfig(config).ok()) << http;
+  }
+  for (const char* http : {"7412", "localhost", ":7412", "localhost:", "localhost:65536",
+                           "localhost:-1", "::1:7412", "unix:/tmp/eris"}) {
+    config.http = http;
+    EXPECT_THAT(std::string(ValidateConfig(config).message()),
+                HasSubstr(std::string("server.http is \"") + http + "\", must be host:"));
   }
 }
 

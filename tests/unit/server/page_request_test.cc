@@ -17,20 +17,6 @@ TEST(PageRequestTest, OnlyAddressesLocalhostAndTheOwnNameAreTheHost) {
   }
 }
 
-TEST(PageRequestTest, AddressesAreHostAndPort) {
-  const auto v4 = SplitAddress("127.0.0.1:7412");
-  ASSERT_TRUE(v4.ok()) << v4.status();
-  EXPECT_EQ(v4->host, "127.0.0.1");
-  EXPECT_EQ(v4->port, "7412");
-  const auto v6 = SplitAddress("[::1]:0");
-  ASSERT_TRUE(v6.ok()) << v6.status();
-  EXPECT_EQ(v6->host, "::1");
-  for (const char* text : {"", "7412", "localhost", ":7412", "localhost:", "localhost:65536",
-                           "localhost:-1", "::1:7412", "unix:/tmp/a"}) {
-    EXPECT_EQ(SplitAddress(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
-  }
-}
-
 TEST(PageRequestTest, TargetsAreAPathAndDecodedValues) {
   const auto target = ParseTarget("/api/hot?object=a%20b+%C3%BC%26&limit=3&&flag");
   ASSERT_TRUE(target.ok()) << target.status();
