@@ -42,15 +42,6 @@ def read(client, info):
     return table
 
 
-def refused(error, said, call):
-    try:
-        call()
-    except error as refusal:
-        harness.check(said in str(refusal), f"'{said}' is not in: {refusal}")
-    else:
-        raise AssertionError(f"not refused: {said}")
-
-
 def test_values_of_all_types(client):
     path = flight.FlightDescriptor.for_path("values")
     harness.check_equal(client.get_schema(path).schema, SCHEMA, "schema")
@@ -171,14 +162,14 @@ def test_expired(client):
     partly.cancel()
     time.sleep(2.6)
     for endpoint in info.endpoints:
-        refused(pa.ArrowInvalid, "call GetFlightInfo again", lambda: client.do_get(endpoint.ticket).read_all())
-    refused(pa.ArrowInvalid, "call GetFlightInfo again", lambda: act(client, "RenewFlightEndpoint", endpoint.serialize()))
+        harness.refused(pa.ArrowInvalid, lambda: client.do_get(endpoint.ticket).read_all(), "call GetFlightInfo again")
+    harness.refused(pa.ArrowInvalid, lambda: act(client, "RenewFlightEndpoint", endpoint.serialize()), "call GetFlightInfo again")
 
 
 def test_cancelled(client):
     info = client.get_flight_info(command(object="many", shares=2))
     harness.check_equal(act(client, "CancelFlightInfo", info.serialize()), [b"\x08\x01"], "cancelled")
-    refused(pa.ArrowInvalid, "call GetFlightInfo again", lambda: client.do_get(info.endpoints[0].ticket).read_all())
+    harness.refused(pa.ArrowInvalid, lambda: client.do_get(info.endpoints[0].ticket).read_all(), "call GetFlightInfo again")
     path = client.get_flight_info(flight.FlightDescriptor.for_path("many"))
     harness.check_equal(act(client, "CancelFlightInfo", path.serialize()), [b"\x08\x03"], "not to be cancelled")
     harness.check_equal(read(client, path).num_rows, 70_000, "rows of an info that cannot be cancelled")
@@ -187,9 +178,9 @@ def test_cancelled(client):
 def test_dropped(client):
     info = client.get_flight_info(command(object="dropped", shares=2))
     eris("drop", "dropped")
-    refused(KeyError, "dropped", lambda: client.do_get(info.endpoints[0].ticket).read_all())
+    harness.refused(KeyError, lambda: client.do_get(info.endpoints[0].ticket).read_all(), "dropped")
     eris("create", "dropped", "--schema", "id:int64", "--key", "id")
-    refused(KeyError, "has been dropped", lambda: client.do_get(info.endpoints[0].ticket).read_all())
+    harness.refused(KeyError, lambda: client.do_get(info.endpoints[0].ticket).read_all(), "has been dropped")
     eris("drop", "dropped")
 
 
@@ -228,14 +219,14 @@ def test_refusals(client):
     path = flight.FlightDescriptor.for_path("values")
     ticket = client.get_flight_info(path).endpoints[0].ticket.ticket
     forged = flight.Ticket(ticket[:-1] + bytes([ticket[-1] ^ 1]))
-    refused(pa.ArrowInvalid, "damaged", lambda: client.do_get(forged).read_all())
-    refused(pa.ArrowInvalid, "ticket: 4 bytes", lambda: client.do_get(flight.Ticket(b"rows")).read_all())
-    refused(KeyError, "nothing", lambda: client.get_flight_info(flight.FlightDescriptor.for_path("nothing")))
-    refused(pa.ArrowInvalid, '"filters", which is unknown', lambda: client.get_flight_info(command(object="many", filters="id > 1")))
-    refused(pa.ArrowInvalid, "at character 5", lambda: client.get_flight_info(command(object="many", filter="id <")))
-    refused(pa.ArrowInvalid, "nothing", lambda: client.get_schema(command(object="many", filter="nothing < 1")))
-    refused(pa.ArrowInvalid, "must be a JSON object", lambda: client.get_schema(flight.FlightDescriptor.for_command(b"select 1")))
-    refused(NotImplementedError, 'action "drop" is unknown', lambda: list(client.do_action("drop")))
+    harness.refused(pa.ArrowInvalid, lambda: client.do_get(forged).read_all(), "damaged")
+    harness.refused(pa.ArrowInvalid, lambda: client.do_get(flight.Ticket(b"rows")).read_all(), "ticket: 4 bytes")
+    harness.refused(KeyError, lambda: client.get_flight_info(flight.FlightDescriptor.for_path("nothing")), "nothing")
+    harness.refused(pa.ArrowInvalid, lambda: client.get_flight_info(command(object="many", filters="id > 1")), '"filters", which is unknown')
+    harness.refused(pa.ArrowInvalid, lambda: client.get_flight_info(command(object="many", filter="id <")), "at character 5")
+    harness.refused(pa.ArrowInvalid, lambda: client.get_schema(command(object="many", filter="nothing < 1")), "nothing")
+    harness.refused(pa.ArrowInvalid, lambda: client.get_schema(flight.FlightDescriptor.for_command(b"select 1")), "must be a JSON object")
+    harness.refused(NotImplementedError, lambda: list(client.do_action("drop")), 'action "drop" is unknown')
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@ shares, refusals.
 """
 import os
 import re
-import subprocess
-import sys
 
 import harness
 
@@ -15,21 +13,6 @@ VALUES = """id,small,large,big,ratio,day,price,note,data
 2,-2147483648,-9223372036854775808,0,-1e300,0001-01-01,-99999999999999.9999,"",\\x
 3,,,,,,,,
 """
-
-
-def make_python(build):
-    """A Python with pyarrow; skips where it cannot be had."""
-    venv = os.path.join(os.path.abspath(build), "tests", "e2e", "flight_client")
-    python = os.path.join(venv, "bin", "python")
-    has_it = [python, "-c", f"import pyarrow; assert pyarrow.__version__ == '{PYARROW.partition('==')[2]}'"]
-    if os.path.exists(python) and subprocess.run(has_it, capture_output=True).returncode == 0:
-        return python
-    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
-                             (f"{PYARROW} (PyPI)", [os.path.join(venv, "bin", "pip"), "install", "--quiet", PYARROW])):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            harness.skip(package, done.stderr[-2000:])
-    return python
 
 
 def load(server):
@@ -66,7 +49,7 @@ def run_page(server, python):
 
 def main():
     build = harness.parse_args().build
-    python = make_python(build)
+    python = harness.make_python(build, "flight_client", [PYARROW])
     with harness.Server(harness.Programs(build), "--aeus", "2", "--flight-snapshot-ms", "2000",
                         "--advertise", "db1.example:7411") as server:
         load(server)

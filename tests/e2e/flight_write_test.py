@@ -2,32 +2,12 @@
 (flight_write_client.py), all types with nulls and extremes, 0 to 1,100,003 rows; messages that are none are refused.
 """
 import os
-import subprocess
-import sys
 
 import harness
 
 PACKAGES = ["pyarrow==26.0.1", "pandas==3.1.1", "polars==2.1.0", "duckdb==2.0.0", "grpcio==1.85.1"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPED = "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?,price:decimal(4)?,note:string?,data:bytes?"
-
-
-def make_python(build):
-    """A Python with the packages; skips where they cannot be had."""
-    venv = os.path.join(os.path.abspath(build), "tests", "e2e", "flight_write_client")
-    python, mark = os.path.join(venv, "bin", "python"), os.path.join(venv, "packages")
-    if os.path.exists(mark):
-        with open(mark) as file:
-            if file.read().split() == PACKAGES:
-                return python
-    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
-                             (f"{', '.join(PACKAGES)} (PyPI)", [os.path.join(venv, "bin", "pip"), "install", "--quiet", *PACKAGES])):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            harness.skip(package, done.stderr[-2000:])
-    with open(mark, "w") as file:
-        file.write("\n".join(PACKAGES))
-    return python
 
 
 def create(server):
@@ -44,7 +24,7 @@ def create(server):
 
 def main():
     build = harness.parse_args().build
-    python = make_python(build)
+    python = harness.make_python(build, "flight_write_client", PACKAGES)
     with harness.Server(harness.Programs(build), "--aeus", "2", "--receive-message-bytes-max", str(40 << 20)) as server:
         create(server)
         print(server.run(python, "-B", os.path.join(HERE, "flight_write_client.py"), server.address).stdout)

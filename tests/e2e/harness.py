@@ -41,6 +41,24 @@ def find_go(build):
                     GOTOOLCHAIN="local", GOFLAGS="-modcacherw")
 
 
+def make_python(build, name, packages):
+    """The Python of a virtual environment with the packages of PyPI, made if it is not there; skips where it cannot be."""
+    venv = os.path.join(os.path.abspath(build), "tests", "e2e", name)
+    python, mark = os.path.join(venv, "bin", "python"), os.path.join(venv, "packages")
+    if os.path.exists(mark):
+        with open(mark) as file:
+            if file.read().split() == packages:
+                return python
+    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
+                             (f"{', '.join(packages)} (PyPI)", [python, "-m", "pip", "install", "--quiet", *packages])):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            skip(package, done.stderr[-2000:])
+    with open(mark, "w") as file:  # at the end: all of them are there
+        file.write("\n".join(packages))
+    return python
+
+
 def check(condition, message):
     if not condition:
         raise AssertionError(message)
@@ -54,6 +72,17 @@ def check_said(done, said):
     """What a program wrote to stderr has `said`, a text or several."""
     for text in [said] if isinstance(said, str) else said:
         check(text in done.stderr, f"{' '.join(done.args)}: '{text}' is not in: {done.stderr}")
+
+
+def refused(error, call, *said):
+    """The call raises `error`, whose text has all of `said`. Returns it."""
+    try:
+        call()
+    except error as its:
+        for text in said:
+            check(text in str(its), f"{text!r} is not in {its}")
+        return its
+    raise AssertionError(f"it did not raise {error.__name__}")
 
 
 def wait_until(condition, what, seconds=20):

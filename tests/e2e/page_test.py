@@ -6,29 +6,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 
 import harness
 
 PLAYWRIGHT = "playwright==1.65.2"
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOPOLOGY = ("--topology", "numa:2 core:2 pu:1", "--balancer-enabled", "false", "--http", "127.0.0.1:0")
-
-
-def make_python(build):
-    """A Python with Playwright; skips where it or Chromium cannot be had."""
-    if not os.path.exists("/usr/bin/chromium"):
-        harness.skip("chromium", "/usr/bin/chromium is not there")
-    venv = os.path.join(os.path.abspath(build), "tests", "e2e", "page_browser")
-    python = os.path.join(venv, "bin", "python")
-    if os.path.exists(python) and subprocess.run([python, "-c", "import playwright.sync_api"], capture_output=True).returncode == 0:
-        return python
-    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
-                             (f"{PLAYWRIGHT} (PyPI)", [os.path.join(venv, "bin", "pip"), "install", "--quiet", PLAYWRIGHT])):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            harness.skip(package, done.stderr[-2000:])
-    return python
 
 
 def address_of(server):
@@ -89,7 +72,9 @@ def main():
         server.eris("import", "orders", "-", "--no-header", input="".join(f"{i * 100},{i}\n" for i in range(1000)))
         check_http(server, address)
         check_taken_address(programs, address)
-        python = make_python(args.build)
+        if not os.path.exists("/usr/bin/chromium"):
+            harness.skip("chromium", "/usr/bin/chromium is not there")
+        python = harness.make_python(args.build, "page_browser", [PLAYWRIGHT])
         load = subprocess.Popen([programs.eris, "bench", "lookup", "--object", "orders", "--keys", "25000", "--layout", "dense", "--batch", "64",
                                  "--rate", "200", "--seconds", "60"], env=server.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:

@@ -11,7 +11,8 @@ import eris.dask
 import harness
 import numpy as np
 import pandas as pd
-from python_client_calls import Complaints, refused
+from harness import refused
+from python_client_calls import Complaints
 from python_client_servers import two_servers
 from python_client_tables import many
 

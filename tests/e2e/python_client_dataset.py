@@ -17,7 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from eris.filters import Filter
-from python_client_calls import SEED, Complaints, refused, run_suite
+from harness import refused
+from python_client_calls import SEED, run_suite
 from python_client_tables import ROWS, many, table_of
 
 D = decimal.Decimal
@@ -285,14 +286,5 @@ def test_calls_of_a_dataset(server):
         refused(Exception, lambda: ds.to_table(), "rows")
 
 
-def main():
-    programs = harness.Programs(harness.parse_args().build)
-    print(f"seed {SEED}", flush=True)
-    complaints = Complaints()
-    run_suite(globals(), programs)
-    gc.collect()
-    harness.check_equal(complaints.said, [], "what was logged")
-
-
 if __name__ == "__main__":
-    main()
+    run_suite(globals())

@@ -13,7 +13,8 @@ import duckdb
 import eris
 import harness
 import pyarrow as pa
-from python_client_calls import CONNECTS, SEED, Complaints, Model, refused
+from harness import refused
+from python_client_calls import CONNECTS, SEED, Complaints, Model
 from python_client_tables import SCHEMA, check_rows, many, table_of
 
 MAP = """

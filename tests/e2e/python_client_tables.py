@@ -3,7 +3,6 @@ with and without asyncio; and what it refuses.
 """
 import datetime
 import decimal
-import gc
 import json
 import math
 import os
@@ -18,7 +17,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from python_client_calls import CONNECTS, SEED, Complaints, refused, run_suite
+from harness import refused
+from python_client_calls import CONNECTS, SEED, run_suite
 
 FOLDER = tempfile.TemporaryDirectory()  # of files of Parquet
 D = decimal.Decimal
@@ -315,14 +315,5 @@ def test_rows_written_are_counted_to_the_last(programs):
             harness.check(turn > 0, "some fit")
 
 
-def main():
-    programs = harness.Programs(harness.parse_args().build)
-    print(f"seed {SEED}", flush=True)
-    complaints = Complaints()
-    run_suite(globals(), programs)
-    gc.collect()
-    harness.check_equal(complaints.said, [], "what was logged")
-
-
 if __name__ == "__main__":
-    main()
+    run_suite(globals())

@@ -13,7 +13,8 @@ import pyarrow
 import python_client_calls
 import python_client_dataset
 import python_client_tables
-from python_client_calls import SEED, refused, run_on_databases
+from harness import refused
+from python_client_calls import SEED, run_on_databases
 
 ROWS = 400_000
 

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import grpcurl_test
@@ -136,16 +135,8 @@ def check_cpp(programs):
 
 def make_stubs(build):
     """The Python of an environment that can run the stubs, and the folder in which they are; skips where it cannot be had."""
-    folder = os.path.join(os.path.abspath(build), "tests", "e2e", "python_client")
-    venv, stubs = os.path.join(folder, "venv"), os.path.join(folder, "stubs")
-    python = os.path.join(venv, "bin", "python")
-    done = subprocess.run([python, "-c", "import grpc_tools"], capture_output=True) if os.path.exists(python) else None
-    if done is None or done.returncode != 0:
-        for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
-                                 (f"{GRPC_TOOLS} (PyPI)", [os.path.join(venv, "bin", "pip"), "install", "--quiet", GRPC_TOOLS])):
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode != 0:
-                harness.skip(package, done.stderr[-2000:])
+    python = harness.make_python(build, "python_stubs", [GRPC_TOOLS])
+    stubs = os.path.join(os.path.abspath(build), "tests", "e2e", "python_stubs", "stubs")
     shutil.rmtree(stubs, ignore_errors=True)
     os.makedirs(stubs)
     proto = os.path.join(ROOT, "proto")

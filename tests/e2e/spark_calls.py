@@ -11,9 +11,9 @@ import eris.spark
 import harness
 import numpy as np
 import pyarrow as pa
+from harness import refused
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, IsNotNull, LessThan, Not, StringStartsWith
-from python_client_calls import refused
 from python_client_servers import two_servers
 from python_client_tables import many, table_of
 

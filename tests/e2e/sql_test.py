@@ -7,7 +7,6 @@ import io
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
 import harness
@@ -22,26 +21,11 @@ LONG = ("select count(*) from lineitem a, lineitem b, lineitem c "
         "where a.l_linenumber = b.l_linenumber and b.l_linenumber = c.l_linenumber")
 
 
-def packages():
-    """What the script says that it needs."""
-    with open(SCRIPT) as file:
-        return re.search(r'^INSTALL = "pip install (.*)"$', file.read(), re.M).group(1).split()
-
-
 def make_python(build):
-    """A Python with the script's packages; skips where they cannot be had."""
-    venv = os.path.join(os.path.abspath(build), "tests", "e2e", "sql_client")
-    python = os.path.join(venv, "bin", "python")
-    has_all = [python, "-c", "import datafusion, grpc, grpc_tools, pyarrow"]
-    if os.path.exists(python) and subprocess.run(has_all, capture_output=True).returncode == 0:
-        return python
-    for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", venv]),
-                             (f"{', '.join(packages())} (PyPI)",
-                              [os.path.join(venv, "bin", "pip"), "install", "--quiet", *packages()])):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            harness.skip(package, done.stderr[-2000:])
-    return python
+    """A Python with what the script says that it needs; skips where it cannot be had."""
+    with open(SCRIPT) as file:
+        packages = re.search(r'^INSTALL = "pip install (.*)"$', file.read(), re.M).group(1).split()
+    return harness.make_python(build, "sql_client", packages)
 
 
 class Case:
