@@ -12,6 +12,7 @@
   embedded KEYS COUNT S  the same as `sync` by eris.open(), an engine of its own
 """
 import asyncio
+import functools
 import json
 import sys
 import time
@@ -102,12 +103,13 @@ class Clients:
         async with eris.aio.connect(self.server) as db:
             index = db.index("keys")
             keys = KEPT["keys"][:count]
-            given, tasks = (int(keys[0]), 1000) if count == 1 else (keys, 16)
+            if count == 1:
+                key = int(keys[0])
+                return await rate(functools.partial(index.get, key), key, 1, 1000, seconds)
 
-            async def call():
-                got = await index.get(given)
-                assert got == given if count == 1 else bool(got[1].all())
-            return await rate(call, count, tasks, seconds)
+            async def found():
+                return bool((await index.get(keys))[1].all())
+            return await rate(found, True, count, 16, seconds)
 
     def redis(self, port, connections, seconds):
         return self.loop.run_until_complete(self._redis(int(port), int(connections), float(seconds)))
@@ -117,11 +119,8 @@ class Clients:
         pool = redis.asyncio.BlockingConnectionPool(port=port, max_connections=connections, timeout=None)
         client = redis.asyncio.Redis(connection_pool=pool)
         await client.set("7", "7")
-
-        async def call():
-            assert await client.get("7") == b"7"
         try:
-            return await rate(call, 1, 1000, seconds)
+            return await rate(functools.partial(client.get, "7"), b"7", 1, 1000, seconds)
         finally:
             await client.aclose()
 
@@ -133,13 +132,13 @@ class Clients:
             return self.sync(count, seconds, index)
 
 
-async def rate(call, keys, tasks, seconds):
+async def rate(call, expected, keys, tasks, seconds):
     start, done = time.perf_counter(), 0
 
     async def work():
         nonlocal done
         while time.perf_counter() < start + seconds:
-            await call()
+            assert await call() == expected
             done += keys
     await asyncio.gather(*(work() for _ in range(tasks)))
     return {"keys_per_second": done / (time.perf_counter() - start)}

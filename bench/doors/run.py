@@ -189,9 +189,10 @@ def main():
     parser.add_argument("--json", default="-")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
-    options.parts = options.parts.split(",")
-    if unknown := set(options.parts) - set(PARTS):
+    wanted = set(options.parts.split(","))
+    if unknown := wanted - set(PARTS):
         parser.error(f"no part {', '.join(unknown)}")
+    options.parts = [name for name in PARTS if name in wanted]  # a part may use what one before it has filled
     for name, value in (TINY if options.tiny else SIZES).items():
         if getattr(options, name, None) is None:
             setattr(options, name, value)

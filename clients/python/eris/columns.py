@@ -154,14 +154,14 @@ def key_parts(key: tuple[Column, ...], given: object) -> tuple[Any, ...]:
     return given
 
 
-def is_one_key(key: tuple[Column, ...], given: object) -> bool:
-    return is_one(given) if len(key) == 1 else all(map(is_one, key_parts(key, given)))
-
-
-def one_key(key: tuple[Column, ...], given: object) -> tuple[Any, ...]:
+def single_key(key: tuple[Column, ...], given: object) -> tuple[Any, ...] | None:
+    """The parts of one key as its columns have them; None if many keys were given."""
     if len(key) == 1:
-        return (element(key[0], given, True),)
-    return tuple(element(column, part, True) for column, part in zip(key, key_parts(key, given)))
+        if type(given) is int and key[0].type is _UINT64 and 0 <= given < _END:
+            return (given,)
+        return (element(key[0], given, True),) if is_one(given) else None
+    parts = key_parts(key, given)
+    return tuple(element(column, part, True) for column, part in zip(key, parts)) if all(map(is_one, parts)) else None
 
 
 def key_arrays(key: tuple[Column, ...], given: object) -> list[Array]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from eris import sync
 from eris.batches import CONDITIONAL, Bits, cut
-from eris.columns import (BYTE_STRINGS, DTYPES, Array, bound_number, element, is_one, is_one_key, key_arrays, key_tuple, one_key, shown,
+from eris.columns import (BYTE_STRINGS, DTYPES, Array, bound_number, element, is_one, key_arrays, key_tuple, shown, single_key,
                           string_buffers, strings_of, value_array)
 from eris.connection import check_process
 from eris.errors import Aborted, Error, FailedPrecondition, InvalidArgument, ResourceExhausted, Unimplemented, error_of_number
@@ -222,8 +222,9 @@ class _Object:
 class _KeyValue(_Object):
     def get(self, keys: Any) -> Any:
         def got(handle: Any, info: ObjectInfo) -> Any:
-            if is_one_key(info.key, keys):
-                values, found = self._lookup(handle, info, [_one(*pair) for pair in zip(info.key, one_key(info.key, keys))])
+            key = single_key(info.key, keys)
+            if key is not None:
+                values, found = self._lookup(handle, info, [_one(*pair) for pair in zip(info.key, key)])
                 return values.tolist()[0] if found[0] else None
             return self._lookup(handle, info, key_arrays(info.key, keys))
         return self._call(got)
@@ -282,12 +283,13 @@ class _KeyValue(_Object):
 
     def _write(self, mode: data_pb2.WriteMode, keys: Any, *values: Any) -> tuple[Any, Any, Any]:
         def written(handle: Any, info: ObjectInfo) -> tuple[Any, Any, Any]:
-            if not is_one_key(info.key, keys):
+            key = single_key(info.key, keys)
+            if key is None:
                 columns = key_arrays(info.key, keys)
                 return self._write_all(handle, info, mode, columns, [value_array(info.value, each, len(columns[0])) for each in values])
             if not all(is_one(each) for each in values):
                 raise InvalidArgument("there is one key and a column of values: there must be one value")
-            columns = [_one(*pair) for pair in zip(info.key, one_key(info.key, keys))]
+            columns = [_one(*pair) for pair in zip(info.key, key)]
             many = self._write_all(handle, info, mode, columns, [_one(info.value, element(info.value, each)) for each in values])
             existed, applied, answers = (each.tolist() for each in many)
             return existed[0], applied[0], answers[0] if answers else None

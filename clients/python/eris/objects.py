@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from eris import flight
 from eris.batches import Bits, Lookup, Write, failure_of
-from eris.columns import (Array, Key, Keys, Part, Value, Values, array_of, element, is_one, is_one_key, key_arrays, key_of, one_key,
-                          range_message, shown, value_array)
+from eris.columns import (Array, Key, Keys, Part, Value, Values, array_of, element, is_one, key_arrays, key_of, range_message,
+                          shown, single_key, value_array)
 from eris.connection import Connection
 from eris.errors import Error, FailedPrecondition, Internal, InvalidArgument, NotFound, ResourceExhausted, Unavailable, Unimplemented
 from eris.frames import pieces_of, source_of
-from eris.gather import Gatherer
+from eris.gather import LOOKUP, Gatherer
 from eris.scans import Scan
 from eris.schema import Column, ObjectInfo, info_of
 from eris.table_write import TableWrite
@@ -140,8 +140,9 @@ class KeyValue(Object):
         """The value of a key, or None; of many keys their values and whether each was found. Others have the value 0 or None."""
         try:
             info = self._known or await self._info()
-            if is_one_key(info.key, keys):
-                one: Value | None = await self._gatherer.lookup(info, one_key(info.key, keys))
+            key = single_key(info.key, keys)
+            if key is not None:
+                one: Value | None = await self._gatherer.add(LOOKUP, info, key)
                 return one
             its = Lookup(self._connection, info, key_arrays(info.key, keys))
             await its.run()
@@ -214,11 +215,12 @@ class KeyValue(Object):
         """(existed, applied, answers), each one or an array."""
         try:
             info = self._known or await self._info()
-            if is_one_key(info.key, keys):
+            key = single_key(info.key, keys)
+            if key is not None:
                 if not all(is_one(each) for each in values):
                     raise InvalidArgument("there is one key and a column of values: there must be one value")
-                row = (*one_key(info.key, keys), *(element(info.value, each) for each in values))
-                one: tuple[Any, Any, Any] = await self._gatherer.write(info, mode, row)
+                row = (*key, *(element(info.value, each) for each in values))
+                one: tuple[Any, Any, Any] = await self._gatherer.add(mode, info, row)
                 return one
             columns = key_arrays(info.key, keys)
             its = Write(self._connection, info, mode, columns, [value_array(info.value, each, len(columns[0])) for each in values])

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from eris import aio, flight, objects
 from eris.batches import failure_of
-from eris.columns import Array, Key, Keys, Value, Values, is_one, is_one_key, key_arrays, key_message, one_key, shown, value_array
+from eris.columns import Array, Key, Keys, Value, Values, is_one, key_arrays, key_message, shown, single_key, value_array
 from eris.errors import Error, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, Unimplemented
 from eris.objects import OUTDATED, Aggregate, Object
 from eris.schema import Column, ObjectInfo, Piece, Type
@@ -178,8 +178,9 @@ class KeyValue(Parts, objects.KeyValue):
         """What `call` gives for rows of keys and values: an answer, or arrays with an element for each row."""
         async with self._afresh():
             info, owners = await self._known_owners()
-            if is_one_key(info.key, keys):
-                (owner,) = owners.of(np.array([one_key(info.key, keys)[0]], dtype=_DTYPES[info.key[0].type]))
+            key = single_key(info.key, keys)
+            if key is not None:
+                (owner,) = owners.of(np.array(key[:1], dtype=_DTYPES[info.key[0].type]))
                 return (await self._all(lambda part: call(part, keys, *values), [owner]))[0]
             columns = key_arrays(info.key, keys)
             count = len(columns[0])
