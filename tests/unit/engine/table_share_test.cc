@@ -135,6 +135,26 @@ TEST_F(TableShareTest, TogetherTheyAreTheSnapshotWhileRangesMove) {
   EXPECT_GT(with_rows, kAeus) << "some AEU's parts have rows, more than one each";
 }
 
+// AEU 1's rows are its own until the snapshot ends, though it owns no key since.
+TEST_F(TableShareTest, AnAeuThatOwnsNothingAnyMoreHasItsShare) {
+  Load(30'000);
+  TakeSnapshot();
+  Query query;
+  query.snapshot = snapshot_;
+  const auto before = Shares(table_, query);
+  ASSERT_EQ(before.size(), kAeus);
+  Engine& engine = *engine_;
+  const absl::Status moved =
+      engine_.While([&] { return engine.MoveRange("t", before[1].range, AeuId{2}); });
+  ASSERT_TRUE(moved.ok()) << moved;
+  uint64_t rows = 0;
+  for (const ObjectShare& share : Shares(table_, query)) {
+    EXPECT_EQ(Read(table_, ShareOf(share.aeu.value)).size(), share.rows);
+    rows += share.rows;
+  }
+  EXPECT_EQ(rows, contents_.size()) << "a member is left out";
+}
+
 TEST_F(TableShareTest, OtherAeusRunNoBlock) {
   Load(20'000);
   TakeSnapshot();

@@ -389,6 +389,11 @@ TEST_F(FlightServiceTest, IndexHasAnEndpointForEachRangeInOrder) {
   EXPECT_TRUE(info.ordered());
   EXPECT_EQ(Get(info), UpTo(10'000));
   EXPECT_EQ(Get(InfoOf(Path("o"))), UpTo(10'000));
+  // Written after the snapshot.
+  const std::vector<uint64_t> key{10'000};
+  ASSERT_TRUE(session_->Upsert(*session_->Open("o"), key, key).ok());
+  EXPECT_EQ(Get(info), UpTo(10'000)) << "the tickets are of a snapshot";
+  EXPECT_EQ(Get(InfoOf(Path("o"))), UpTo(10'001));
 }
 
 TEST_F(FlightServiceTest, LimitAndColumns) {
@@ -565,9 +570,11 @@ TEST_F(FlightServiceTest, StreamWithoutRoomInTheBudgetIsRefused) {
   EXPECT_EQ(Get(InfoOf(Command(R"({"object": "t", "limit": 10})"))), UpTo(10));
 }
 
-// A client that goes away, and one that does not read: their scans end.
+// A client that goes away, and one that does not read: their scans end, and their snapshot after
+// its time.
 TEST_F(FlightServiceTest, ScansOfClientsThatDoNotReadEnd) {
   config_.stall_ms_max = 200;
+  config_.flight_snapshot_ms = 1000;
   Serve();
   // A window that does not grow with what the connection has carried before.
   grpc::ChannelArguments arguments;
@@ -577,7 +584,9 @@ TEST_F(FlightServiceTest, ScansOfClientsThatDoNotReadEnd) {
   const auto stub = protocol::FlightService::NewStub(
       grpc::CreateCustomChannel(server_->address(), grpc::InsecureChannelCredentials(), arguments));
   Load("t", 1'000'000);
-  const protocol::Ticket ticket = InfoOf(Path("t")).endpoint(0).ticket();
+  const protocol::FlightDescriptor asked =
+      Command(R"({"object": "t", "shares": 1, "limit": 1000000})");  // one endpoint
+  const protocol::Ticket ticket = InfoOf(asked).endpoint(0).ticket();
   protocol::FlightData data;
   {
     grpc::ClientContext context;
@@ -593,9 +602,16 @@ TEST_F(FlightServiceTest, ScansOfClientsThatDoNotReadEnd) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(engine_->Stats().scans_open, 0u);
+  EXPECT_EQ(engine_->Stats().scan_chunks_in_use, 0u);
   while (reader->Read(&data)) {
   }
   ExpectRefusedFlight(reader->Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED, "stall_ms_max");
+  std::vector<uint64_t> ids;
+  EXPECT_TRUE(Get(ticket, &ids).ok()) << "its snapshot is kept for the time that was promised";
+  EXPECT_EQ(ids.size(), 1'000'000u);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  ExpectRefusedFlight(Get(ticket, &ids), grpc::StatusCode::FAILED_PRECONDITION,
+                      "call GetFlightInfo again");
 }
 
 }  // namespace
