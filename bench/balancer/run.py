@@ -35,10 +35,10 @@ PARTS = ("shifting", "copy", "leap", "turns", "scan_begins", "stepped", "transfe
 WINDOW_S = 0.1  # window in which a dip is searched
 # Values without a flag: phases after the even one, of a copy and its rest, of a stepped run; `transfer`: millions of
 # keys.
-SIZES = {"phases_max": 5, "copies": 3, "steady_s": 1, "cycles_max": 1000, "stepped_keys": 1 << 20, "asked": 1 << 18, "transfer": 10, "turns_share": 1, "begins": 2000}
+SIZES = {"phases_max": 5, "copies": 3, "steady_s": 1, "cycles_max": 1000, "stepped_keys": 1 << 20, "asked": 1 << 18, "transfer": 10, "turns_share": 1, "turns": 200, "begins": 2000}
 TINY = {"rounds": 1, "keys": 1 << 16, "phase_s": 0.4, "period_ms": 50, "phases_max": 1, "copies": 1, "steady_s": 0.1, "cycles_max": 3,
         "stepped_keys": 1 << 14, "asked": 1 << 12, "transfer": 0.1,
-        "turns_share": 50, "begins": 50}
+        "turns_share": 50, "turns": 5, "begins": 50}
 
 
 def run(command):
@@ -161,7 +161,8 @@ TURNS = {"index": ("index", 1_000_000, 0, 0), "two_part": ("two_part", 1_000_000
 def turns(options, found):
     for name, (kind, rows, columns, string, *old) in TURNS.items():
         found[name] = run([f"{options.build}/bench/balancer/copy_turns", "--kind", kind, "--rows", str(max(rows // options.turns_share, 64)),
-                           "--columns", str(columns or 8), "--string", str(string), "--old", *(old or ["none"])])
+                           "--columns", str(columns or 8), "--string", str(string), "--old", *(old or ["none"]),
+                           "--turns", str(options.turns), "--rounds", str(options.rounds)])
 
 
 def scan_begins(options, found):

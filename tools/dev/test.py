@@ -24,8 +24,8 @@ def main():
         stages.ctest("ctest-dev-sim", "dev", "-L", "sim", *parallel)
         stages.ctest("ctest-dev-model", "dev", "-L", "model", *parallel)
         stages.ctest("ctest-dev-integration", "dev", "-L", "integration", "-LE", "e2e")
-        stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e")
-        stages.ctest("ctest-dev-numa", "dev", "-L", "numa")
+        stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e", *parallel)
+        stages.ctest("ctest-dev-numa", "dev", "-L", "numa", *parallel)
         stages.ctest("ctest-dev-bench", "dev", "-L", "bench")
     if stages.build("tsan"):
         stages.ctest("ctest-tsan", "tsan", "-L", "threads", *parallel)
@@ -34,7 +34,7 @@ def main():
         stages.ctest("ctest-asan", "asan", "-LE", "e2e|house", *parallel)
         # A real server too, but not tests that take minutes at this speed, or measure times or resident memory. TPC-H's
         # queries at one number of AEUs.
-        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits|python_|sql|query_[17]")
+        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits|python_|sql|query_[17]", *parallel)
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
         stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
         stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "flight"])
