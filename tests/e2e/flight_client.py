@@ -6,9 +6,11 @@ import json
 import math
 import subprocess
 import sys
+import threading
 import time
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.flight as flight
 
 import harness
@@ -66,10 +68,10 @@ def test_many_rows(client):
 
 
 def test_shares(client):
-    info = client.get_flight_info(command(object="many", shares=3))
-    harness.check_equal(len(info.endpoints), 3, "endpoints")
+    info = client.get_flight_info(command(object="many", shares=5))
+    harness.check_equal(len(info.endpoints), 5, "endpoints")
     table = read(client, info)
-    harness.check_equal(sorted(table["id"].to_pylist()), list(range(70_000)), "ids of three shares")
+    harness.check_equal(sorted(table["id"].to_pylist()), list(range(70_000)), "ids of five shares")
 
 
 def test_index(client):
@@ -110,7 +112,7 @@ def test_excluded_shares(client):
     info = client.get_flight_info(command(object="many", filter="id < 100", shares=1))
     harness.check_equal(len(info.endpoints), 1, "endpoints of a filter")
     harness.check_equal(sorted(read(client, info)["id"].to_pylist()), list(range(100)), "rows of a filter")
-    harness.check_equal(len(client.get_flight_info(command(object="many", shares=1)).endpoints), 2, "endpoints without it")
+    harness.check_equal(len(client.get_flight_info(command(object="many", shares=1)).endpoints), 4, "endpoints without it")
 
 
 def test_ranges(client):
@@ -133,19 +135,19 @@ def act(client, action, message):
 def test_endpoints_tell_of_their_shares(client):
     info = client.get_flight_info(command(object="index", shares=2))
     shares = [json.loads(endpoint.app_metadata) for endpoint in info.endpoints]
-    harness.check_equal([share["range"] for share in shares], [{"hi": 500}, {"lo": 500}], "ranges")
+    harness.check_equal([share["range"] for share in shares], [{"hi": 250}, {"lo": 250, "hi": 500}, {"lo": 500, "hi": 750}, {"lo": 750}], "ranges")
     harness.check_equal(sum(share["rows"] for share in shares), 1000, "rows")
-    harness.check_equal([endpoint.locations for endpoint in info.endpoints], [[flight.Location("grpc+tcp://db1.example:7411")]] * 2,
+    harness.check_equal([endpoint.locations for endpoint in info.endpoints], [[flight.Location("grpc+tcp://db1.example:7411")]] * 4,
                         "locations")
     table = client.get_flight_info(command(object="many", shares=2))
-    harness.check_equal({json.loads(endpoint.app_metadata)["aeu"] for endpoint in table.endpoints}, {0, 1}, "AEUs")
+    harness.check_equal({json.loads(endpoint.app_metadata)["aeu"] for endpoint in table.endpoints}, set(range(4)), "AEUs")
 
 
 def test_renewed(client):
     """The server keeps snapshots for two seconds."""
     info = client.get_flight_info(command(object="many", shares=2))
     endpoint = info.endpoints[0]
-    for _ in range(3):
+    for _ in range(2):
         time.sleep(1.2)
         [renewed] = act(client, "RenewFlightEndpoint", endpoint.serialize())
         again = flight.FlightEndpoint.deserialize(renewed)
@@ -184,34 +186,81 @@ def test_dropped(client):
     eris("drop", "dropped")
 
 
+MOVING = 50_000  # rows of each object before its ranges move
+START = 7        # their value
+
+
+def check_snapshot(client, info, low):
+    """The rows from before the writers, each once."""
+    rows = read(client, info)
+    keys = pa.array(range(low, MOVING), rows.column(0).type)
+    expected = pa.Table.from_arrays([keys, pa.repeat(pa.scalar(START, rows.schema.types[1]), len(keys))], schema=rows.schema)
+    harness.check(rows.sort_by(rows.column_names[0]).equals(expected), f"{rows.num_rows} rows of a snapshot, {len(keys)} expected, or others")
+
+
+def check_new_snapshot(client, descriptor, low):
+    """Which of the writers' rows it has is unknown, but it has them twice, and all that no writer touches."""
+    info = client.get_flight_info(descriptor)
+    rows, again = (its.sort_by(its.column_names[0]) for its in (read(client, info), read(client, info)))
+    harness.check(rows.equals(again), f"{rows.num_rows} rows of a new snapshot, then {again.num_rows}, or others")
+    keys = rows.column(0)
+    harness.check_equal(pc.count_distinct(keys).as_py(), len(keys), "different keys of a new snapshot")
+    untouched = pa.array((key for key in range(low, MOVING) if key % 8 > 1), keys.type)
+    harness.check(pc.all(pc.is_in(untouched, value_set=keys)).as_py(), "rows of a new snapshot are missing")
+
+
 def test_shares_while_ranges_move(client):
-    """Eight readers, each endpoint twice at a time, while every row is written again and ranges move: the union is the snapshot."""
-    info = client.get_flight_info(command(object="moving", shares=8))
-    rows = list(range(50_000))
+    """Ranges of a clustered table and of an index move, rows of a heap table too, while two writers write: each snapshot has its rows, each once."""
+    names = ("moving", "moving_heap", "moving_index")
+    cuts = {"moving": {"filter": "id >= 12345"}, "moving_heap": {"filter": f"value = {START} and id >= 12345"}, "moving_index": {"range": {"lo": 12_345}}}
+    asked = [(command(object=name, shares=8, **cut), low) for name in names for cut, low in (({}, 0), (cuts[name], 12_345))]
+    asked.append((command(object="moving", shares=8, filter=f"value = {START}"), 0))
+    infos = [(client.get_flight_info(descriptor), low) for descriptor, low in asked]
+    moved = threading.Event()
 
-    def change():
-        for turn in range(8):
-            eris("balancer", "move", "moving", "--from", "10000", "--to", "40000", "--aeu", str(turn % 2))
-            eris("import", "moving", "-", "--key", "id", input="id,value\n" + "".join(f"{i},{turn}\n" for i in range(0, 60_000, 7)))
+    def move():
+        for turn in range(4):
+            for name in ("moving", "moving_index"):
+                eris("balancer", "move", name, "--from", "10000", "--to", "40000", "--aeu", str(turn % 4))
+            eris("balancer", "rebalance", "moving_heap")
 
-    count = len(info.endpoints)
-    with concurrent.futures.ThreadPoolExecutor(9) as pool:
-        changing, ended = pool.submit(change), False
-        while not ended:
-            ended = changing.done()
-            parts = list(pool.map(lambda endpoint: client.do_get(endpoint.ticket).read_all(), info.endpoints * 2))
-            for half in (parts[:count], parts[count:]):
-                table = pa.concat_tables(half)
-                harness.check_equal(sorted(table["id"].to_pylist()), rows, "ids of all shares")
-                harness.check_equal(set(table["value"].to_pylist()), {-1}, "values of the snapshot")
-        changing.result()
+    def write(number):
+        turn = 0
+        while not moved.is_set():
+            turn += 1
+            for name in names:
+                schema = client.get_schema(flight.FlightDescriptor.for_path(name)).schema
+                first = 100_000 + (2 * turn + number) * 1000
+                keys = pa.array(range(first, first + 1000) if name == "moving_heap" else range(number, 60_000, 8), schema.types[0])
+                writer, _ = client.do_put(flight.FlightDescriptor.for_path(name), schema)
+                writer.write_table(pa.Table.from_arrays([keys, pa.repeat(pa.scalar(100 + turn, schema.types[1]), len(keys))], schema=schema), 500)
+                writer.close()
+
+    def look(check, asked, low):
+        """At least once while nothing is moved any more."""
+        while True:
+            last = moved.is_set()
+            check(client, asked, low)
+            if last:
+                return
+
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        works = [pool.submit(write, number) for number in range(2)]
+        works += [pool.submit(look, check_snapshot, *info) for info in infos for _ in range(2)]
+        works += [pool.submit(look, check_new_snapshot, *each) for each in asked[:-1]]
+        try:
+            move()
+        finally:
+            moved.set()
+        for work in works:
+            work.result()
 
 
 def test_list(client):
     infos = list(client.list_flights())
-    harness.check_equal([info.descriptor.path for info in infos], [[name] for name in (b"empty", b"index", b"lineitem", b"many", b"moving", b"pairs", b"values")],
+    harness.check_equal([info.descriptor.path for info in infos], [[name] for name in (b"empty", b"index", b"lineitem", b"many", b"moving", b"moving_heap", b"moving_index", b"pairs", b"values")],
                         "flights")
-    harness.check_equal(read(client, infos[6]).num_rows, len(ROWS), "rows by a listed ticket")
+    harness.check_equal(read(client, infos[-1]).num_rows, len(ROWS), "rows by a listed ticket")
     harness.check_equal([action.type for action in client.list_actions()], ["CancelFlightInfo", "RenewFlightEndpoint"], "actions")
 
 

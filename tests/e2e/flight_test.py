@@ -27,7 +27,10 @@ def load(server):
     table("many", "id:int64,note:string?",
           "id,note\n" + "".join(f"{i},{'' if i % 7 == 0 else i}\n" for i in range(70_000)))
     table("lineitem", "l_orderkey:int64,l_tax:decimal(2)", "l_orderkey,l_tax\n1,0.05\n2,0.07\n", "l_orderkey")
-    table("moving", "id:int64,value:int64", "id,value\n" + "".join(f"{i},-1\n" for i in range(50_000)))
+    sevens = "id,value\n" + "".join(f"{i},7\n" for i in range(50_000))
+    table("moving", "id:int64,value:int64", sevens)
+    server.eris("import", "moving_heap", "-", "--schema", "id:int64,value:int64", input=sevens)
+    server.eris("import", "moving_index", "-", "--key", "id", "--value", "value", "--expect", "0:50000", input=sevens)
     server.eris("create", "dropped", "--schema", "id:int64", "--key", "id")
     server.eris("create", "empty", "--schema", "id:int64,note:string?", "--key", "id")
     server.eris("import", "pairs", "-", "--no-header", "--key", "1,2", "--value", "3", "--key-type", "uint64,date", "--expect", "0:4",
@@ -50,7 +53,7 @@ def run_page(server, python):
 def main():
     build = harness.parse_args().build
     python = harness.make_python(build, "flight_client", [PYARROW])
-    with harness.Server(harness.Programs(build), "--aeus", "2", "--flight-snapshot-ms", "2000",
+    with harness.Server(harness.Programs(build), "--aeus", "4", "--flight-snapshot-ms", "2000",
                         "--advertise", "db1.example:7411") as server:
         load(server)
         print(server.run(python, "-B", os.path.join(HERE, "flight_client.py"), server.address, server.programs.eris).stdout)
