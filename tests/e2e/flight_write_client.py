@@ -60,12 +60,16 @@ def read(client, name):
 
 
 def plain(table, key="id"):
-    """In the order of the key, with one type for decimals, and one for text."""
+    """In the order of the key, with one type for decimals, one for text and one for bytes, and doubles as their bits: NaN is not equal to itself."""
+    table = table.sort_by(key).combine_chunks()
     for i, field in enumerate(table.schema):
         wanted = pa.decimal128(18, field.type.scale) if pa.types.is_decimal(field.type) else field.type
-        wanted = pa.string() if pa.types.is_large_string(wanted) else wanted
-        table = table.set_column(i, pa.field(field.name, wanted, field.nullable), table[field.name].cast(wanted))
-    return table.sort_by(key).combine_chunks()
+        wanted = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(wanted, wanted)
+        column = table[field.name].cast(wanted)
+        if wanted == pa.float64():
+            column = pa.chunked_array([part.view(pa.uint64()) for part in column.chunks], pa.uint64())
+        table = table.set_column(i, pa.field(field.name, column.type, field.nullable), column)
+    return table
 
 
 def check_table(client, name, expected):
@@ -85,6 +89,21 @@ def test_many_rows(client):
     check_table(client, "many", table)
     put(client, "many", table, chunk=70_000)  # the same keys
     check_table(client, "many", table)
+
+
+def test_sizes_at_borders(client):
+    """Of words of bits, of chunks of a scan and of segments: objects that grow from one to the next, with nulls and NaN at each border."""
+    sizes = (63, 64, 65, 32_768, 65_535, 65_536, 65_537)
+    rows = many_rows(sizes[-1])
+    for row in {at for size in sizes for at in (size - 2, size - 1, size) if at < len(rows)}:
+        rows[row] = (row,) + (None,) * 8
+    for row in (0, 61, 66, 32_765, 65_533):
+        rows[row] = (row, *rows[row][1:4], float("nan"), *rows[row][5:])
+    table = table_of(rows)
+    for before, size in zip((0, *sizes), sizes):
+        for name in ("borders", "borders_heap"):
+            put(client, name, table.slice(before, size - before), chunk=size)
+            check_table(client, name, table.slice(0, size))
 
 
 def test_heap_tables_are_appended_to(client):
@@ -157,6 +176,15 @@ def test_index_and_hash(client):
     for name in ("orders", "counts"):
         harness.check_equal(put(client, name, pairs)["written"], 70_000, name)
     harness.check_equal(read(client, "orders")["value"].to_pylist(), list(range(70_000)), "values in the order of their keys")
+    for name, type, keys in (("floats", pa.float64(), [float("-inf"), -1e300, -5e-324, 0.0, 5e-324, 2.5, float("inf")]),
+                             ("ints", pa.int64(), [-2**63, -1, 0, 1, 2**63 - 1])):
+        table = pa.table({"key": pa.array(keys, type), "value": pa.array([2**64 - 1 - i for i in range(len(keys))], pa.uint64())})
+        put(client, name, table.take(list(range(len(keys)))[::-1]))
+        harness.check_equal(read(client, name).to_pydict(), table.to_pydict(), f"{name}: rows in the order of their keys")
+    put(client, "days", pa.table({"key": [datetime.date(1, 1, 1)], "value": pa.array([9], pa.uint64())}))
+    blobs = pa.table({"key": pa.array([1, 2, 3], pa.uint64()), "value": pa.array([b"", b"\0\xff", bytes(range(256)) * 300])})
+    put(client, "blobs", blobs)
+    harness.check_equal(read(client, "blobs").to_pydict(), blobs.to_pydict(), "bytes of an index")
     docs = pa.table({"key": pa.array([1, 2], pa.uint64()), "value": ["{}", "long" * 50_000]})
     put(client, "docs", docs)
     harness.check_equal(plain(read(client, "docs"), "key")["value"].to_pylist(), ["{}", "long" * 50_000], "strings of an index")
@@ -236,6 +264,12 @@ def test_lookups(client):
     harness.check_equal(answer.schema.names, ["found", *SCHEMA.names[1:]], "all columns but the key")
     [answer] = exchange(client, {"object": "docs"}, [keys(2, 7)])
     harness.check_equal([len(value) if value is not None else None for value in answer["value"].to_pylist()], [200_000, None], "strings")
+    [answer] = exchange(client, {"object": "blobs"}, [keys(3, 7, 1)])
+    harness.check_equal(answer["value"].to_pylist(), [bytes(range(256)) * 300, None, b""], "bytes")
+    for name, asked in (("floats", pa.array([-5e-324, 7], pa.float64())), ("ints", pa.array([-2**63, 7])),
+                        ("days", pa.array([datetime.date(1, 1, 1), datetime.date(1970, 1, 1)]))):
+        [answer] = exchange(client, {"object": name}, [pa.record_batch({"key": asked})])
+        harness.check_equal(answer.to_pydict()["found"], [True, False], f"keys of {name}")
     pairs = {"day": pa.array([datetime.date(2026, 1, 1)] * 2, pa.date32()), "number": pa.array([1, 2])}
     put(client, "visits", pa.table({**pairs, "value": pa.array([7, 8], pa.uint64())}))
     [answer] = exchange(client, {"object": "visits"}, [pa.record_batch({"number": pa.array([2, 3]), "day": pairs["day"]})])

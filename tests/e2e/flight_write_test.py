@@ -11,14 +11,18 @@ TYPED = "id:int64,small:int32?,large:int64?,big:uint64?,ratio:float64?,day:date?
 
 
 def create(server):
-    for name in ("typed", "many", "frames", "broken"):
+    for name in ("typed", "many", "frames", "borders", "broken"):
         server.eris("create", name, "--schema", TYPED, "--key", "id")
-    server.eris("create", "log", "--schema", TYPED)
+    for name in ("log", "borders_heap"):
+        server.eris("create", name, "--schema", TYPED)
     server.eris("create", "ids", "--schema", "id:int64")
     server.eris("create", "orders", "--expect", "0:140000")
     server.eris("create", "counts", "--kind", "hash")
     server.eris("create", "docs", "--value-type", "string", "--expect", "0:1000")
+    server.eris("create", "blobs", "--value-type", "bytes", "--expect", "0:4")
     server.eris("create", "floats", "--key-type", "float64")
+    server.eris("create", "ints", "--key-type", "int64")
+    server.eris("create", "days", "--kind", "hash", "--key-type", "date")
     server.eris("create", "visits", "--schema", "day:date,number:int64,value:uint64", "--key", "day,number")
 
 
