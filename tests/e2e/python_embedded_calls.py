@@ -99,10 +99,17 @@ def check_threads(db):
     db.drop("threads")
 
 
+def check_memory_limits():
+    """What the texts mean, and that this is what the engine gets."""
+    for text, size in (("4GiB", 4 << 30), ("1.5GiB", 3 << 29), ("512MiB", 512 << 20), ("512 MiB", 512 << 20), ("64Ki", 65536), ("2TiB", 2 << 40),
+                       ("4096", 4096), ("4096B", 4096), ("0.3B", 1), ("0", 0), (4096, 4096), (2**64 - 1, 2**64 - 1), ("9007199254740993", 2**53 + 1)):
+        harness.check_equal(eris.embedded._bytes_of(text), size, f"bytes of {text!r}")
+    refused(eris.ResourceExhausted, lambda: eris.open("1.5KiB", aeus=1), " 1536 bytes")
+    for bad in ("a lot", "", "4GB", "4gib", "-1", "1e9", ".5GiB", "4GiB ", "4  GiB", "16777216TiB", -1, 2**64, 1.5, float("nan"), True, None):
+        refused(eris.InvalidArgument, lambda: eris.open(bad), "memory_limit is a number of bytes below 2**64, or a text like '4GiB'", f"got {bad!r}")
+
+
 def check_refusals():
-    refused(eris.InvalidArgument, lambda: eris.open("a lot"), "'a lot'", "4GiB")
-    refused(eris.InvalidArgument, lambda: eris.open(-1))
-    refused(eris.ResourceExhausted, lambda: eris.open("1KiB", aeus=1), "1024 bytes")
     with eris.open("64MiB", aeus=2) as db:
         rows = db.create_index("full", value="bytes")
         keys = np.arange(1000)
@@ -143,6 +150,7 @@ def main():
         check_threads(db)
     check_arrays_outlive_the_database()
     check_memory_comes_back()
+    check_memory_limits()
     check_refusals()
     check_a_fork_and_an_end()
     print("embedded: ok", pyarrow.__version__)

@@ -1,7 +1,9 @@
 """A database in this process: what eris.open() gives. Its calls are those of eris.connect(), and so are their classes; the objects here are
 what those use in place of a connection. The engine is in the package eris_embedded."""
+import fractions
 import functools
 import importlib
+import math
 import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -43,14 +45,15 @@ class Direct(sync.Loop):
         return iter(items)
 
 
-def _bytes_of(size: int | str) -> int:
-    """"4GiB", "512 MiB" or a number of bytes."""
-    if isinstance(size, int) and not isinstance(size, bool) and size >= 0:
-        return size
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]i)?B?", size) if isinstance(size, str) else None
-    if found is None:
-        raise InvalidArgument(f"memory_limit is a number of bytes, or a text like '4GiB': got {size!r}")
-    return int(float(found[1]) * 1024 ** (" KMGT".index(found[2][0]) if found[2] else 0))
+def _bytes_of(given: int | str) -> int:
+    """"4GiB", "512 MiB" or a number of bytes. A part of a byte counts as one: 0 would be no limit of the caller's."""
+    size: int | str = given
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]i)?B?", given) if isinstance(given, str) else None
+    if found is not None:
+        size = math.ceil(fractions.Fraction(found[1]) * 1024 ** (" KMGT".index(found[2][0]) if found[2] else 0))
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**64:
+        raise InvalidArgument(f"memory_limit is a number of bytes below 2**64, or a text like '4GiB': got {given!r}")
+    return size
 
 
 def _info_of(described: dict[str, Any]) -> ObjectInfo:
