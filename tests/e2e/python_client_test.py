@@ -19,6 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ["grpcio==1.85.1", "protobuf==7.36.2", "numpy==2.4.6", "pyarrow==26.0.1"]
 POLARS = "polars==2.1.0"
 FRAMES = [POLARS, "pandas==3.1.1", "duckdb==2.0.0", "dask[dataframe]==2026.8.0"]
+TOOLS = ["hatchling", "grpcio-tools==1.85.1"]  # build the client's wheel
+EMBEDDED_TOOLS = ["scikit-build-core==1.1.2", "nanobind==3.1.0"]  # and that of the engine
 CHECKERS = ["mypy==2.4.1", "types-grpcio==1.85.0.20261028", "types-protobuf==7.35.1.20260906"]
 
 
@@ -28,22 +30,38 @@ def run(*command, **more):
     return done.stdout
 
 
-def make_environment(build, name="python_client_wheel", packages=(*PACKAGES, *FRAMES, *CHECKERS)):
-    """An environment with packages and the client's wheel, and the wheel. Skips where packages cannot be had."""
-    folder = pathlib.Path(build).resolve() / "tests" / "e2e" / name
-    pip = folder / "venv" / "bin" / "pip"
+def link_tree(folder):
+    """The project's tree as links, so that what `./dev` builds there is in a folder of its own."""
+    for its in ROOT.iterdir():
+        link = pathlib.Path(folder, its.name)
+        if its.name not in ("build", ".git") and not link.is_symlink():
+            link.symlink_to(its)
+
+
+def dev_wheel(build, tree, *what):
+    """The folder of the wheels that `./dev wheel` builds. What is compiled stays for the next run."""
+    tree.mkdir(exist_ok=True)
+    link_tree(tree)
+    said = run(tree / "dev", "wheel", *what, env=dict(os.environ, PIP_CONFIG_SETTINGS=f"build-dir={build / 'python_embedded'}"))
+    wheels = tree / "build" / "wheel"
+    harness.check_equal(said.splitlines()[-1].split(), [f"build/wheel/{its.name}" for its in sorted(wheels.glob("*.whl"))], "what ./dev wheel says")
+    return wheels
+
+
+def make_environment(build, name="python_client_wheel", packages=(*PACKAGES, *FRAMES, *CHECKERS), embedded=False):
+    """An environment with packages and the client's wheel, and the wheel; beside it lies that of the engine, if wanted. Skips where packages
+    cannot be had."""
+    build = pathlib.Path(build).resolve()
+    folder = build / "tests" / "e2e" / name
+    pip, tools = folder / "venv" / "bin" / "pip", [*TOOLS, *(EMBEDDED_TOOLS if embedded else ())]
     for package, command in (("python3-venv", [sys.executable, "-m", "venv", "--clear", folder / "venv"]),
                              (f"{', '.join(packages)} (PyPI)", [pip, "install", "--quiet", *packages]),
                              # Builds nothing: only whether what builds a wheel can be had.
-                             ("hatchling, grpcio-tools (PyPI)", [pip, "download", "--quiet", "--no-deps", "--dest", folder / "tools",
-                                                                 "hatchling", "grpcio-tools==1.85.1"])):
+                             (f"{', '.join(tools)} (PyPI)", [pip, "download", "--quiet", "--no-deps", "--dest", folder / "tools", *tools])):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             harness.skip(package, done.stderr[-2000:])
-    for old in folder.glob("*.whl"):
-        old.unlink()
-    run(pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, CLIENT)
-    (wheel,) = folder.glob("*.whl")
+    (wheel,) = dev_wheel(build, folder / "tree", *(("embedded",) if embedded else ())).glob("eris_engine-*.whl")
     run(pip, "install", "--quiet", f"{wheel}[polars]")  # its own dependencies must allow the pinned ones
     run(pip, "check")
     return folder / "venv" / "bin" / "python", wheel
@@ -95,6 +113,11 @@ async def read() -> int | str | bytes | None:
 """
 
 
+def printed(program):
+    """What a Python program says that it prints: the comments behind its prints."""
+    return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
+
+
 def check_guide(programs, python, page, load):
     """The programs of a page run one after the other, each against the same server, and print what their comments say."""
     with open(ROOT / "docs" / "guide" / page) as file:
@@ -104,8 +127,7 @@ def check_guide(programs, python, page, load):
         load(server)
         for number, block in enumerate(blocks):
             done = run(python, "-c", block.replace("127.0.0.1:7411", server.address), cwd=server.directory.name)
-            printed = re.findall(r"^ *print\(.*\)  # (.*)$", block, re.M)
-            harness.check_equal(done.splitlines(), printed, f"output of program {number} of {page}")
+            harness.check_equal(done.splitlines(), printed(block), f"output of program {number} of {page}")
 
 
 def load_lineitem(server):

@@ -1,12 +1,13 @@
 """The commands of the README and of the guide, run as they stand: every ```sh block and every block that begins with $,
 line by line in one shell for each page, against the server that the page itself starts. A command that fails, or prints
 something else than the page shows, fails. C++ examples are compiled, Python programs run with stubs of the protos, or
-with the Python client's wheel if they import eris itself.
+in the page's shell if they import eris itself, which the page has installed there.
 
 Some things differ from a reader's terminal: the program is this build's and its server takes a free port; the line
-behind `eris serve &` waits until it serves, as a reader who types does; stubs, the wheel, tpchgen-cli, and the packages
-of the SQL client come from environments of the tests' own.
+behind `eris serve &` waits until it serves, as a reader who types does; stubs, tpchgen-cli, and the packages of the SQL
+client come from environments of the tests' own; `./dev wheel` builds in a tree of links, and pip takes pinned packages.
 """
+import functools
 import os
 import re
 import shlex
@@ -111,6 +112,8 @@ exec {shlex.quote(programs.eris)} "$@"
 def check_command(shell, command, shown):
     code, output = shell.run(command)
     print(f"$ {command}\n{output}", flush=True)
+    if lacking := re.search(r"No matching distribution found for (\S+)", output):
+        harness.skip(f"{lacking[1]} (PyPI)", output[-2000:])
     wanted = {0}
     if command.startswith("eris memory verify"):
         wanted.add(6)  # a system that does not tell, or refuses to bind memory
@@ -133,6 +136,7 @@ def check_cpp(programs):
             harness.check(done.returncode == 0, f"C++ example {number} of {page} does not compile:\n{done.stderr}")
 
 
+@functools.cache
 def make_stubs(build):
     """The Python of an environment that can run the stubs, and the folder in which they are; skips where it cannot be had."""
     python = harness.make_python(build, "python_stubs", [GRPC_TOOLS])
@@ -154,23 +158,12 @@ def tpchgen(build):
     return path
 
 
-def printed(program):
-    """What a Python program says that it prints: the comments behind its prints."""
-    return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
-
-
-def make_wheel(build):
-    """The Python of an environment that has the Python client and Polars, and no stubs; skips where it cannot be had."""
-    packages = (*python_client_test.PACKAGES, python_client_test.POLARS)
-    return python_client_test.make_environment(build, "readme_wheel", packages)[0], ""
-
-
 def check_python(python, stubs, address, page, program):
     done = subprocess.run([python, "-"], input=program.replace(ADDRESS, address), capture_output=True, text=True,
                           env=dict(os.environ, PYTHONPATH=stubs), timeout=120)
     print(f"a Python program of {page}:\n{done.stdout}{done.stderr}", flush=True)
     harness.check_equal(done.returncode, 0, f"exit code of a Python program of {page}")
-    harness.check_equal(done.stdout.split("\n")[:-1], printed(program), f"output of a Python program of {page}")
+    harness.check_equal(done.stdout.split("\n")[:-1], python_client_test.printed(program), f"output of a Python program of {page}")
 
 
 class Page:
@@ -180,13 +173,16 @@ class Page:
         self.page, self.directory, self.build = page, directory, programs.build
         self.port = write_wrapper(programs, directory)
         path = f"{directory}/bin:{os.environ['PATH']}"
-        self.shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory))
+        pinned = os.path.join(directory, "pinned")
+        with open(pinned, "w") as file:
+            file.write("\n".join((*python_client_test.PACKAGES, python_client_test.POLARS)))
+        self.shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory, PIP_CONSTRAINT=pinned))
         self.ran = 0
 
     def run(self, needs_grpcurl):
         for block in shell_blocks(self.page):
             for command, shown in commands(block):
-                if command == BUILD or command.startswith("./dev "):
+                if command == BUILD or command.startswith("./dev ") and "./dev wheel" not in command:
                     continue  # this build is what is tested; tests of their own run ./dev
                 if "grpcio-tools" in command or "grpc_tools" in command:
                     continue  # make_stubs does
@@ -199,6 +195,8 @@ class Page:
                     command = command.replace("tpchgen-cli", shlex.quote(tpchgen(self.build)), 1)
                 if SQL_CLIENT in command:
                     command = command.replace(SQL_CLIENT, self.sql_client())
+                if "./dev wheel" in command:
+                    python_client_test.link_tree(self.directory)
                 check_command(self.shell, command, shown)
                 self.ran += 1
                 if command.startswith("eris serve"):
@@ -220,16 +218,19 @@ class Page:
         return code, output
 
 
-def run_page(programs, page, client):
-    """How many commands ran. `client`: makes the Python and the stubs, or the one with the wheel, when they are needed."""
+def run_page(programs, page):
+    """How many commands ran."""
     with tempfile.TemporaryDirectory() as directory:
         at = Page(programs, page, directory)
         try:
             needs_grpcurl = []
             at.run(needs_grpcurl)
             for program in blocks(page, "python"):
-                made = client("wheel" if re.search(r"^import eris$", program, re.M) else "stubs")
-                check_python(*made, at.address, page, program)
+                if re.search(r"^import eris$", program, re.M):
+                    shown = "\n".join(python_client_test.printed(program))
+                    check_command(at.shell, f"python3 - <<'END'\n{program.replace(ADDRESS, at.address)}END", shown)
+                else:
+                    check_python(*make_stubs(programs.build), at.address, page, program)
             if needs_grpcurl:
                 shutil.copy(grpcurl_test.build_grpcurl(programs.build), os.path.join(directory, "bin"))  # skips where it cannot be had
             for command, shown in needs_grpcurl:
@@ -243,14 +244,7 @@ def run_page(programs, page, client):
 def main():
     programs = harness.Programs(harness.parse_args().build)
     check_cpp(programs)
-    made = {}
-
-    def client(kind):
-        if kind not in made:
-            made[kind] = (make_wheel if kind == "wheel" else make_stubs)(programs.build)
-        return made[kind]
-
-    ran = {page: run_page(programs, page, client) for page in PAGES}
+    ran = {page: run_page(programs, page) for page in PAGES}
     harness.check(ran["README.md"] >= 5 and sum(ran.values()) > 40, f"commands that ran: {ran}")
 
 
