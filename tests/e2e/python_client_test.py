@@ -22,6 +22,7 @@ FRAMES = [POLARS, "pandas==3.1.1", "duckdb==2.0.0", "dask[dataframe]==2026.8.0"]
 TOOLS = ["hatchling", "grpcio-tools==1.85.1"]  # build the client's wheel
 EMBEDDED_TOOLS = ["scikit-build-core==1.1.2", "nanobind==3.1.0"]  # and that of the engine
 CHECKERS = ["mypy==2.4.1", "types-grpcio==1.85.0.20261028", "types-protobuf==7.35.1.20260906"]
+OTHERS = ("eris.open(", "eris.spark")  # in programs of the guide that need environments of their own: python_embedded_test.py, spark_calls.py
 
 
 def run(*command, **more):
@@ -118,10 +119,16 @@ def printed(program):
     return re.findall(r"^ *print\(.*\)  # (.*)$", program, re.M)
 
 
+def guide_programs(page, needs=None):
+    """The programs of a page of the guide that need a client alone, or also the one of OTHERS that is named."""
+    with open(ROOT / "docs" / "guide" / page) as file:
+        programs = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
+    return [program for program in programs if next((its for its in OTHERS if its in program), None) == needs]
+
+
 def check_guide(programs, python, page, load):
     """The programs of a page run one after the other, each against the same server, and print what their comments say."""
-    with open(ROOT / "docs" / "guide" / page) as file:
-        blocks = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
+    blocks = guide_programs(page)
     harness.check(len(blocks) >= 3, f"programs of {page}")
     with harness.Server(programs, "--aeus", "2") as server:
         load(server)

@@ -1,5 +1,5 @@
 """The engine in a Python process: `./dev wheel embedded` builds its wheel and the client's, which are installed in a fresh environment, its
-types are right, and eris.open() does what eris.connect() does (python_embedded_calls.py).
+types are right, the guide's program prints what it says, and eris.open() does what eris.connect() does (python_embedded_calls.py).
 """
 import pathlib
 import subprocess
@@ -23,6 +23,8 @@ def main():
         user.write_text("import eris\nimport eris_embedded\nwith eris.open('1GiB') as db:\n"
                         "    one: int | str | bytes | None = db.index('a').get(1)\n")
         run(python, "-m", "mypy", "--strict", user, cwd=folder)
+    (program,) = python_client_test.guide_programs("python.md", "eris.open(")
+    harness.check_equal(run(python, "-c", program).splitlines(), python_client_test.printed(program), "output of the guide's program")
     print(run(python, "-B", HERE / "python_embedded_calls.py"), flush=True)
 
 

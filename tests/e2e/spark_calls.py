@@ -1,8 +1,11 @@
-"""Runs in the environment of spark_test.py: Spark reads and writes objects of one server, and of a map of two."""
+"""Runs in the environment of spark_test.py: Spark reads and writes objects of one server, and of a map of two, and runs the guide's program."""
+import contextlib
 import datetime
 import decimal
+import io
 import math
 import os
+import re
 import sys
 import time
 
@@ -16,6 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, IsNotNull, LessThan, Not, StringStartsWith
 from python_client_servers import two_servers
 from python_client_tables import many, table_of
+from python_client_test import guide_programs, load_lineitem
 
 D = decimal.Decimal
 # Each gives the rows that Spark finds by itself, also a NaN.
@@ -168,9 +172,24 @@ def check_conditions(address):
         db.drop("rows")
 
 
+def check_guide(spark, programs):
+    """The guide's program, in this session: it shows lineitem's rows by their tax, and writes 1000 of an index."""
+    (program,) = guide_programs("tools.md", "eris.spark")
+    with harness.Server(programs, "--aeus", "2") as server:
+        load_lineitem(server)
+        server.eris("create", "orders")
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(program.replace("127.0.0.1:7411", server.address), {})
+        with eris.connect(server.address) as db:
+            taxes = set(db.table("lineitem").scan(["l_tax"], filter="l_quantity < 5").arrow()["l_tax"].to_pylist())
+            harness.check_equal(sorted(re.findall(r"^\| *(0\.\d\d)\| *\d+\|$", said.getvalue(), re.M)), sorted(map(str, taxes)), f"taxes in\n{said.getvalue()}")
+            harness.check_equal((db.index("orders").count(), db.index("orders").get(999)), (1000, 2997), "rows written")
+
+
 def main():
     programs = harness.Programs(harness.parse_args().build)
     spark = session()
+    check_guide(spark, programs)
     with two_servers(programs) as (first, second, path):
         check_conditions(first.address)
         check_repeats(spark, first.address)
