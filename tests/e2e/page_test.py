@@ -1,5 +1,5 @@
-"""The web page of `eris serve --http`: what HTTP answers, a taken address, and in Debian's Chromium (page_browser.py) a move of a range, empty
-places, a lost connection, and no error on the console.
+"""The web page of `eris serve --http`: what HTTP answers, a taken address, and in Debian's Chromium (page_browser.py) a move of a range, under
+way and done, figures that are known, empty places, a lost connection, and no error on the console.
 """
 import http.client
 import json
