@@ -1,5 +1,5 @@
 """Runs in the environment of python_client_test.py: what the Python client does when rows are refused, against a server of the test's own
-that speaks the protocol and refuses what it is told to; and how single keys are gathered.
+that speaks the protocol and refuses what it is told to; how many batches are under way, and how single keys are gathered.
 """
 import asyncio
 import concurrent.futures
@@ -30,6 +30,7 @@ class Server(grpc.GenericRpcHandler):
         self.refuses = lambda key: False
         self.lock = threading.Lock()
         self.pauses = []  # seconds before each of the next writes
+        self.meet = lambda: None  # each lookup and write calls it
         schema = column_pb2.Schema(key=["key"], columns=[column_pb2.ColumnSchema(name=name, type=U64) for name in ("key", "value")])
         self.object = catalog_pb2.Object(name="rows", id=1, kind=catalog_pb2.OBJECT_KIND_INDEX, schema=schema)
 
@@ -98,6 +99,7 @@ class Server(grpc.GenericRpcHandler):
     def arrived(self, name, keys):
         keys = numbers(keys)
         self.calls.append((name, len(keys)))
+        self.meet()
         return keys, [not self.refuses(key) for key in keys]
 
     def answer(self, response, executed):
@@ -165,6 +167,33 @@ def test_rows_of_one_key_keep_their_order_over_batches(server, db):
         server.pauses = [0.5]
         write(keys, np.arange(50_000))
         harness.check_equal(server.rows[0], expected, "the value of the key that occurs twice")
+
+
+def test_a_call_has_sixteen_batches_under_way(server, db):
+    """Each batch waits until sixteen are there, and then for one too many."""
+    barrier, lock = threading.Barrier(16), threading.Lock()
+    inside = most = 0
+
+    def meet():
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        barrier.wait(20)
+        time.sleep(0.1)
+        with lock:
+            inside -= 1
+
+    server.refuses = lambda key: False
+    server.meet = meet
+    keys = np.arange(32 * eris.batches.ROWS_MAX)
+    try:
+        for call in (lambda: db.index("rows").get(keys), lambda: db.index("rows").put(keys, keys)):
+            server.calls.clear()
+            call()
+            harness.check_equal((len(server.calls), most), (32, 16), "batches, and how many at most at a time")
+    finally:
+        server.meet = lambda: None
 
 
 def test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written(server, db):
@@ -241,7 +270,7 @@ def main():
     harness.parse_args()
     print(f"seed {SEED}", flush=True)
     handler = Server()
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), handlers=[handler])
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(32), handlers=[handler])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
@@ -249,6 +278,7 @@ def main():
             db.address = f"127.0.0.1:{port}"
             for test in (test_refused_rows_are_sent_again_and_the_last_value_stays,
                          test_rows_of_one_key_keep_their_order_over_batches,
+                         test_a_call_has_sixteen_batches_under_way,
                          test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written,
                          test_single_keys_of_one_turn_are_one_message_and_fail_one_by_one,
                          test_refused_rows_of_tables_are_sent_again,
