@@ -17,11 +17,11 @@ def dev(*arguments, **more):
 class DevScriptTest(unittest.TestCase):
     def test_help_names_every_verb(self):
         text = dev("help").stdout
-        for verb in ("deps", "build", "test", "soak", "demo", "bench", "goals", "paper", "numa", "fuzz", "lint", "format", "help"):
+        for verb in ("deps", "build", "test", "soak", "demo", "bench", "goals", "paper", "numa", "fuzz", "wheel", "lint", "format", "help"):
             self.assertIn(f"\n  {verb} ", text)
 
     def test_unknown_verb_preset_and_group_are_refused(self):
-        for arguments in (["fly"], ["build", "fast"], ["deps", "games"], ["fuzz", "long"], ["fuzz", "1", "tree"], ["soak", "long"]):
+        for arguments in (["fly"], ["build", "fast"], ["deps", "games"], ["fuzz", "long"], ["fuzz", "1", "tree"], ["soak", "long"], ["wheel", "square"]):
             done = dev(*arguments)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(arguments[-1], done.stderr)
