@@ -1,4 +1,4 @@
-"""The goals of the doors by which other programs come in: Arrow Flight and Python. Part of tools/goals.py."""
+"""The goals of the doors by which others come in: Arrow Flight, Python, the web page. Part of tools/goals.py."""
 from goals_run import Part, Step, at_least, at_most
 from goals_tables import words_of
 
@@ -44,9 +44,19 @@ def embedded(run):
              "Session::Lookup")
 
 
-DOORS = Part(6, (
+def page(run):
+    found = run.script("bench/remote/page_cost.py")
+    polls = found["polls"]
+    where = f"{found['topology']}, {found['objects']} objects, {found['ranges']:,} ranges that are looked up in"
+    run.goal("doors.page_core_percent", found["share_of_a_core"] * 100, f"of the page's thread, by one open page; {where}")
+    run.goal("doors.page_poll_ms", max(poll["cpu_ms"] for poll in polls.values()),
+             "CPU of the dearest poll; medians: " + ", ".join(f"{name} {poll['cpu_ms']:.3g}" for name, poll in polls.items()) + f" ms; {where}")
+
+
+DOORS = Part(7, (
     Step(flight_get, {"doors.get_cpu_over_pyarrow": at_most(1.6)}),
     Step(flight_put, {"doors.put_over_write_stream": at_least(0.9)}),
     Step(python, {"doors.python_get_4096_over_cpp": at_least(0.7), "doors.python_get_256_over_cpp": at_least(0.15)}),
     Step(tasks, {"doors.python_tasks_over_redis": at_least(30)}),
-    Step(embedded, {"doors.embedded_get_over_session": at_least(0.9)})))
+    Step(embedded, {"doors.embedded_get_over_session": at_least(0.9)}),
+    Step(page, {"doors.page_core_percent": at_most(1), "doors.page_poll_ms": at_most(5)})))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the web page costs its server: CPU time and latency of one of its polls, with many AEUs, objects and ranges, under load.
 
-    bench/remote/page_cost.py <builddir> [--polls N] [--json FILE] [--tiny]
+    bench/remote/page_cost.py <builddir> [--polls N] [--json out.json] [--tiny]
 
 The server has 64 AEUs on four NumaNodes (a synthetic topology: 64 threads share this machine's cores), 100 objects, and 4,096 ranges of the
 object that the page shows, whose keys are looked up meanwhile. An open page polls every second, each time for a part of its figures
@@ -106,7 +106,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--polls", type=int, default=9, help="of each kind")
-    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--json", default="-")
     parser.add_argument("--tiny", action="store_true", help="whether it runs, in seconds; figures mean nothing")
     args = parser.parse_args()
     shape, polls, pause_s = Shape(args.tiny), 2 if args.tiny else args.polls, 0.1 if args.tiny else 1
@@ -126,9 +126,10 @@ def main():
     share = sum(figures[name]["cpu_ms"] * times for name, (_, times) in POLLS.items()) / 1000 / often
     text = json.dumps({"cpu": cpu_name(), "cpus": os.cpu_count(), "topology": shape.topology, "objects": shape.objects, "ranges": shape.ranges,
                        "polls": figures, "share_of_a_core": share}, indent=2)
-    print(text)
-    if args.json:
-        args.json.write_text(text + "\n", encoding="utf-8")
+    if args.json == "-":
+        print(text)
+    else:
+        pathlib.Path(args.json).write_text(text + "\n", encoding="utf-8")
     return 0
 
 

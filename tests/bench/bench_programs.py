@@ -312,10 +312,9 @@ SCRIPTS = {
     "scan/plot.py": ["{work}/scan.json {work}/scan.svg"],
     "routing/plot.py": ["{work}/raw.json {work}/raw.svg"],
     "remote/breakdown.py": ["{build} --tiny --json {work}/breakdown.json"],
-    "remote/page_cost.py": ["{build} --tiny --json {work}/page_cost.json"],
 }
-# Run by the others, or by the tiny run of the paper's figures.
-ELSEWHERE = ("doors/", "scan/peers.py", "queries/duckdb_side.py", "remote/python_client.py", "paper/")
+# Run by the others, or by the tiny run of the goals or of the paper's figures.
+ELSEWHERE = ("doors/", "scan/peers.py", "queries/duckdb_side.py", "remote/page_cost.py", "remote/python_client.py", "paper/")
 MADE_BY_PROGRAMS = {"routing/plot.py": ("routing/raw_routing", "--aeus 2 --modes plain --batches 1,256 --rounds 1 --ms 2 --json {work}/raw.json")}
 
 
