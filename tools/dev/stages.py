@@ -5,6 +5,7 @@ them came from the compiler cache.
 """
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import time
@@ -12,7 +13,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build/logs"
 TREES = ("dev", "tsan", "asan", "release")
-HEAD = f"{'stage':<22} {'result':<6} {'seconds':>8} {'CPU s':>8} {'objects':>8} {'cached':>7}"
+HEAD = f"{'stage':<22} {'result':<7} {'seconds':>8} {'CPU s':>8} {'objects':>8} {'cached':>7}"
 
 
 def children_cpu_s():
@@ -29,11 +30,19 @@ def built_objects(tree):
     return [(row[3], int(row[1]) - int(row[0])) for row in rows if len(row) == 5 and row[3].endswith(".o")]
 
 
+def skipped_tests(log):
+    """The tests that ctest has skipped, and whether none of its tests ran."""
+    text = log.read_text(errors="replace")
+    names = re.findall(r"^\s+\d+ - (\S+) \(Skipped\)$", text, re.M)
+    return names, bool(names) and f"tests failed out of {len(names)}\n" in text
+
+
 class Stages:
     """Runs stages one after the other and records their costs."""
 
     def __init__(self):
         self.failed_builds = 0
+        self.skipped, self.none_ran = [], False  # of the last stage, see skipped_tests
         self.passed_checks = 0
         self.objects = self.cached = 0
         self.dearest = []
@@ -60,7 +69,9 @@ class Stages:
         self.cached += hits
         self.dearest = sorted(self.dearest + built, key=lambda one: -one[1])[:10]
         counts = f" {len(built):>8} {hits:>7}" if built else ""
-        print(f"{name:<22} {'FAILED' if status else 'ok':<6} {seconds:8.1f} {cpu:8.1f}{counts}", flush=True)
+        self.skipped, self.none_ran = skipped_tests(log)
+        result = "FAILED" if status else "skipped" if self.none_ran else "ok"
+        print(f"{name:<22} {result:<7} {seconds:8.1f} {cpu:8.1f}{counts}", flush=True)
         if status:
             lines = log.read_text(errors="replace").splitlines()[-40:]
             print(f"--- the end of {log.relative_to(ROOT)}", *lines, "---", sep="\n", flush=True)
