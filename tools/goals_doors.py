@@ -1,4 +1,4 @@
-"""The goals of the doors by which others come in: Arrow Flight, Python, the web page. Part of tools/goals.py."""
+"""The goals of the doors by which others come in: Arrow Flight, Python, Spark, the web page. Part of tools/goals.py."""
 from goals_run import Part, Step, at_least, at_most
 from goals_tables import words_of
 
@@ -44,6 +44,18 @@ def embedded(run):
              "Session::Lookup")
 
 
+def spark(run):
+    if run.tiny:
+        run.no_goal("doors.spark_read_over_memory", "tiny: PySpark is 480 MB; tests/e2e/spark_test.py, of ./dev soak, runs the driver")
+        return
+    found = run.script("bench/doors/spark.py")
+    ours, theirs = found["seconds"]["eris"], found["seconds"]["memory"]
+    run.goal("doors.spark_read_over_memory", ours["median"] / theirs["median"],
+             f"a job over lineitem of scale {found['scale']}, {found['bytes'] / 1e6:.0f} MB in {found['batches']} batches and "
+             f"{found['partitions']['eris']} partitions: {words_of(ours, 's')} by eris.spark vs. {words_of(theirs, 's')} by a Python data source "
+             "whose batches are in memory")
+
+
 def page(run):
     found = run.script("bench/remote/page_cost.py")
     polls = found["polls"]
@@ -53,10 +65,11 @@ def page(run):
              "CPU of the dearest poll; medians: " + ", ".join(f"{name} {poll['cpu_ms']:.3g}" for name, poll in polls.items()) + f" ms; {where}")
 
 
-DOORS = Part(7, (
+DOORS = Part(8, (
     Step(flight_get, {"doors.get_cpu_over_pyarrow": at_most(1.6)}),
     Step(flight_put, {"doors.put_over_write_stream": at_least(0.9)}),
     Step(python, {"doors.python_get_4096_over_cpp": at_least(0.7), "doors.python_get_256_over_cpp": at_least(0.15)}),
     Step(tasks, {"doors.python_tasks_over_redis": at_least(30)}),
     Step(embedded, {"doors.embedded_get_over_session": at_least(0.9)}),
+    Step(spark, {"doors.spark_read_over_memory": at_most(1.2)}),
     Step(page, {"doors.page_core_percent": at_most(1), "doors.page_poll_ms": at_most(5)})))
