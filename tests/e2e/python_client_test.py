@@ -1,7 +1,8 @@
 """The Python client: its wheel is built and installed in a fresh environment, mypy finds nothing in it, its calls do what a dict does
 (python_client_calls.py), refused rows are sent again (python_client_refusals.py), tables go in from frames and come out equal
 (python_client_tables.py), also as datasets (python_client_dataset.py), a map of two servers is one database (python_client_servers.py), objects
-are dataframes of Dask (python_client_dask.py), and the programs of its guides print what they say.
+are dataframes of Dask (python_client_dask.py), a filter on one AEU's keys is read by that AEU alone (python_client_one_share.py), and the programs
+of its guides print what they say.
 """
 import os
 import pathlib
@@ -149,7 +150,7 @@ def main():
     python, wheel = make_environment(args.build)
     check_wheel(programs, python, wheel)
     for suite in ("python_client_refusals.py", "python_client_calls.py", "python_client_tables.py", "python_client_dataset.py",
-                  "python_client_servers.py", "python_client_dask.py"):
+                  "python_client_servers.py", "python_client_dask.py", "python_client_one_share.py"):
         subprocess.run([python, "-B", HERE / suite, "--build", args.build], check=True)
     check_guide(programs, python, "python.md", lambda server: None)
     check_guide(programs, python, "tools.md", load_lineitem)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from harness import refused
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo, GreaterThan, In, IsNotNull, LessThan, Not, StringStartsWith
+from python_client_one_share import divided
 from python_client_servers import two_servers
 from python_client_tables import many, table_of
 from python_client_test import guide_programs, load_lineitem
@@ -186,10 +187,19 @@ def check_guide(spark, programs):
             harness.check_equal((db.index("orders").count(), db.index("orders").get(999)), (1000, 2997), "rows written")
 
 
+def check_one_share(spark, programs):
+    with divided(programs) as share:
+        address = share.server.address
+        share.check("Spark", lambda: frame_of(spark, address, "rows").where(share.filter).count())
+        share.check("Spark, shares", lambda: frame_of(spark, address, "rows", shares=1).where(share.filter).count())
+        share.check("Spark, the option filter", lambda: frame_of(spark, address, "rows", filter=share.filter).count())
+
+
 def main():
     programs = harness.Programs(harness.parse_args().build)
     spark = session()
     check_guide(spark, programs)
+    check_one_share(spark, programs)
     with two_servers(programs) as (first, second, path):
         check_conditions(first.address)
         check_repeats(spark, first.address)
