@@ -15,6 +15,7 @@ our own wheels are built from the tree. Rounds are interleaved; a figure is the 
 --tiny: only checks that it runs, in seconds; the figures mean nothing. Exit code 77: something cannot be installed.
 """
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -26,6 +27,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+CLIENT = ROOT / "clients" / "python"
 sys.path[:0] = [str(HERE.parent), str(ROOT / "tools")]
 from goals_remote import Peer, cpu_seconds, cpus, free_port, pinned  # noqa: E402
 from lab_process import CANNOT_BE_HAD, LabProcess, environment, machine, spread  # noqa: E402
@@ -38,19 +40,34 @@ SHAPES = {4096: 8, 256: 64}  # keys of a batch: batches in flight of the C++ cli
 EMBEDDED_BATCH = 65536
 
 
+def client_digest():
+    """Of all that the client's wheel is made of."""
+    digest = hashlib.sha256()
+    for folder in CLIENT, ROOT / "proto":
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not {"embedded", "__pycache__"}.intersection(path.parts):
+                digest.update(f"{path}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
 def wheels(build, python, with_engine):
-    """Installs our own packages, as ./dev wheel builds them."""
+    """Installs our own packages, as ./dev wheel builds them; the client only if it has changed."""
     pip, home = [python, "-m", "pip", "--disable-pip-version-check"], os.path.join(build, "door-wheels")
     shutil.rmtree(home, ignore_errors=True)
-    for folder in [ROOT / "clients" / "python", *([ROOT / "clients" / "python" / "embedded"] if with_engine else [])]:
+    mark, digest = pathlib.Path(python).parents[1] / "client", client_digest()
+    folders = [CLIENT] if not mark.exists() or mark.read_text() != digest else []
+    folders += [CLIENT / "embedded"] if with_engine else []
+    for folder in folders:
         # What is compiled is shared with the end-to-end test of the engine in Python.
         settings = [f"--config-settings=build-dir={build}/python_embedded"] if folder.name == "embedded" else []
         told = subprocess.run([*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", home, *settings, str(folder)], text=True, capture_output=True)
         if told.returncode != 0:
             print(f"SKIPPED: what builds {folder.name} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")
             sys.exit(CANNOT_BE_HAD)
-    made = [os.path.join(home, name) for name in os.listdir(home)]
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--force-reinstall", *made], check=True)
+    if folders:
+        made = [os.path.join(home, name) for name in os.listdir(home)]
+        subprocess.run([*pip, "install", "--quiet", "--no-deps", "--force-reinstall", *made], check=True)
+        mark.write_text(digest)
 
 
 def in_turns(rounds, sides):
