@@ -1,7 +1,9 @@
 """Runs in the environment of python_embedded_test.py: the engine in this process does what a server does (python_client_calls.py), and what
 only eris.open() has: arrays that are not copied, and an engine that lives as long as they do.
 """
+import ctypes
 import gc
+import statistics
 import subprocess
 import sys
 import threading
@@ -17,6 +19,8 @@ from harness import refused
 from python_client_calls import SEED, run_on_databases
 
 ROWS = 400_000
+CHUNK_BYTES = 1 << 20  # in which the engine puts rows of a table's scan
+SMALLEST = 4096  # a copy of any column of the batches below has more bytes
 
 
 def filled(db, name="rows"):
@@ -40,6 +44,53 @@ def check_scans_are_not_copied(db):
     harness.check(bool((np.concatenate([keys for keys, _ in kept]) == np.arange(ROWS, dtype=np.uint64)).all()), "keys that were kept")
     harness.check(all(bool((values == keys * np.uint64(3)).all()) for keys, values in kept), "values that were kept")
     harness.check(not kept[0][0].flags.writeable, "the arrays can be written")
+    db.drop("rows")
+
+
+class Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks",
+                                                     "keepcost")]
+
+
+def allocated():
+    """Bytes that C and C++ have allocated in this process, and pyarrow in its own pool."""
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = Mallinfo
+    now = mallinfo()
+    return now.uordblks + now.hblkhd + pyarrow.total_allocated_bytes()
+
+
+def look_at_scan(table, columns, keep):
+    """In how many places batches begin, the most bytes from a batch's first buffer to the end of its last, and how many were allocated to give
+    a batch (the median: other threads allocate, too)."""
+    places, spans, grown, kept, batches = set(), [], [], [], iter(table.scan(columns))
+    while True:
+        before = allocated()
+        if (batch := next(batches, None)) is None:
+            return len(places), max(spans), statistics.median(grown)
+        grown.append(allocated() - before)
+        buffers = [buffer for column in batch.columns for buffer in column.buffers() if buffer]
+        begin = min(buffer.address for buffer in buffers)
+        places.add(begin)
+        spans.append(max(buffer.address + buffer.size for buffer in buffers) - begin)
+        kept += [batch] if keep else []
+        batch = buffers = None
+
+
+def check_tables_are_not_copied(db):
+    """The buffers of a batch are in one chunk of the engine, of which there are few, and no memory is allocated in which a copy of one of them
+    would be. A reader that keeps all batches gets copies: they are seen."""
+    numbers = np.arange(5 * ROWS)
+    given = pyarrow.table({"id": numbers, "small": pyarrow.array(numbers % 1000, pyarrow.int32()),
+                           "ratio": pyarrow.array(numbers / 8, mask=numbers % 7 == 0), "note": pyarrow.array(numbers).cast(pyarrow.string())})
+    table = db.create_table("rows", given, key="id")
+    table.write(given)
+    for columns in (given.column_names, ["ratio"], ["note"]):
+        look_at_scan(table, columns, False)  # the engine makes its chunks
+        places, span, grown = look_at_scan(table, columns, False)
+        print(f"a scan of {columns}: {places} places, buffers of a batch within {span} bytes, {grown:.0f} bytes allocated for a batch", flush=True)
+        harness.check(places <= 8 and span <= CHUNK_BYTES and grown < SMALLEST, f"{columns}: {places} places, {span} bytes, {grown} allocated")
+        harness.check(look_at_scan(table, columns, True)[2] > 16 * SMALLEST, "copies that a reader gets who keeps all batches are not seen")
     db.drop("rows")
 
 
@@ -147,6 +198,7 @@ def main():
                                        "embedded, four NumaNodes": lambda: eris.open("512MiB", topology="numa:4 core:1 pu:1")})
     with eris.open("512MiB", aeus=2) as db:
         check_scans_are_not_copied(db)
+        check_tables_are_not_copied(db)
         check_threads(db)
     check_arrays_outlive_the_database()
     check_memory_comes_back()
