@@ -108,8 +108,9 @@ function(eris_cc_test_entry)
 endfunction()
 
 # eris_planted_fault(NAME SOURCE path FOR server DEPS eris::server_rpc TEST Suite.Test)
-# Shows that a test of <FOR>_tests finds a fault: with SOURCE compiled with ERIS_PLANTED_<NAME>, before the library's own, it fails.
-# Not in the thread sanitizer's tree, which has not all tests.
+# Shows that a test of <FOR>_tests finds a fault. SOURCE is compiled with ERIS_PLANTED_<NAME> and stands before the library's own, and then
+# the test has to fail. The library must compile SOURCE by itself (SKIP_UNITY_BUILD_INCLUSION). Not in the thread sanitizer's tree, which
+# has not all tests.
 function(eris_planted_fault)
   cmake_parse_arguments(ARG "" "NAME;SOURCE;FOR;TEST" "DEPS" ${ARGN})
   if("thread" IN_LIST ERIS_SANITIZE)

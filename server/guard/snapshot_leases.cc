@@ -39,6 +39,9 @@ uint64_t SnapshotLeases::NewId() {
 
 bool SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
   lease.due = now + lease.rest();
+#ifdef ERIS_PLANTED_ENDLESS_LEASE
+  if (lease.kind == Kind::kTickets) lease.due = now + std::chrono::hours(24);
+#endif
   if (armed_ && *armed_ <= lease.due) return false;
   armed_ = lease.due;
   return true;
@@ -189,12 +192,6 @@ void SnapshotLeases::EndUse(uint64_t id) {
     if (found == leases_.end()) return;  // released meanwhile
     Lease& lease = found->second;
     if (--lease.uses > 0) return;
-#ifdef ERIS_PLANTED_ENDLESS_LEASE
-    if (lease.kind == Kind::kTickets) {
-      lease.due = Clock::time_point::max();
-      return;
-    }
-#endif
     if (Idle(lease, Clock::now())) arm = lease.rest();
     dropped = TakeOldest(lease.kind, id);
   }
