@@ -14,6 +14,11 @@ GRPCURL = "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.8.8"
 
 
 def build_grpcurl(build):
+    with harness.locked(build, "grpcurl"):
+        return _build_grpcurl(build)
+
+
+def _build_grpcurl(build):
     program = os.path.join(os.path.abspath(build), "tools", "grpcurl")
     if os.path.exists(program):
         return program

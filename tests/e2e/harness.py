@@ -4,6 +4,8 @@ Every test is called with --build <build directory>; the programs are taken from
 standard library is used.
 """
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import re
@@ -41,8 +43,22 @@ def find_go(build):
                     GOTOOLCHAIN="local", GOFLAGS="-modcacherw")
 
 
+@contextlib.contextmanager
+def locked(build, name):
+    """One test at a time makes what others of the build tree use, too."""
+    os.makedirs(os.path.join(build, "tools"), exist_ok=True)
+    with open(os.path.join(build, "tools", f"{name}.lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def make_python(build, name, packages):
     """The Python of a virtual environment with the packages of PyPI, made if it is not there; skips where it cannot be."""
+    with locked(build, name):
+        return _make_python(build, name, packages)
+
+
+def _make_python(build, name, packages):
     venv = os.path.join(os.path.abspath(build), "tests", "e2e", name)
     python, mark = os.path.join(venv, "bin", "python"), os.path.join(venv, "packages")
     if os.path.exists(mark):

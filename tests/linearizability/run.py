@@ -71,7 +71,9 @@ def fetch_porcupine(build):
 def build_checker(build):
     go, env = fetch_porcupine(build)
     program = os.path.join(os.path.abspath(build), "tools", "linearizability_checker")
-    subprocess.run([go, "build", "-o", program, "."], cwd=CHECKER, env=env, check=True)
+    with harness.locked(build, "linearizability_checker"):
+        subprocess.run([go, "build", "-o", program + ".new", "."], cwd=CHECKER, env=env, check=True)
+        os.replace(program + ".new", program)  # another test may be running it
     return program
 
 

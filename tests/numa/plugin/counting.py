@@ -6,6 +6,7 @@ wrong, or was left out, or in which any access went to no NumaNode's memory, are
 """
 import collections
 import dataclasses
+import fcntl
 import pathlib
 import subprocess
 import sys
@@ -205,8 +206,10 @@ def build_plugin(build):
     """The plugin's file. Errors: CANNOT_COUNT, CountFailed."""
     machine.require_qemu()
     kernel.find()
-    fetch()
-    done = subprocess.run(["cmake", "--build", build, "--target", TARGET], capture_output=True, text=True)
+    with open(pathlib.Path(build, "access_counter.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run at the same time
+        fetch()
+        done = subprocess.run(["cmake", "--build", build, "--target", TARGET], capture_output=True, text=True)
     if done.returncode != 0:
         raise CountFailed(f"{TARGET} does not build:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return pathlib.Path(build, "tests", "numa", "plugin", "access_counter.so").resolve()
