@@ -30,7 +30,7 @@ ROOT = HERE.parents[1]
 CLIENT = ROOT / "clients" / "python"
 sys.path[:0] = [str(HERE.parent), str(ROOT / "tools")]
 from goals_remote import Peer, cpu_seconds, cpus, free_port, pinned  # noqa: E402
-from lab_process import CANNOT_BE_HAD, LabProcess, environment, machine, spread  # noqa: E402
+from lab_process import CANNOT_BE_HAD, LabProcess, environment, machine, rotated, spread  # noqa: E402
 
 PARTS = ("get", "put", "python", "tasks", "embedded")
 SIZES = {"rounds": 5, "rows": 16 << 20, "put_rows": 4_000_000, "keys": 1_000_000, "seconds": 1.0, "gets": 4}
@@ -45,7 +45,7 @@ def client_digest():
     digest = hashlib.sha256()
     for folder in CLIENT, ROOT / "proto":
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and not {"embedded", "__pycache__"}.intersection(path.parts):
+            if path.is_file() and not {"embedded", "__pycache__"}.intersection(path.relative_to(ROOT).parts):
                 digest.update(f"{path}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -65,6 +65,7 @@ def wheels(build, python, with_engine):
             print(f"SKIPPED: what builds {folder.name} (PyPI) cannot be installed: {' '.join(told.stderr.split())[-500:]}")
             sys.exit(CANNOT_BE_HAD)
     if folders:
+        mark.unlink(missing_ok=True)
         made = [os.path.join(home, name) for name in os.listdir(home)]
         subprocess.run([*pip, "install", "--quiet", "--no-deps", "--force-reinstall", *made], check=True)
         mark.write_text(digest)
@@ -73,9 +74,9 @@ def wheels(build, python, with_engine):
 def in_turns(rounds, sides):
     """Each side's answers."""
     found = {name: [] for name in sides}
-    for _ in range(rounds):
-        for name, call in sides.items():
-            found[name].append(call())
+    for number in range(rounds):
+        for name in rotated(list(sides), number):
+            found[name].append(sides[name]())
     return found
 
 

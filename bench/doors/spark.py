@@ -48,21 +48,23 @@ def measured(options, its_python):
             server = f"127.0.0.1:{eris.port}"
             expected = load(options, its_python, work, server)
             spark = LabProcess(pinned(both, [its_python, "-B", str(HERE / "spark_side.py"), server, kept]), {}, "spark_side.py")
-            read = spark.ask("keep")
+            try:
+                read = spark.ask("keep")
 
-            def side(name):
-                def call():
-                    answer = spark.ask(f"read {name}")
-                    if (answer["rows"], decimal.Decimal(answer["quantity"])) != expected:
-                        sys.exit(f"spark.py: read {name}: wrong answer: {answer}, expected {expected}")
-                    return answer
-                return call
-            sides = {name: side(name) for name in ("eris", "memory")}
-            first = in_turns(1 if options.tiny else 3, sides)
-            if first["eris"][0]["schema"] != first["memory"][0]["schema"]:
-                sys.exit("spark.py: the sources have other schemas")
-            found = in_turns(options.rounds, sides)
-            spark.stop()
+                def side(name):
+                    def call():
+                        answer = spark.ask(f"read {name}")
+                        if (answer["rows"], decimal.Decimal(answer["quantity"])) != expected:
+                            sys.exit(f"spark.py: read {name}: wrong answer: {answer}, expected {expected}")
+                        return answer
+                    return call
+                sides = {name: side(name) for name in ("eris", "memory")}
+                first = in_turns(1 if options.tiny else 3, sides)
+                if first["eris"][0]["schema"] != first["memory"][0]["schema"]:
+                    sys.exit("spark.py: the sources have other schemas")
+                found = in_turns(options.rounds, sides)
+            finally:
+                spark.stop()
         finally:
             eris.stop()
     return {"scale": options.scale, "rows": expected[0], **read, "partitions": {name: answers[0]["partitions"] for name, answers in found.items()},

@@ -48,11 +48,12 @@ class Direct(sync.Loop):
 def _bytes_of(given: int | str) -> int:
     """"4GiB", "512 MiB" or a number of bytes. A part of a byte counts as one: 0 would be no limit of the caller's."""
     size: int | str = given
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]i)?B?", given) if isinstance(given, str) else None
+    found = re.fullmatch(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) ?([KMGT]i)?B?", given) if isinstance(given, str) else None
     if found is not None:
         size = math.ceil(fractions.Fraction(found[1]) * 1024 ** (" KMGT".index(found[2][0]) if found[2] else 0))
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**64:
-        raise InvalidArgument(f"memory_limit is a number of bytes below 2**64, or a text like '4GiB': got {given!r}")
+        got = "one of more than 64 bits" if isinstance(given, int) and given.bit_length() > 64 else f"{given!r:.60}"
+        raise InvalidArgument(f"memory_limit is a number of bytes below 2**64, or a text like '4GiB': got {got}")
     return size
 
 
