@@ -44,6 +44,7 @@ class OneShare:
         harness.check_equal(int(count()), rows, f"rows, {what}")
         passes = {aeu: rows_scanned - before[aeu] for aeu, rows_scanned in self.scanned().items() if rows_scanned != before[aeu]}
         harness.check_equal(sorted(passes), list(aeus), f"AEUs that read rows, {what}")
+        harness.check(not any(number % (ROWS // AEUS) for number in passes.values()), f"{what}: {passes} rows are no whole passes")
         print(f"{what}: rows that AEUs have read: {passes}", flush=True)
 
 

@@ -79,7 +79,8 @@ def look_at_scan(table, columns, keep):
 
 def check_tables_are_not_copied(db):
     """The buffers of a batch are in one chunk of the engine, of which there are few, and no memory is allocated in which a copy of one of them
-    would be. A reader that keeps all batches gets copies: they are seen."""
+    would be. The test sees the copies that a reader gets who keeps all
+    batches."""
     numbers = np.arange(5 * ROWS)
     given = pyarrow.table({"id": numbers, "small": pyarrow.array(numbers % 1000, pyarrow.int32()),
                            "ratio": pyarrow.array(numbers / 8, mask=numbers % 7 == 0), "note": pyarrow.array(numbers).cast(pyarrow.string())})

@@ -112,7 +112,7 @@ exec {shlex.quote(programs.eris)} "$@"
 def check_command(shell, command, shown):
     code, output = shell.run(command)
     print(f"$ {command}\n{output}", flush=True)
-    if lacking := re.search(r"No matching distribution found for (\S+)", output):
+    if lacking := re.search(r"No matching distribution found for ([\w.\[\]-]+)", output):
         harness.skip(f"{lacking[1]} (PyPI)", output[-2000:])
     wanted = {0}
     if command.startswith("eris memory verify"):
