@@ -27,6 +27,7 @@ from lab.errors import BAD_INPUT, NO_END, SKIPPED, TIME_OVER, BadInput, CannotRu
 
 TAIL_LINES = 60
 DEFAULT_SHAPE = "2x2"
+WATCH = 0.7  # of the time limit: then init says what the threads do that still run
 
 
 def parse_arguments(arguments):
@@ -46,6 +47,7 @@ def parse_arguments(arguments):
     add("--kernel-arguments", default="", metavar="ARGUMENTS", help="more for the kernel's command line")
     add("--timeout", type=float, default=300, metavar="SECONDS", help="boot and all programs (default 300)")
     add("--boot-timeout", type=float, default=40, metavar="SECONDS", help="until the first program; qemu sometimes stops for good before, so a guest that takes longer is booted once more (default 40)")
+    add("--silence-timeout", type=float, default=90, metavar="SECONDS", help="init says every five seconds that it is alive; a guest that says nothing for so long has stopped, and is booted once more (default 90)")
     add("--console", metavar="FILE", help="keep the kernel's console there")
     add("--kernel", metavar="FILE", help="default: what ./dev deps lab has fetched")
     add("--init", metavar="FILE", default=str(kernel.ROOT / "build/dev/tests/numa/numa_guest_init"), help="the guest's PID 1 (default: the dev preset's)")
@@ -120,6 +122,8 @@ def run(args):
         raise BadInput(f"--timeout: {args.timeout:g} s; it must be more than 0")
     if args.boot_timeout <= 0:
         raise BadInput(f"--boot-timeout: {args.boot_timeout:g} s; it must be more than 0")
+    if args.silence_timeout <= 0:
+        raise BadInput(f"--silence-timeout: {args.silence_timeout:g} s; it must be more than 0")
     words = list(args.words)
     shape = machine.Machine.parse(words.pop(0) if machine.is_shape(words[0]) else DEFAULT_SHAPE,
                                   args.cpus, args.memory, args.huge_pages, args.distances)
@@ -130,7 +134,7 @@ def run(args):
     files = [plan.parse_file(text) for text in args.file]
     if not os.path.isfile(args.init):
         raise BadInput(f"--init: no file {args.init}; ./dev build makes it")
-    archive = plan.build_archive(args.init, programs, files, shape.huge_pages)
+    archive = plan.build_archive(args.init, programs, files, shape.huge_pages, WATCH * args.timeout)
     shape.check_room(archive.size)
     # Last: wrong arguments are wrong also where nothing can run.
     machine.require_qemu()
@@ -143,12 +147,14 @@ def run(args):
             tell(f"{archive.size >> 20} MiB of files; {' '.join(words)}")
         return words
 
-    def boot(timeout, boot_timeout):
-        return session.run(archive, command, timeout, boot_timeout, passed_on(sys.stdout), passed_on(sys.stderr))
-    outcome = boot(args.timeout, args.boot_timeout)
-    if outcome.code == TIME_OVER and outcome.control.booted is None and outcome.seconds < args.timeout:
-        tell(f"no program began within {args.boot_timeout:g} s; once more. The console:\n{tail(outcome.console)}")
-        outcome = boot(args.timeout - outcome.seconds, args.timeout)
+    def boot(timeout, boot_timeout, silence_timeout):
+        return session.run(archive, command, timeout, boot_timeout, silence_timeout, passed_on(sys.stdout), passed_on(sys.stderr))
+    outcome = boot(args.timeout, args.boot_timeout, args.silence_timeout)
+    if outcome.stopped:
+        what = (f"no program began within {args.boot_timeout:g} s" if outcome.control.booted is None else
+                f"the machine has stopped: for {args.silence_timeout:g} s it has not said that it is alive")
+        tell(f"{what}; once more. The console:\n{tail(outcome.console)}")
+        outcome = boot(args.timeout - outcome.seconds, args.timeout, args.timeout)
     if args.console:
         with open(args.console, "wb") as file:
             file.write(outcome.console)

@@ -118,6 +118,7 @@ class ArgumentsTest(unittest.TestCase):
         self.refused("no file or folder /no/such/file", "--file", "/no/such/file", "2x2", TRUE)
         self.refused("it must be more than 0", "--timeout", "0", "2x2", TRUE)
         self.refused("--boot-timeout: 0 s", "--boot-timeout", "0", "2x2", TRUE)
+        self.refused("--silence-timeout: 0 s", "--silence-timeout", "0", "2x2", TRUE)
 
     def test_program_whose_library_is_missing_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -225,7 +226,8 @@ class GuestTest(unittest.TestCase):
         done = guest("--timeout", "20", "1x1", *shell("echo begun; while :; do :; done"))
         self.assertEqual(done.returncode, 124, done.stderr)
         self.assertEqual(done.stdout, "begun\n")
-        self.assertIn("time over after 6 s, in /bin/sh", done.stderr)
+        self.assertIn("time over after 20 s, in /bin/sh", done.stderr)
+        self.assertRegex(done.stderr, r"init: process (\d+) is .*sh\ninit: process \1 thread \1 sh: ")
 
     def test_guest_that_does_not_start_is_booted_once_more(self):
         done = guest("--boot-timeout", "0.2", "1x1", *shell("echo begun"))
@@ -234,6 +236,12 @@ class GuestTest(unittest.TestCase):
         self.assertIn("no program began within 0.2 s; once more", done.stderr)
         done = guest("--boot-timeout", "0.2", "--timeout", "0.4", "1x1", TRUE)
         self.assertEqual(done.returncode, 124, done.stderr)
+
+    def test_guest_that_says_nothing_is_booted_once_more(self):
+        done = guest("--silence-timeout", "3", "1x1", *shell("echo begun"), "++", "/bin/sleep", "4.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, "begun\nbegun\n")
+        self.assertIn("the machine has stopped: for 3 s", done.stderr)
 
     def test_kernel_panic_shows_the_console(self):
         done = guest("1x1", *shell("echo c > /proc/sysrq-trigger; sleep 60"))

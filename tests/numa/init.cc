@@ -9,12 +9,14 @@
 // line each:
 //   boot <seconds since power on>
 //   start <program number>
+//   alive               every five seconds while a program runs: a machine that says nothing has stopped
 //   file <program number> <bytes> <name>     followed by the bytes: what it left in /out
 //   end <program number> <exit code> <seconds>  128 + signal where a signal ended it
 //   done
 //
 // The plan (/plan) is a list of NUL-terminated strings, the first character saying what it is:
 //   H<NumaNode> <pages>   reserve huge pages of 2 MiB
+//   W<seconds>            so long after power on, say what all threads do, on stderr
 //   E<NAME=VALUE>         environment of the programs that follow, until R
 //   A<argument>           of the next program; the first is its path
 //   R                     run it
@@ -33,6 +35,7 @@
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -49,6 +52,7 @@ constexpr unsigned short kExitPort = 0xf4;  // qemu's isa-debug-exit, see machin
 char* g_variables[kVariablesMax + 1] = {};
 int g_variable_count = 0;
 int g_stdout = -1, g_stderr = -1, g_control = -1;
+double g_watch_s = 0;  // 0: threads are not told, or have been
 
 // The kernel's console: the harness shows it when the guest did not reach its end.
 void Complain(const char* what) { fprintf(stderr, "init: %s: %s\n", what, strerror(errno)); }
@@ -123,6 +127,53 @@ void ReserveHugePages(const char* order) {
   if (file != nullptr) fclose(file);
 }
 
+// Where a thread waits in the kernel, its call, and its stack and program pointers there.
+void TellThread(const char* process, const char* thread) {
+  char path[128], text[3][256] = {};
+  int i = 0;
+  for (const char* file : {"comm", "wchan", "syscall"}) {
+    snprintf(path, sizeof path, "/proc/%.20s/task/%.20s/%s", process, thread, file);
+    const int opened = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = opened < 0 ? -1 : read(opened, text[i], sizeof text[i] - 1);
+    if (got > 0 && text[i][got - 1] == '\n') text[i][got - 1] = 0;
+    if (opened >= 0) close(opened);
+    ++i;
+  }
+  dprintf(g_stderr, "init: process %s thread %s %s: %s, call %s\n", process, thread, text[0],
+          text[1], text[2]);
+}
+
+// Of the kernel's own threads nothing: they have no file that they run.
+void TellThreads() {
+  DIR* processes = opendir("/proc");
+  if (processes == nullptr) return;
+  while (const dirent* process = readdir(processes)) {
+    char path[64], file[256] = {};
+    snprintf(path, sizeof path, "/proc/%.20s/exe", process->d_name);
+    if (atoi(process->d_name) <= 1 || readlink(path, file, sizeof file - 1) <= 0) continue;
+    dprintf(g_stderr, "init: process %s is %s\n", process->d_name, file);
+    snprintf(path, sizeof path, "/proc/%.20s/task", process->d_name);
+    DIR* threads = opendir(path);
+    if (threads == nullptr) continue;
+    while (const dirent* thread = readdir(threads)) {
+      if (atoi(thread->d_name) > 0) TellThread(process->d_name, thread->d_name);
+    }
+    closedir(threads);
+  }
+  closedir(processes);
+}
+
+double SinceBoot() {
+  timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+void EverySeconds(time_t seconds) {
+  const itimerval timer = {{seconds, 0}, {seconds, 0}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 int Run(char** arguments) {
   fflush(nullptr);
   const pid_t child = fork();
@@ -140,9 +191,13 @@ int Run(char** arguments) {
     Complain(arguments[0]);
     _exit(errno == ENOENT ? 127 : 126);
   }
+  EverySeconds(5);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    Tell("alive\n");
+    if (g_watch_s > 0 && SinceBoot() > g_watch_s) TellThreads(), g_watch_s = 0;
   }
+  EverySeconds(0);
   // Nothing that it started stays for the next program.
   kill(-1, SIGKILL);
   while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
@@ -182,6 +237,7 @@ void RunPlan(char* plan, size_t bytes) {
   int argument_count = 0, program = 0;
   for (char* at = plan; at < plan + bytes; at += strlen(at) + 1) {
     if (at[0] == 'H') ReserveHugePages(at + 1);
+    if (at[0] == 'W') g_watch_s = atof(at + 1);
     if (at[0] == 'E' && g_variable_count < kVariablesMax) g_variables[g_variable_count++] = at + 1;
     if (at[0] == 'A' && argument_count < kArgumentsMax) arguments[argument_count++] = at + 1;
     if (at[0] != 'R') continue;
@@ -210,6 +266,9 @@ void RunPlan(char* plan, size_t bytes) {
 }  // namespace
 
 int main() {
+  struct sigaction on_alarm = {};
+  on_alarm.sa_handler = [](int) {};  // ends a wait, and is the default again in programs
+  sigaction(SIGALRM, &on_alarm, nullptr);
   Mount("proc", "/proc");
   Mount("sysfs", "/sys");
   Mount("devtmpfs", "/dev");
@@ -223,9 +282,7 @@ int main() {
     fcntl(port, F_SETFD, FD_CLOEXEC);
   }
   LoopbackUp();
-  timespec since_boot;
-  clock_gettime(CLOCK_BOOTTIME, &since_boot);
-  Tell("boot %ld.%02ld\n", static_cast<long>(since_boot.tv_sec), since_boot.tv_nsec / 10'000'000);
+  Tell("boot %.2f\n", SinceBoot());
 
   const int file = open("/plan", O_RDONLY | O_CLOEXEC);
   struct stat about;

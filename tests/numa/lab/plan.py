@@ -50,16 +50,16 @@ def parse_programs(words, environment):
     return programs
 
 
-def encode(programs, huge_pages):
-    strings = [f"H{i} {pages}" for i, pages in enumerate(huge_pages) if pages]
+def encode(programs, huge_pages, watch_s):
+    strings = [f"H{i} {pages}" for i, pages in enumerate(huge_pages) if pages] + [f"W{watch_s:g}"]
     for program in programs:
         strings += [f"E{name}={value}" for name, value in {**ENVIRONMENT, **program.environment}.items()]
         strings += [f"A{word}" for word in (program.path, *program.arguments)] + ["R"]
     return b"".join(string.encode() + b"\0" for string in strings)
 
 
-def build_archive(init, programs, files, huge_pages):
-    """The root file system. `files`: pairs of a path here and one in the guest."""
+def build_archive(init, programs, files, huge_pages, watch_s):
+    """The root file system. `files`: pairs of a path here and one in the guest. `watch_s`: when init says what all threads do."""
     archive = Archive()
     archive.add_device("/dev/console", 5, 1)
     with open(init, "rb") as file:
@@ -72,7 +72,7 @@ def build_archive(init, programs, files, huge_pages):
         closure.add_program(archive, program.path)
     for source, where in files:
         closure.add_tree(archive, source, where)
-    archive.add_file("/plan", encode(programs, huge_pages), 0o644)
+    archive.add_file("/plan", encode(programs, huge_pages, watch_s), 0o644)
     return archive
 
 

@@ -31,11 +31,13 @@ class Control:
         self.running = None  # number of the program under way
         self.ended = []
         self.done = False
+        self.heard = time.monotonic()
         self._buffer = b""
         self._files = {}
         self._file = None  # name and size of the file whose bytes come now
 
     def feed(self, data):
+        self.heard = time.monotonic()
         self._buffer += data
         while self._step():
             pass
@@ -73,6 +75,7 @@ class Outcome:
     console: bytes
     qemu_code: int
     seconds: float
+    stopped: bool  # the machine itself, not a program: qemu does that now and then
 
 
 def _die_with_parent():
@@ -97,9 +100,9 @@ def _start(archive, make_command):
     return process, [read for read, _ in pipes]
 
 
-def run(archive, make_command, timeout, boot_timeout, stdout, stderr):
+def run(archive, make_command, timeout, boot_timeout, silence_timeout, stdout, stderr):
     """Boots the machine of make_command(path of the archive, paths of the four ports) and waits for
-    its end, at most `timeout` seconds; `boot_timeout` until init runs. `stdout`, `stderr`: called with
+    its end, at most `timeout` seconds; `boot_timeout` until init runs, `silence_timeout` between its lines. `stdout`, `stderr`: called with
     the programs' bytes as they come."""
     started = time.monotonic()
     process, ports = _start(archive, make_command)
@@ -113,8 +116,11 @@ def run(archive, make_command, timeout, boot_timeout, stdout, stderr):
             # qemu's own complaints stand with the kernel's.
             selector.register(process.stdout, selectors.EVENT_READ, console.extend)
             while selector.get_map():
-                limit = timeout if control.booted is not None else min(boot_timeout, timeout)
-                left = started + limit - time.monotonic()
+                if control.booted is None:
+                    end = started + min(boot_timeout, timeout)
+                else:
+                    end = min(started + timeout, control.heard + silence_timeout)
+                left = end - time.monotonic()
                 ready = selector.select(max(left, 0))
                 if not ready and left <= 0:
                     time_over = True
@@ -134,4 +140,6 @@ def run(archive, make_command, timeout, boot_timeout, stdout, stderr):
             os.close(read)
     failed = [ended.code for ended in control.ended if ended.code]
     code = TIME_OVER if time_over else NO_END if not control.done else failed[0] if failed else 0
-    return Outcome(code, control, bytes(console), qemu_code, time.monotonic() - started)
+    seconds = time.monotonic() - started
+    stopped = time_over and seconds < timeout  # it did not begin, or has said nothing
+    return Outcome(code, control, bytes(console), qemu_code, seconds, stopped)
