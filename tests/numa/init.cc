@@ -9,8 +9,8 @@
 // line each:
 //   boot <seconds since power on>
 //   start <program number>
-//   alive               every five seconds while a program runs: a machine that says nothing has stopped
-//   file <program number> <bytes> <name>     followed by the bytes: what it left in /out
+//   alive               every five seconds while a program runs: a machine that says nothing has
+//   stopped file <program number> <bytes> <name>     followed by the bytes: what it left in /out
 //   end <program number> <exit code> <seconds>  128 + signal where a signal ended it
 //   done
 //
@@ -143,7 +143,7 @@ void TellThread(const char* process, const char* thread) {
           text[1], text[2]);
 }
 
-// Of the kernel's own threads nothing: they have no file that they run.
+// All processes but the kernel's own, which have no file that they run.
 void TellThreads() {
   DIR* processes = opendir("/proc");
   if (processes == nullptr) return;
