@@ -26,7 +26,7 @@ def main():
         stages.ctest("ctest-dev-model", "dev", "-L", "model", *parallel)
         stages.ctest("ctest-dev-integration", "dev", "-L", "integration", "-LE", "e2e")
         stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e", *two)
-        stages.ctest("ctest-dev-numa", "dev", "-L", "numa", *two)
+        stages.ctest("ctest-dev-numa", "dev", "-L", "numa")
         stages.ctest("ctest-dev-bench", "dev", "-L", "bench")
     if stages.build("tsan"):
         stages.ctest("ctest-tsan", "tsan", "-L", "threads", *parallel)
