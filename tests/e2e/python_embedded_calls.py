@@ -159,6 +159,8 @@ def check_memory_limits():
     refused(eris.ResourceExhausted, lambda: eris.open("1.5KiB", aeus=1), " 1536 bytes")
     for bad in ("a lot", "", "4GB", "4gib", "-1", "1e9", ".5GiB", "4GiB ", "4  GiB", "16777216TiB", -1, 2**64, 1.5, float("nan"), True, None):
         refused(eris.InvalidArgument, lambda: eris.open(bad), "memory_limit is a number of bytes below 2**64, or a text like '4GiB'", f"got {bad!r}")
+    refused(eris.InvalidArgument, lambda: eris.open(10**5000), "got one of 16610 bits")  # repr() refuses it
+    refused(eris.InvalidArgument, lambda: eris.open("9" * 5000), "got '999")
 
 
 def check_refusals():

@@ -52,7 +52,7 @@ def _bytes_of(given: int | str) -> int:
     if found is not None:
         size = math.ceil(fractions.Fraction(found[1]) * 1024 ** (" KMGT".index(found[2][0]) if found[2] else 0))
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**64:
-        got = "one of more than 64 bits" if isinstance(given, int) and given.bit_length() > 64 else f"{given!r:.60}"
+        got = f"one of {given.bit_length()} bits" if isinstance(given, int) and given.bit_length() > 128 else f"{given!r:.60}"
         raise InvalidArgument(f"memory_limit is a number of bytes below 2**64, or a text like '4GiB': got {got}")
     return size
 
