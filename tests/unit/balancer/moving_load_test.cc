@@ -120,16 +120,19 @@ TEST_P(MovingLoadTest, ReadersBesideAnEndlessAppendAreFollowedAndTheAppendIsNot)
   };
   append(rows());
   int late = 0;
+  std::vector<double> uneven;  // in the last periods: one alone depends on the last samples
   for (int period = 0; period < 40; ++period) {
     append(rows() / 25 / aeus());
     for (uint64_t i = 0; i < rows(); ++i) object.Access(random_() % appended * kStep);
     late += object.EndPeriod() && period >= 30;
+    const uint64_t end = appended * kStep;
+    const auto loads = object.Loads([&](Position lo, Position hi) {
+      return static_cast<double>(std::min<Position>(hi, end) - std::min<Position>(lo, end));
+    });
+    if (period >= 31) uneven.push_back(test::MaxOverMean(loads));
   }
-  const uint64_t end = appended * kStep;
-  const auto loads = object.Loads([&](Position lo, Position hi) {
-    return static_cast<double>(std::min<Position>(hi, end) - std::min<Position>(lo, end));
-  });
-  EXPECT_LE(test::MaxOverMean(loads), aeus() < 512 ? 1.8 : 2.2) << SeedText(seed_);
+  std::nth_element(uneven.begin(), uneven.begin() + 4, uneven.end());
+  EXPECT_LE(uneven[4], aeus() < 512 ? 1.6 : 2.2) << SeedText(seed_);
   EXPECT_LE(late, 3) << SeedText(seed_);
 }
 
