@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -107,12 +106,11 @@ absl::StatusOr<std::vector<ObjectShare>> TableShares(Core& core, ObjectEntry& ta
   const InFlight::Entered entered(core.administration);
   // Before the members are read.
   table.step_gate().Pass(query.snapshot->epoch());
+  std::vector<AeuId> owners = ScannedAeus(table);
 #ifdef ERIS_PLANTED_MEMBER_LEFT_OUT
-  std::set<AeuId> now;  // rows that the snapshot sees are also at AEUs that own nothing any more
-  for (const AeuId owner : table.route.Pin()->owners()) now.insert(owner);
-  const std::vector<AeuId> owners(now.begin(), now.end());
-#else
-  const std::vector<AeuId> owners = ScannedAeus(table);
+  std::erase_if(owners, [now = table.route.Pin()->owners()](AeuId aeu) {
+    return std::find(now.begin(), now.end(), aeu) == now.end();
+  });
 #endif
   Parts parts;
   for (const AeuId owner : owners) {
