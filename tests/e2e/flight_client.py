@@ -147,7 +147,7 @@ def test_renewed(client):
     """The server keeps snapshots for two seconds."""
     info = client.get_flight_info(command(object="many", shares=2))
     endpoint = info.endpoints[0]
-    for _ in range(2):
+    for _ in range(3):
         time.sleep(1.2)
         [renewed] = act(client, "RenewFlightEndpoint", endpoint.serialize())
         again = flight.FlightEndpoint.deserialize(renewed)
