@@ -58,6 +58,7 @@ class Gatherer:
 
     def _begin(self, mode: data_pb2.WriteMode, info: ObjectInfo) -> _Turn:
         loop = asyncio.get_running_loop()
+        # loop.create_future() makes the same, by a call of Python more for each key.
         turn = self._turns[mode] = _Turn(info, functools.partial(asyncio.Future, loop=loop), [], [])
         loop.call_soon(self._start, mode, turn)
         return turn
