@@ -127,10 +127,17 @@ void PlaceRoundRobin(const Topology& topology, const std::vector<Slot>& slots, u
                      bool pinned, size_t network_cores, PlacementPlan& plan) {
   std::vector<uint32_t> stand_ins;
   if (topology.synthetic()) stand_ins = StandInCpus(topology, network_cores, plan);
+  std::map<uint32_t, uint32_t> core_of;  // by the topology's cpu
+  for (uint32_t core = 0; core < topology.cores().size(); ++core) {
+    for (const uint32_t cpu : topology.cores()[core].cpus) core_of[cpu] = core;
+  }
   for (uint32_t i = 0; i < aeus; ++i) {
     const Slot& slot = slots[i % slots.size()];
     const uint32_t cpu = topology.synthetic() ? stand_ins[i % stand_ins.size()] : slot.cpu;
-    plan.aeus.push_back({AeuId{i}, slot.numa_node, pinned ? static_cast<int32_t>(cpu) : -1});
+    plan.aeus.push_back({.aeu = AeuId{i},
+                         .numa_node = slot.numa_node,
+                         .cpu = pinned ? static_cast<int32_t>(cpu) : -1,
+                         .core = core_of[slot.cpu]});
   }
 }
 

@@ -19,6 +19,7 @@ struct AeuPlace {
   AeuId aeu;
   NumaNodeId numa_node;  // where its memory comes from
   int32_t cpu = -1;      // cpu of the real machine to pin to; -1: not pinned
+  uint32_t core = 0;     // index into Topology::cores(); not pinned: where it would be
 };
 
 struct PlacementPlan {

@@ -4,6 +4,7 @@
 #ifndef ERIS_TOPOLOGY_TOPOLOGY_H_
 #define ERIS_TOPOLOGY_TOPOLOGY_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Core {
   // Cores with the same number share a last-level cache. If the machine shows no cache, the cores
   // of a NumaNode are one group.
   uint32_t cache_group = 0;
+  // By level, the first one 0: cores with the same number share that cache; 0: there is none.
+  std::array<uint32_t, 4> caches{};
   // Hardware threads, operating-system numbers (a synthetic topology: its own numbers); never
   // empty.
   std::vector<uint32_t> cpus;

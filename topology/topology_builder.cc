@@ -35,6 +35,15 @@ hwloc_obj_t LastLevelCache(hwloc_obj_t core) {
   return last;
 }
 
+// Adds the caches above a core, each by its number plus 1.
+void AddCaches(hwloc_obj_t object, Core& core) {
+  for (hwloc_obj_t up = object->parent; up != nullptr; up = up->parent) {
+    if (!hwloc_obj_type_is_dcache(up->type)) continue;
+    const uint32_t level = up->attr->cache.depth - 1;
+    if (level < core.caches.size()) core.caches[level] = up->logical_index + 1;
+  }
+}
+
 // The first ancestor that is not part of the memory hierarchy.
 hwloc_obj_t CpuSideParent(hwloc_obj_t numa_node) {
   hwloc_obj_t up = numa_node->parent;
@@ -162,6 +171,7 @@ void TopologyBuilder::AddCores(const std::vector<uint32_t>* usable_cpus) {
     }
     if (core.cpus.empty()) continue;
     core.home_numa_node = home_of(object);
+    AddCaches(object, core);
     hwloc_obj_t cache = LastLevelCache(object);
     const std::pair key{cache, cache == nullptr ? core.home_numa_node.value : 0};
     core.cache_group = groups.try_emplace(key, static_cast<uint32_t>(groups.size())).first->second;
