@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 set(ERIS_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/eris)
 set(exported eris_api eris_flags)
-foreach(name base topology memory leap storage table query routing aeu balancer engine)
+foreach(name base topology memory leap tasks storage table query routing aeu balancer engine)
   if(TARGET eris_${name})
     list(APPEND exported eris_${name})
   endif()

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "topology", "memory", "leap", "storage", "routing", "aeu", "balancer", "engine"]
+LAYERS = ["base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine"]
 # What each folder may include of our headers, as prefixes. Tests may include everything.
 ALLOWED = {"include": ["eris/"]}
 for position, layer in enumerate(LAYERS):
