@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "storage/query/envelope_step.h"
+#include "storage/query/join_build.h"
 #include "storage/query/operators/join_probe.h"
 #include "storage/query/operators/join_table.h"
 #include "storage/query/pair_columns.h"
@@ -20,68 +22,61 @@ namespace {
 
 constexpr uint64_t kHashSeed = 0x5851'f42d'4c95'7f2d;
 
-class JoinRun final : public StepRun {
+// The keys as the two sides of the table have them.
+std::vector<JoinKey> KeysOf(const JoinTask& task) {
+  std::vector<JoinKey> keys;
+  for (const JoinNode::Key& key : task.step.keys) {
+    keys.push_back(task.builds_left ? JoinKey{.build = key.left, .probe = key.right}
+                                    : JoinKey{.build = key.right, .probe = key.left});
+  }
+  return keys;
+}
+
+class ProbeStep final : public EnvelopeStep {
  public:
-  JoinRun(const StepWorld& world, const JoinStep& step, const EnvelopeList& build,
-          const EnvelopeList& probe, std::vector<JoinKey> keys, std::vector<PairColumn> columns,
-          std::unique_ptr<PairFilter> filter, EnvelopeList& rows)
+  ProbeStep(const StepWorld& world, JoinType type, std::vector<PairColumn> columns,
+            std::unique_ptr<PairFilter> filter, EnvelopeList& rows)
       : memory_(world.memory),
-        type_(step.type),
-        build_(build),
-        input_(probe),
-        keys_(std::move(keys)),
+        type_(type),
         columns_(std::move(columns)),
         filter_(std::move(filter)),
-        sink_(world.memory, rows, "join") {
-    if (!keys_.empty()) table_.emplace(memory_, build_, keys_, kHashSeed);
+        sink_(world.memory, rows, "join") {}
+
+  absl::Status Begin(const Envelope& envelope, const JoinBuild* build) override {
+    view_ = &envelope.view();
+    base_ = 0;
+    within_ = false;
+    if (build == of_) return absl::OkStatus();
+    of_ = build;
+    probe_.reset();
+    if (build->table() == nullptr) return absl::OkStatus();
+    probe_.emplace(*build->table(), memory_);
+    if (probe_->Prepare()) return absl::OkStatus();
+    of_ = nullptr;
+    return sink_.Refusal();
   }
 
   absl::StatusOr<bool> Advance() override {
-    if (!built_) return AdvanceBuild();
-    if (envelope_ == input_.size()) {
-      ERIS_RETURN_IF_ERROR(sink_.Flush());
-      probe_.reset();
-      return table_ && table_->FreeSome();
-    }
-    const SegmentView& view = input_[envelope_].view();
+    const SegmentView& view = *view_;
+    if (base_ >= view.rows) return false;
     if (!within_) rows_ = std::min(piece_rows(), view.rows - base_);
     ERIS_ASSIGN_OR_RETURN(const bool done, AdvanceBlock(view));
     if (!done) return true;
     within_ = false;
     base_ += rows_;
-    if (base_ >= view.rows) {
-      ++envelope_;
-      base_ = 0;
-    }
-    return true;
+    return base_ < view.rows;
+  }
+
+  absl::StatusOr<bool> Finish() override {
+    probe_.reset();
+    of_ = nullptr;
+    ERIS_RETURN_IF_ERROR(sink_.Flush());
+    return false;
   }
 
  private:
+  const EnvelopeList& build() const { return of_->rows(); }
   bool OnlyProbe() const { return type_ == JoinType::kSemi || type_ == JoinType::kAnti; }
-
-  absl::StatusOr<bool> AdvanceBuild() {
-    if (!table_) {
-      if (build_.rows() > 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a join without keys has ", build_.rows(),
-                         " rows on its right side, at most one: give it keys that are equal"));
-      }
-      built_ = true;
-      return true;
-    }
-    switch (table_->Build()) {
-      case StepResult::kNoMemory:
-        return sink_.Refusal();
-      case StepResult::kMore:
-        return true;
-      case StepResult::kDone:
-        break;
-    }
-    probe_.emplace(*table_, memory_);
-    if (!probe_->Prepare()) return sink_.Refusal();
-    built_ = true;
-    return true;
-  }
 
   // True: the block has been read.
   absl::StatusOr<bool> AdvanceBlock(const SegmentView& view) {
@@ -125,7 +120,7 @@ class JoinRun final : public StepRun {
     const bool with = type_ == JoinType::kSemi;
     if (probe_) {
       probe_->Keep(view, base_, rows_, kept_.data(), with);
-    } else if ((build_.rows() > 0) != with) {
+    } else if ((build().rows() > 0) != with) {
       kept_.fill(0);
     }
   }
@@ -141,8 +136,8 @@ class JoinRun final : public StepRun {
     if (probe_ && OnlyProbe()) return probe_->NextOfUnmatched(matched_.data(), pairs);
     if (probe_) return probe_->Next(pairs);
     // Without keys the only row of the other side, if there is one, is everybody's partner.
-    if (build_.rows() == 0 && !PairsOfAll()) return true;
-    const RowNumber partner = build_.rows() == 0 ? kNoRow : FirstRow();
+    if (build().rows() == 0 && !PairsOfAll()) return true;
+    const RowNumber partner = build().rows() == 0 ? kNoRow : FirstRow();
     for (uint32_t i = 0; i < rows_; ++i) {
       pairs.probe[i] = static_cast<uint16_t>(i);
       pairs.build[i] = partner;
@@ -152,13 +147,13 @@ class JoinRun final : public StepRun {
   }
   RowNumber FirstRow() const {
     uint32_t envelope = 0;
-    while (build_[envelope].rows() == 0) ++envelope;
+    while (build()[envelope].rows() == 0) ++envelope;
     return RowNumberOf(envelope, 0);
   }
 
   // Leaves the pairs for which the condition is true, and notes whose they are.
   absl::Status Filter(const SegmentView& view, RowPairs& pairs) {
-    const PairRows all{view, base_, build_, pairs.probe, pairs.build, pairs.count};
+    const PairRows all{view, base_, build(), pairs.probe, pairs.build, pairs.count};
     uint32_t count = 0;
     ERIS_RETURN_IF_ERROR(filter_->Run(all, passed_.data(), count));
     for (uint32_t i = 0; i < count; ++i) {
@@ -181,24 +176,20 @@ class JoinRun final : public StepRun {
   absl::Status AddPairs(const SegmentView& view, const uint16_t* picks, const RowNumber* numbers,
                         uint32_t count) {
     return sink_.AddAll(count, [&](uint32_t done, ResultRows& out) {
-      const PairRows rest{view, base_, build_, picks + done, numbers + done, count - done};
+      const PairRows rest{view, base_, build(), picks + done, numbers + done, count - done};
       out.rows += AppendPairs(rest, columns_, out);
     });
   }
 
   QueryMemory& memory_;
   const JoinType type_;
-  const EnvelopeList& build_;
-  const EnvelopeList& input_;
-  const std::vector<JoinKey> keys_;
   const std::vector<PairColumn> columns_;
   const std::unique_ptr<PairFilter> filter_;  // nullptr: no condition
   RowSink sink_;
-  std::optional<JoinTable> table_;  // none: no keys
-  std::optional<JoinProbe> probe_;
-  bool built_ = false;
-  // The block that comes next, and whether some of its pairs have been read.
-  uint32_t envelope_ = 0;
+  const JoinBuild* of_ = nullptr;      // what is probed
+  std::optional<JoinProbe> probe_;     // none: no keys
+  const SegmentView* view_ = nullptr;  // of the envelope
+  // Its block that comes next, and whether some of the block's pairs have been read.
   uint32_t base_ = 0;
   uint32_t rows_ = 0;
   bool within_ = false;
@@ -209,39 +200,85 @@ class JoinRun final : public StepRun {
   std::array<RowNumber, kBlockRows> numbers_;
 };
 
+// Both sides, one after the other.
+class JoinRun final : public StepRun {
+ public:
+  JoinRun(std::unique_ptr<JoinBuild> build, std::unique_ptr<EnvelopeStep> step,
+          const EnvelopeList& input)
+      : build_(std::move(build)), probe_(NewListRun(std::move(step), &input, build_.get())) {}
+
+  absl::StatusOr<bool> Advance() override {
+    if (building_) {
+      ERIS_ASSIGN_OR_RETURN(building_, build_->Advance());
+      return true;
+    }
+    if (probe_ == nullptr) return build_->FreeSome();
+    probe_->SetPieceRows(piece_rows());
+    ERIS_ASSIGN_OR_RETURN(const bool more, probe_->Advance());
+    if (!more) probe_.reset();
+    return true;
+  }
+
+ private:
+  const std::unique_ptr<JoinBuild> build_;
+  std::unique_ptr<StepRun> probe_;
+  bool building_ = true;
+};
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinTask& task,
-                                                    const EnvelopeList& left,
-                                                    const EnvelopeList& right, EnvelopeList& rows) {
-  const JoinStep& step = task.step;
-  const bool swapped = task.builds_left;
+absl::StatusOr<std::unique_ptr<JoinBuild>> JoinBuild::Create(
+    QueryMemory& memory, const JoinTask& task, const EnvelopeList& build,
+    std::span<const EnvelopeColumn> other) {
+  std::unique_ptr<JoinBuild> made(new JoinBuild(memory, build));
+  const std::vector<JoinKey> keys = KeysOf(task);
+  if (keys.empty()) return made;
+  ERIS_RETURN_IF_ERROR(JoinKeys::Check(build.columns(), other, keys));
+  made->table_.emplace(memory, build, keys, kHashSeed);
+  return made;
+}
+
+absl::StatusOr<bool> JoinBuild::Advance() {
+  if (!table_) {
+    if (build_.rows() <= 1) return false;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a join without keys has ", build_.rows(),
+                     " rows on its right side, at most one: give it keys that are equal"));
+  }
+  const StepResult built = table_->Build();
+  if (built == StepResult::kNoMemory) return memory_.Refusal("join");
+  return built == StepResult::kMore;
+}
+
+absl::StatusOr<std::unique_ptr<EnvelopeStep>> NewEnvelopeStep(const StepWorld& world,
+                                                              const JoinTask& task,
+                                                              EnvelopeList& rows) {
   const auto left_columns = static_cast<uint32_t>(task.left_schema.columns.size());
   std::vector<PairColumn> both;
   std::vector<ColumnSchema> schemas = task.left_schema.columns;
   schemas.insert(schemas.end(), task.right_schema.columns.begin(), task.right_schema.columns.end());
   for (uint32_t i = 0; i < schemas.size(); ++i) {
     const bool of_left = i < left_columns;
-    both.push_back({of_left == swapped, of_left ? i : i - left_columns});
-  }
-  std::vector<JoinKey> keys;
-  for (const JoinNode::Key& key : step.keys) {
-    keys.push_back(swapped ? JoinKey{.build = key.left, .probe = key.right}
-                           : JoinKey{.build = key.right, .probe = key.left});
-  }
-  const EnvelopeList& build = swapped ? left : right;
-  const EnvelopeList& probe = swapped ? right : left;
-  if (!keys.empty()) {
-    ERIS_RETURN_IF_ERROR(JoinKeys::Check(build.columns(), probe.columns(), keys));
+    both.push_back({of_left == task.builds_left, of_left ? i : i - left_columns});
   }
   std::vector<PairColumn> columns;
-  for (const uint32_t column : step.columns) columns.push_back(both[column]);
+  for (const uint32_t column : task.step.columns) columns.push_back(both[column]);
   std::unique_ptr<PairFilter> filter;
-  if (step.condition) {
-    ERIS_ASSIGN_OR_RETURN(filter, PairFilter::Create(world, *step.condition, both, schemas));
+  if (task.step.condition) {
+    ERIS_ASSIGN_OR_RETURN(filter, PairFilter::Create(world, *task.step.condition, both, schemas));
   }
-  return std::make_unique<JoinRun>(world, step, build, probe, std::move(keys), std::move(columns),
-                                   std::move(filter), rows);
+  return std::make_unique<ProbeStep>(world, task.step.type, std::move(columns), std::move(filter),
+                                     rows);
+}
+
+absl::StatusOr<std::unique_ptr<StepRun>> NewJoinRun(const StepWorld& world, const JoinTask& task,
+                                                    const EnvelopeList& left,
+                                                    const EnvelopeList& right, EnvelopeList& rows) {
+  const EnvelopeList& built = task.builds_left ? left : right;
+  const EnvelopeList& probed = task.builds_left ? right : left;
+  ERIS_ASSIGN_OR_RETURN(auto build, JoinBuild::Create(world.memory, task, built, probed.columns()));
+  ERIS_ASSIGN_OR_RETURN(auto step, NewEnvelopeStep(world, task, rows));
+  return std::make_unique<JoinRun>(std::move(build), std::move(step), probed);
 }
 
 }  // namespace eris::storage

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "storage/query/envelope_step.h"
 #include "storage/query/rows/row_sink.h"
 #include "storage/query/step_run.h"
 #include "storage/table/query/table_run.h"
@@ -14,27 +15,22 @@ namespace {
 // Groups that are handed out at once.
 constexpr uint32_t kGroupsAtOnce = 256;
 
-class MapRun final : public StepRun {
+class MapEnvelopes final : public EnvelopeStep {
  public:
-  MapRun(const StepWorld& world, std::unique_ptr<TableRun> run, bool groups,
-         const EnvelopeList* input, EnvelopeList& rows)
+  MapEnvelopes(const StepWorld& world, std::unique_ptr<TableRun> run, bool groups,
+               EnvelopeList& rows)
       : run_(std::move(run)),
         groups_(groups),
-        input_(input),
         sink_(world.memory, rows, groups ? "grouping" : "projection") {}
 
-  absl::StatusOr<bool> Advance() override {
-    if (input_ != nullptr && envelope_ < input_->size()) return AdvanceBlock();
-    if (!groups_) {
-      ERIS_RETURN_IF_ERROR(sink_.Flush());
-      return false;
-    }
-    return AdvanceGroups();
+  absl::Status Begin(const Envelope& envelope, const JoinBuild*) override {
+    view_ = &envelope.view();
+    at_ = 0;
+    return absl::OkStatus();
   }
 
- private:
-  absl::StatusOr<bool> AdvanceBlock() {
-    const SegmentView& view = (*input_)[envelope_].view();
+  absl::StatusOr<bool> Advance() override {
+    const SegmentView& view = *view_;
     const bool wanted = at_ > 0 || run_->BeginSegment(view);
     if (wanted && view.rows > 0) {
       Envelope* const out = groups_ ? nullptr : sink_.Open();
@@ -51,14 +47,17 @@ class MapRun final : public StepRun {
           break;
       }
     }
-    if (!wanted || at_ >= view.rows) {
-      ++envelope_;
-      at_ = 0;
-    }
-    return true;
+    return wanted && at_ < view.rows;
   }
 
-  absl::StatusOr<bool> AdvanceGroups() {
+  absl::StatusOr<bool> Finish() override {
+    if (groups_) return FinishGroups();
+    ERIS_RETURN_IF_ERROR(sink_.Flush());
+    return false;
+  }
+
+ private:
+  absl::StatusOr<bool> FinishGroups() {
     if (!finished_) {
       ERIS_ASSIGN_OR_RETURN(group_count_, run_->FinishGroups(TableRun::Order::kAny));
       finished_ = true;
@@ -86,11 +85,9 @@ class MapRun final : public StepRun {
 
   const std::unique_ptr<TableRun> run_;
   const bool groups_;
-  const EnvelopeList* const input_;  // nullptr: the run has had its rows
   RowSink sink_;
-  // The row that comes next.
-  uint32_t envelope_ = 0;
-  uint32_t at_ = 0;
+  const SegmentView* view_ = nullptr;  // of the envelope
+  uint32_t at_ = 0;                    // its row that comes next
   bool finished_ = false;
   uint64_t group_count_ = 0;
   uint64_t next_group_ = 0;
@@ -98,18 +95,19 @@ class MapRun final : public StepRun {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world,
-                                                   std::shared_ptr<const TablePlan> plan,
-                                                   const EnvelopeList& input, EnvelopeList& rows) {
-  const bool groups = plan->aggregates();
-  ERIS_ASSIGN_OR_RETURN(auto run, TableRun::Create(std::move(plan), world.run_memory,
-                                                   kNoGroupLimits, &world.group_pages));
-  return std::make_unique<MapRun>(world, std::move(run), groups, &input, rows);
+absl::StatusOr<std::unique_ptr<EnvelopeStep>> NewEnvelopeStep(const StepWorld& world,
+                                                              const MapTask& task,
+                                                              EnvelopeList& rows) {
+  ERIS_ASSIGN_OR_RETURN(
+      auto run, TableRun::Create(task.plan, world.run_memory, kNoGroupLimits, &world.group_pages));
+  return std::make_unique<MapEnvelopes>(world, std::move(run), task.plan->aggregates(), rows);
 }
 
 std::unique_ptr<StepRun> NewGroupsRun(const StepWorld& world, std::unique_ptr<TableRun> run,
                                       EnvelopeList& rows) {
-  return std::make_unique<MapRun>(world, std::move(run), /*groups=*/true, nullptr, rows);
+  // The run has had its rows.
+  return NewListRun(std::make_unique<MapEnvelopes>(world, std::move(run), /*groups=*/true, rows),
+                    nullptr);
 }
 
 }  // namespace eris::storage

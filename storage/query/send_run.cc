@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "storage/query/envelope_step.h"
 #include "storage/query/operators/row_hash.h"
 #include "storage/query/rows/envelope_writer.h"
-#include "storage/query/step_run.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/row_output.h"
 
@@ -20,14 +20,14 @@ constexpr absl::string_view kWhat = "exchange";
 // All open envelopes of one exchange at one AEU.
 constexpr size_t kOpenBytesMax = 4u << 20;
 
-class SendRun final : public StepRun {
+class SendStep final : public EnvelopeStep {
  public:
-  SendRun(QueryPart& part, const SendTask& task)
+  SendStep(QueryPart& part, const SendTask& task)
       : task_(task),
         self_(part.self()),
         targets_(part.all().aeus()),
         memory_(part.memory()),
-        input_(part.Input(task.from)),
+        columns_(part.all().columns[task.from]),
         out_(part.Outgoing(task.to)),
         writers_(targets_),
         begins_(targets_ + 1) {}
@@ -35,18 +35,18 @@ class SendRun final : public StepRun {
   bool Prepare() { return out_.Prepare(targets_); }
   absl::Status Refusal() const { return memory_.Refusal(kWhat); }
 
+  absl::Status Begin(const Envelope& envelope, const JoinBuild*) override {
+    view_ = &envelope.view();
+    base_ = 0;
+    return absl::OkStatus();
+  }
   absl::StatusOr<bool> Advance() override {
-    if (envelope_ < input_.size()) {
-      const SegmentView& view = input_[envelope_].view();
-      const uint32_t rows = std::min(piece_rows(), view.rows - base_);
-      ERIS_RETURN_IF_ERROR(SendBlock(view, rows));
-      base_ += rows;
-      if (base_ >= view.rows) {
-        ++envelope_;
-        base_ = 0;
-      }
-      return true;
-    }
+    const uint32_t rows = std::min(piece_rows(), view_->rows - base_);
+    ERIS_RETURN_IF_ERROR(SendBlock(*view_, rows));
+    base_ += rows;
+    return base_ < view_->rows;
+  }
+  absl::StatusOr<bool> Finish() override {
     if (flushed_ == targets_) return false;
     Flush(flushed_++);
     return true;
@@ -84,8 +84,7 @@ class SendRun final : public StepRun {
   absl::Status Append(const SegmentView& view, const uint16_t* picks, uint32_t count,
                       uint32_t target) {
     if (writers_[target] == nullptr) {
-      writers_[target] =
-          std::make_unique<EnvelopeWriter>(memory_, input_.columns(), BytesOfEnvelope());
+      writers_[target] = std::make_unique<EnvelopeWriter>(memory_, columns_, BytesOfEnvelope());
     }
     EnvelopeWriter& writer = *writers_[target];
     while (count > 0) {
@@ -134,7 +133,7 @@ class SendRun final : public StepRun {
   const uint32_t self_;
   const uint32_t targets_;
   QueryMemory& memory_;
-  const EnvelopeList& input_;
+  const std::vector<EnvelopeColumn>& columns_;
   OutgoingEnvelopes& out_;
   std::vector<std::unique_ptr<EnvelopeWriter>> writers_;  // by target; nullptr: not so far
   // In a block: where a target's picks begin, and where they end.
@@ -143,18 +142,18 @@ class SendRun final : public StepRun {
   std::array<uint64_t, kBlockRows> hashes_;
   std::array<uint32_t, kBlockRows> target_of_;
   std::array<uint16_t, kBlockRows> picks_;
-  // The row that comes next, and the target that is flushed next.
-  uint32_t envelope_ = 0;
-  uint32_t base_ = 0;
-  uint32_t flushed_ = 0;
+  const SegmentView* view_ = nullptr;  // of the envelope
+  uint32_t base_ = 0;                  // its row that comes next
+  uint32_t flushed_ = 0;               // the target that is flushed next
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepRun>> NewSendRun(QueryPart& part, const SendTask& task) {
-  auto run = std::make_unique<SendRun>(part, task);
-  if (!run->Prepare()) return run->Refusal();
-  return run;
+absl::StatusOr<std::unique_ptr<EnvelopeStep>> NewEnvelopeStep(QueryPart& part,
+                                                              const SendTask& task) {
+  auto step = std::make_unique<SendStep>(part, task);
+  if (!step->Prepare()) return step->Refusal();
+  return step;
 }
 
 }  // namespace eris::storage

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "storage/query/envelope_step.h"
 
 namespace eris::storage {
 namespace {
@@ -163,7 +164,8 @@ absl::Status StageRun::Add(EnvelopeList& list, Envelope* envelope) const {
 }
 
 absl::StatusOr<bool> StageRun::Do(const SendTask& task) {
-  ERIS_ASSIGN_OR_RETURN(run_, NewSendRun(part_, task));
+  ERIS_ASSIGN_OR_RETURN(auto step, NewEnvelopeStep(part_, task));
+  run_ = NewListRun(std::move(step), &part_.Input(task.from));
   return true;
 }
 
@@ -209,8 +211,8 @@ bool StageRun::CollectSent(RowSet set) {
 }
 
 absl::StatusOr<bool> StageRun::Do(const MapTask& task) {
-  const EnvelopeList& input = part_.Input(task.from);
-  ERIS_ASSIGN_OR_RETURN(run_, NewMapRun(world(), task.plan, input, part_.Output(task.to)));
+  ERIS_ASSIGN_OR_RETURN(auto step, NewEnvelopeStep(world(), task, part_.Output(task.to)));
+  run_ = NewListRun(std::move(step), &part_.Input(task.from));
   return true;
 }
 

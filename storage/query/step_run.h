@@ -50,10 +50,8 @@ struct StepWorld {
 };
 
 // Inputs are complete, and steps name no subqueries any more. Errors: InvalidArgument,
-// ResourceExhausted.
-absl::StatusOr<std::unique_ptr<StepRun>> NewMapRun(const StepWorld& world,
-                                                   std::shared_ptr<const TablePlan> plan,
-                                                   const EnvelopeList& input, EnvelopeList& rows);
+// ResourceExhausted. Steps that take one envelope after the other are in envelope_step.h.
+//
 // The groups of a run that has had all of its rows.
 std::unique_ptr<StepRun> NewGroupsRun(const StepWorld& world, std::unique_ptr<TableRun> run,
                                       EnvelopeList& rows);
@@ -73,8 +71,6 @@ std::unique_ptr<StepRun> NewValuesRun(const StepWorld& world, const ValuesTask& 
 // Copies of all rows. The envelopes stay as long as it.
 std::unique_ptr<StepRun> NewCopyRun(const StepWorld& world, std::vector<const Envelope*> envelopes,
                                     EnvelopeList& rows);
-// Rows for others. Errors: ResourceExhausted (no memory). `part`: of the AEU.
-absl::StatusOr<std::unique_ptr<StepRun>> NewSendRun(QueryPart& part, const SendTask& task);
 
 }  // namespace eris::storage
 
