@@ -50,11 +50,13 @@ void ApplyQuery(const CommandHeader* command) {
 
 }  // namespace
 
-Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port)
+Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port,
+         tasks::TaskScheduler* tasks)
     : id_(id),
       directory_(directory),
       endpoint_(directory[id]),
       registry_(directory.snapshots()),
+      tasks_(tasks),
       recollection_(endpoint_.waker),
       port_(directory, OfAeu(port)),
       acknowledgements_(counters_.answered),
@@ -63,7 +65,7 @@ Aeu::Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::P
       query_cache_(recollection_),
       table_scans_(id, port_, registry_, query_cache_, acknowledgements_, counters_),
       measures_(acknowledgements_),
-      queries_(id, query_cache_, acknowledgements_),
+      queries_(id, endpoint_, tasks, query_cache_, acknowledgements_),
       runners_({{{CommandType::kScan, &scans_},
                  {CommandType::kJoin, &joins_},
                  {CommandType::kTableScan, &table_scans_},
@@ -94,10 +96,7 @@ bool Aeu::Step(const StepBudget& budget) {
   if (runners_.running() > 0) {
     // From the turn's begin on, since a command waits for the whole turn; but a part in any case.
     worked |= runners_.Advance(std::max(begin_ns + budget.scan_ns, NowNs() + budget.scan_ns / 4));
-    if (memory::LocalCache* const cache = query_cache_.cache(); cache != nullptr) {
-      cache->EndTurn();
-      trim_worthwhile_ |= cache->TrimWorthwhile();
-    }
+    EndQueryPieces();
     acknowledgements_.Send();
   }
   // A turn that has done a piece of a transfer has spent what it may: the rest is for the next one.
@@ -113,8 +112,9 @@ bool Aeu::Step(const StepBudget& budget) {
     }
   }
   if (!worked && trim_worthwhile_) TrimMemory();
-  if (!worked && idle_work_ != nullptr) {
-    idle_work_left_ = idle_work_->Run(NowNs() + budget.idle_ns);
+  if (!worked && idle_work_->Run(NowNs() + budget.idle_ns)) {
+    worked = true;
+    EndQueryPieces();
   }
   if (port_.HasBuffered()) {
     // What finds no room stays buffered for the next turn; a turn never waits.
@@ -129,10 +129,17 @@ bool Aeu::Step(const StepBudget& budget) {
 
 bool Aeu::HasWork() const {
   return endpoint_.incoming.HasRecords() || !endpoint_.ingress.Empty() || blocks_ != nullptr ||
-         port_.HasBuffered() || runners_.Runnable() || idle_work_left_ || trim_worthwhile_ ||
+         port_.HasBuffered() || runners_.Runnable() || idle_work_->HasWork() || trim_worthwhile_ ||
          collect_again_ || recollection_.Waits() || free_versions_.slots_left > 0 ||
          maintain_.slots_left > 0 || transfers_.HasWork() ||
          (version_bytes_ > 0 && registry_.Now() != snapshots_mark_);
+}
+
+void Aeu::EndQueryPieces() {
+  memory::LocalCache* const cache = query_cache_.cache();
+  if (cache == nullptr) return;
+  cache->EndTurn();
+  trim_worthwhile_ |= cache->TrimWorthwhile();
 }
 
 bool Aeu::TakeCommands(const StepBudget& budget) {

@@ -21,6 +21,7 @@
 #include "aeu/runners/table_scan_runner.h"
 #include "aeu/state/acknowledgements.h"
 #include "aeu/state/clock.h"
+#include "aeu/state/idle_work.h"
 #include "aeu/state/load_board.h"
 #include "aeu/state/load_counters.h"
 #include "aeu/state/object_load.h"
@@ -35,16 +36,9 @@
 #include "routing/port.h"
 #include "routing/snapshot_registry.h"
 #include "storage/snapshot_view.h"
+#include "tasks/task_scheduler.h"
 
 namespace eris::aeu {
-
-// Work for turns that have found nothing else; it must end at the given deadline.
-class IdleWork {
- public:
-  virtual ~IdleWork() = default;
-  // True if there is more to do. Must not block.
-  virtual bool Run(uint64_t deadline_ns) = 0;
-};
 
 // The limit of each part of a turn:
 //
@@ -52,7 +46,8 @@ class IdleWork {
 //                       strings and tables as many blocks as copy `copied_bytes`
 //   appends of rows     a command has 4096 rows or 1 MiB (storage/table/rows/append_pieces.h)
 //   scans, joins        `scan_ns`, checked after each run of rows or versions, or some blocks
-//   queries             the same, checked after each piece of a stage
+//   queries             the same, checked after each piece of a stage or of a free task
+//   tasks of others     `idle_ns`, likewise; only in turns with nothing else
 //   steps of transfers  a link is O(depth); a chunk storage::ChunkLimit, from max_pause_us
 //   work after steps    a WorkPace for each object and kind of work, in turns without a step
 //   old rows, segments  the same; and half of max_pause_us for all objects together
@@ -75,9 +70,10 @@ struct StepBudget {
 
 class Aeu final : private TransferHost {
  public:
-  // `directory` has this AEU's own endpoint at index `id`, and outlives it. Only the sizes of
-  // `port` are used.
-  Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port);
+  // `directory` has this AEU's own endpoint at index `id`, and outlives it, as does `tasks`
+  // (nullptr: queries have no free tasks). Only the sizes of `port` are used.
+  Aeu(AeuId id, const routing::EndpointDirectory& directory, const routing::PortOptions& port,
+      tasks::TaskScheduler* tasks = nullptr);
   ~Aeu();
   Aeu(const Aeu&) = delete;
   Aeu& operator=(const Aeu&) = delete;
@@ -94,9 +90,17 @@ class Aeu final : private TransferHost {
   // Nanoseconds until Step finds work that nobody wakes the AEU for; 0: there is none such. Ask it
   // before HasWork: a clock goes on between the two.
   uint64_t WaitNs() const { return transfers_.WaitNs(); }
+  // Between the two it may be woken for a free task of another AEU. Before it asks HasWork for the
+  // last time, and when it is awake.
+  void PrepareToSleep() {
+    if (tasks_ != nullptr) tasks_->PrepareToSleep(id_.value);
+  }
+  void Awake() {
+    if (tasks_ != nullptr) tasks_->Awake(id_.value);
+  }
 
-  // Called by the owner's thread before it steps. Not owned; nullptr: none.
-  void SetIdleWork(IdleWork* work) { idle_work_ = work; }
+  // Instead of free tasks. Called by the owner's thread before it steps. Not owned.
+  void SetIdleWork(IdleWork& work) { idle_work_ = &work; }
   // Replaces the clocks that pace background work.
   void SetWorkClock(WorkClock clock) {
     work_clock_ = clock;
@@ -184,6 +188,8 @@ class Aeu final : private TransferHost {
   void Answer(const routing::CommandHeader* command, storage::KeyState state);
   // Takes a bounded number of blocks out of the bins of all objects.
   bool CollectMemory();
+  // What pieces of queries have freed may be trimmed.
+  void EndQueryPieces();
   // Trims one object that has shrunk, or the memory of queries, in a turn without other work.
   void TrimMemory();
 
@@ -192,6 +198,7 @@ class Aeu final : private TransferHost {
   const routing::EndpointDirectory& directory_;
   routing::AeuEndpoint& endpoint_;
   routing::SnapshotRegistry& registry_;
+  tasks::TaskScheduler* const tasks_;  // nullptr: none
 
   // Shared: written by the AEU, read by anyone.
   LoadCounters counters_;
@@ -216,9 +223,8 @@ class Aeu final : private TransferHost {
   Runners runners_;  // all kinds
   TransferRunner transfers_;
   std::vector<std::unique_ptr<ObjectSlot>> slots_;  // by object slot; nullptr: not here
-  IdleWork* idle_work_ = nullptr;
+  IdleWork* idle_work_ = &queries_;
   WorkClock work_clock_ = NowNs;
-  bool idle_work_left_ = false;
   uint32_t byte_objects_ = 0;  // number of slots whose values are byte strings
   bool copies_bytes_ = false;  // groups_ has a command for one of them
   uint64_t bytes_copied_ = 0;  // bytes of byte strings, in this turn

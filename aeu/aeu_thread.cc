@@ -81,9 +81,11 @@ void AeuThread::Run() {
       continue;
     }
     endpoint_.waker.PrepareToSleep();
+    aeu_->PrepareToSleep();
     // Before it is asked for work: what a clock lets begin in between is found then.
     const uint64_t wait_ns = aeu_->WaitNs();
     if (aeu_->HasWork() || stop_.load(std::memory_order_seq_cst)) {
+      aeu_->Awake();
       endpoint_.waker.CancelSleep();
       continue;
     }
@@ -91,6 +93,7 @@ void AeuThread::Run() {
     // A sender that comes before the door is open wakes this thread.
     door.Leave();
     endpoint_.waker.Sleep(wait_ns == 0 ? -1 : static_cast<int64_t>(wait_ns));
+    aeu_->Awake();
     door.Enter();
     idle_since_ns = 0;
   }

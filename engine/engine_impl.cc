@@ -120,6 +120,9 @@ absl::Status EngineImpl::Start(Threads threads) {
   }
   core_.control = std::make_unique<ControlPort>(core_.directory, core_.port_options());
   core_.aeu_numa_nodes = numa_nodes;
+  core_.tasks = std::make_unique<tasks::TaskScheduler>(
+      tasks::GroupCores(resolved_.topology, resolved_.plan.aeus), resolved_.options.task_scheduling,
+      [this](uint32_t aeu) { core_.directory[AeuId{aeu}].waker.Wake(); });
   admin_ = std::make_unique<ObjectAdmin>(core_, memory_, std::move(numa_nodes));
   aeus_.reserve(resolved_.plan.aeus.size());
   if (threads == Threads::kNone) {
@@ -142,7 +145,7 @@ std::unique_ptr<aeu::Aeu> EngineImpl::MakeAeu(AeuId id) const {
   port.numa_node = resolved_.plan.aeus[id.value].numa_node;
   const uint64_t share = resolved_.memory_plan.process_bytes / 32 / resolved_.plan.aeus.size();
   port.pool_bytes_max = std::clamp<uint64_t>(share, 2 * port.outgoing_bytes, port.pool_bytes_max);
-  return std::make_unique<aeu::Aeu>(id, core_.directory, port);
+  return std::make_unique<aeu::Aeu>(id, core_.directory, port, core_.tasks.get());
 }
 
 void EngineImpl::StartThreads() {

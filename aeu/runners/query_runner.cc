@@ -29,44 +29,98 @@ void QueryRunner::Begin(const routing::CommandHeader* command, ObjectSlot*) {
     } catch (const std::bad_alloc&) {  // answered below
     }
   }
+  // Other AEUs wait for the tasks of this one.
+  if (auto* const tasks = one.part->part->all().stage_tasks.get()) tasks->Absent();
   Finish(one, base::NoMemory("an AEU has no memory for its part of a query"));
 }
 
 size_t QueryRunner::Choose() {
-  if (++pieces_ % kPiecesPerOther != 0 || running_.size() == 1) return 0;
-  other_ = other_ % (running_.size() - 1) + 1;
-  return other_;
+  const size_t count = running_.size();
+  size_t first = 0;
+  while (first < count && running_[first].run->Waits()) ++first;
+  if (++pieces_ % kPiecesPerOther != 0) return first;
+  for (size_t next = 1; next <= count; ++next) {
+    const size_t other = (other_ + next) % count;
+    if (other == first || running_[other].run->Waits()) continue;
+    return other_ = other;
+  }
+  return first;
 }
 
-absl::StatusOr<bool> QueryRunner::AdvanceOne(const Running& one) {
-  if (!one.part->to_the_end && one.part->part->all().stop.load(std::memory_order_relaxed)) {
-    return base::LeanStatus(absl::StatusCode::kCancelled, "the query was cancelled");
+bool QueryRunner::AdvanceStage(uint64_t& now_ns) {
+  const size_t at = Choose();
+  if (at == running_.size()) return false;
+  const Running& one = running_[at];
+  storage::QueryPart& part = *one.part->part;
+  // relaxed: advice.
+  if (!one.part->to_the_end && part.all().stop.load(std::memory_order_relaxed)) {
+    one.run->Stop(base::LeanStatus(absl::StatusCode::kCancelled, "the query was cancelled"));
   }
-  absl::StatusOr<bool> more = one.run->Advance();
-  // The other AEUs need not go on.
-  if (!more.ok()) one.part->part->all().stop.store(true, std::memory_order_relaxed);
-  return more;
+  const absl::StatusOr<bool> more = one.run->Advance();
+  const uint64_t began_ns = std::exchange(now_ns, NowNs());
+  part.CountTime(now_ns - began_ns);
+  one.run->Took(now_ns - began_ns);
+  if (more.ok() && *more) return true;
+  // The other AEUs need not go on. relaxed: advice.
+  if (!more.ok()) part.all().stop.store(true, std::memory_order_relaxed);
+  Finish(one, more.status());
+  running_.erase(running_.begin() + static_cast<ptrdiff_t>(at));
+  return true;
+}
+
+bool QueryRunner::AdvanceTask(uint64_t& now_ns, tasks::TaskTurn turn) {
+  if (scheduler_ == nullptr) return false;
+  if (task_ == nullptr) task_ = scheduler_->Take(self_.value, turn);
+  if (task_ == nullptr) return false;
+  const bool more = task_->Advance(*this);
+  const uint64_t began_ns = std::exchange(now_ns, NowNs());
+  task_->Took(*this, now_ns - began_ns);
+  if (!more) std::exchange(task_, nullptr)->End(*this);
+  return true;
 }
 
 bool QueryRunner::Advance(uint64_t deadline_ns) {
-  if (running_.empty()) return false;
+  bool moved = false;
   uint64_t now_ns = NowNs();
   uint64_t took_ns = 0;  // by the last piece
-  do {
-    const size_t at = Choose();
-    const Running& one = running_[at];
-    const absl::StatusOr<bool> more = AdvanceOne(one);
-    const uint64_t began_ns = std::exchange(now_ns, NowNs());
+  // Before the deadline rather than after it: the next piece may take twice as long.
+  while (!moved || now_ns + 2 * took_ns < deadline_ns) {
+    const uint64_t began_ns = now_ns;
+    task_next_ = !task_next_;
+    const bool starts = task_ == nullptr;
+    const auto turn =
+        (tasks_ + 1) % kPiecesPerOther == 0 ? tasks::TaskTurn::kShare : tasks::TaskTurn::kSlice;
+    if (task_next_) {
+      if (!AdvanceTask(now_ns, turn) && !AdvanceStage(now_ns)) break;
+    } else {
+      if (!AdvanceStage(now_ns) && !AdvanceTask(now_ns, turn)) break;
+    }
+    tasks_ += starts;
     took_ns = now_ns - began_ns;
-    one.part->part->CountTime(took_ns);
-    one.run->Took(took_ns);
-    if (more.ok() && *more) continue;
-    Finish(one, more.status());
-    running_.erase(running_.begin() + static_cast<ptrdiff_t>(at));
-    if (running_.empty()) break;
-    // Before the deadline rather than after it: the next piece may take twice as long.
-  } while (now_ns + 2 * took_ns < deadline_ns);
+    moved = true;
+  }
+  return moved;
+}
+
+bool QueryRunner::Run(uint64_t deadline_ns) {
+  uint64_t now_ns = NowNs();
+  uint64_t began_ns = now_ns;
+  if (!AdvanceTask(now_ns, tasks::TaskTurn::kIdle)) return false;
+  while (task_ != nullptr && now_ns + 2 * (now_ns - began_ns) < deadline_ns &&
+         !endpoint_.incoming.HasRecords() && endpoint_.ingress.Empty()) {
+    began_ns = now_ns;
+    AdvanceTask(now_ns, tasks::TaskTurn::kIdle);
+  }
   return true;
+}
+
+bool QueryRunner::Runnable() const {
+  if (task_ != nullptr) return true;
+  for (const Running& one : running_) {
+    if (!one.run->Waits()) return true;
+  }
+  return !running_.empty() && scheduler_ != nullptr &&
+         scheduler_->MayHave(self_.value, tasks::TaskTurn::kSlice);
 }
 
 void QueryRunner::Finish(const Running& one, absl::Status status) {

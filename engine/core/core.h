@@ -23,6 +23,7 @@
 #include "eris/options.h"
 #include "routing/endpoint.h"
 #include "storage/table/groups/run_memory.h"
+#include "tasks/task_scheduler.h"
 
 namespace eris::engine {
 
@@ -60,8 +61,9 @@ struct Core {
   OpenRegistry<ReaderState> queries;
   QueryMemories query_memories;
   QueryFlowLimits query_limits;            // immutable once a query is open
-  std::atomic<uint32_t> queries_begun{0};  // so far; they take turns in where their home is
-  std::vector<NumaNodeId> aeu_numa_nodes;  // by AeuId: of its memory
+  std::atomic<uint64_t> queries_begun{0};  // so far: their ages; and they take turns in their home
+  std::unique_ptr<tasks::TaskScheduler> tasks;  // once the engine has started
+  std::vector<NumaNodeId> aeu_numa_nodes;       // by AeuId: of its memory
   std::shared_ptr<TableChunkPool> table_chunks;
   std::unique_ptr<storage::RunMemory> run_memory;    // for scans of tables
   std::unique_ptr<storage::RunMemory> query_memory;  // for queries over several objects

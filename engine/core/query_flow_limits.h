@@ -21,6 +21,13 @@ struct QueryFlowLimits {
   // Up to so many rows of a join's one side make a filter for the scan of the other. One AEU of
   // each NumaNode makes it, while the others wait.
   uint64_t filter_keys = uint64_t{4} << 20;
+  // A step over at least so many rows is divided into free tasks, which any AEU may do.
+  uint64_t divided_rows = 16384;
+  // Rows whose keys are not at two AEUs stay where they are, unless one AEU has so many quarters of
+  // its even share: then they are divided, too.
+  uint64_t uneven_quarters = 6;
+  // A filter or a grouping of a join's rows takes them while the join makes them.
+  bool follows = true;
 };
 
 }  // namespace eris::engine

@@ -5,6 +5,7 @@
 
 #include "engine/completion/session_nodes.h"
 #include "routing/data_command.h"
+#include "storage/query/stage_tasks.h"
 
 namespace eris::engine {
 
@@ -43,6 +44,7 @@ std::unique_ptr<QueryEnd> QueryEnd::Create(Core& core, SessionNode& node, uint32
 }
 
 void QueryEnd::Begin(std::unique_ptr<QueryEnd> end) noexcept {
+  end->parts().stage_tasks.reset();
   const auto& parts = end->parts().parts;
   for (uint32_t aeu = 0; aeu < end->stage_parts_.size(); ++aeu) {
     if (parts[aeu]->entered()) end->to_tell_.push_back(AeuId{aeu});

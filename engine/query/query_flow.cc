@@ -12,6 +12,7 @@
 namespace eris::engine {
 
 using storage::CopyTask;
+using storage::Division;
 using storage::FilterTask;
 using storage::FreeTask;
 using storage::GroupsTask;
@@ -85,6 +86,7 @@ absl::StatusOr<QueryFlow::Work> QueryFlow::Next(Describe describe) {
     ERIS_ASSIGN_OR_RETURN(last_, std::visit([&](const auto& step) { return Plan(step, describe); },
                                             steps_[current_].what));
     ++phase_;
+    ERIS_RETURN_IF_ERROR(PlanFollower(describe));
   }
   Work next = std::move(planned_.front());
   planned_.pop_front();
@@ -148,6 +150,62 @@ bool QueryFlow::IsTooMuch(uint64_t keys) const {
   return !groups && step.rows_about && keys / kKeysPerRow > *step.rows_about;
 }
 
+absl::Status QueryFlow::PlanFollower(Describe describe) {
+  if (!last_ || !limits_.follows || planned_.empty() || next_ + 1 == order_.steps.size()) {
+    return absl::OkStatus();
+  }
+  auto* const work = std::get_if<StageWork>(&planned_.back());
+  if (work == nullptr) return absl::OkStatus();
+  const auto* const join = std::get_if<JoinTask>(&work->stage.tasks.back());
+  const QueryStep& next = steps_[order_.steps[next_ + 1]];
+  const auto* const map = std::get_if<MapStep>(&next.what);
+  if (join == nullptr || join->division == Division::kNone || map == nullptr ||
+      map->input != current_ || steps_[current_].uses != 1) {
+    return absl::OkStatus();
+  }
+  EndStep();
+  SetColumns(Own(kRows), SchemaOfStep(current_));
+  ERIS_RETURN_IF_ERROR(PutValues());
+  // What the join has read goes in the stage after this one.
+  std::vector<RowSet> to_free = std::exchange(to_free_, {});
+  std::vector<storage::FilterNumber> filters = std::exchange(filters_to_free_, {});
+  const size_t before = planned_.size();
+  ERIS_ASSIGN_OR_RETURN(last_, Plan(std::get<MapStep>(steps_[current_].what), describe));
+  ++phase_;
+  to_free_ = std::move(to_free);
+  filters_to_free_ = std::move(filters);
+  auto& follower = std::get<MapTask>(std::get<StageWork>(planned_.back()).stage.tasks.back());
+  follower.division = Division::kEnvelopes;
+  follower.follows = true;
+  std::get<StageWork>(planned_[before - 1]).stage.tasks.emplace_back(std::move(follower));
+  planned_.pop_back();
+  return absl::OkStatus();
+}
+
+Division QueryFlow::DivisionFor(RowSet set, bool groups) const {
+  if (aeus_ == 1 || parts_.RowsOf(set) < limits_.divided_rows) return Division::kNone;
+  if (IsUneven(set) || !HasApartKeys(set)) return Division::kEnvelopes;
+  return groups ? Division::kParts : Division::kNone;
+}
+
+bool QueryFlow::IsUneven(RowSet set) const {
+  uint64_t most = 0;
+  for (const auto& part : parts_.parts) {
+    const storage::EnvelopeList* const list = part->list(set);
+    if (list != nullptr) most = std::max(most, list->rows());
+  }
+  return most * 4 * aeus_ > parts_.RowsOf(set) * limits_.uneven_quarters;
+}
+
+bool QueryFlow::HasApartKeys(RowSet set) const {
+  const auto& columns = parts_.columns[set];
+  for (uint32_t column = 0; column < columns.size(); ++column) {
+    if (!storage::HasKeyFilter(columns[column].type)) continue;
+    if (KeySpans(parts_, set, column).Apart()) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, Describe) {
   if (phase_ > 0) {
     ERIS_RETURN_IF_ERROR(PlanMerge());
@@ -160,6 +218,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, Describe) {
     phases_ = TwoPhases(step.query, step.carried);
     ERIS_ASSIGN_OR_RETURN(MapTask map,
                           MapOf(columns, phases_->partial, from, Own(1), step.carried));
+    map.division = DivisionFor(from, /*groups=*/true);
     partial_ = map.plan->result();
     Everywhere({std::move(map)});
     return false;
@@ -169,6 +228,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, Describe) {
     at_home_[current_] = true;
     AtHome({std::move(map)});
   } else {
+    map.division = DivisionFor(from);
     Everywhere({std::move(map)});
   }
   return true;
@@ -187,7 +247,11 @@ absl::Status QueryFlow::PlanMerge() {
   if (at_home) {
     PlanShare(Own(1), Own(2), true, tasks);
   } else {
-    Everywhere({SendTask{.from = Own(1), .to = Own(2), .keys = ComparedKeys(phases)}});
+    Everywhere({SendTask{.from = Own(1),
+                         .to = Own(2),
+                         .keys = ComparedKeys(phases),
+                         .division = DivisionFor(Own(1))}});
+    if (parts_.RowsOf(Own(1)) >= limits_.divided_rows) merge.division = Division::kParts;
     tasks.emplace_back(ReceiveTask{.set = Own(2)});
   }
   const std::vector<ColumnSchema> columns = storage::NamedByField(merge.plan->result().columns);
@@ -246,6 +310,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const JoinStep& step, Describe) {
     at_home_[current_] = true;
     AtHome({std::move(join)});
   } else if (aeus_ == 1 || KeysApart(step)) {
+    if (aeus_ > 1) join.division = DivisionFor(join.builds_left ? join.right : join.left);
     Everywhere({std::move(join)});
   } else if (step.keys.empty() || built * (aeus_ - 1) <= (left + right) * limits_.built_per_row) {
     const uint32_t build = join.builds_left ? step.left : step.right;
@@ -302,6 +367,14 @@ void QueryFlow::PlanShared(JoinTask join, uint32_t build, uint32_t probe) {
     SetColumns(Own(2), SchemaOfStep(probe));
     tasks.emplace_back(SpreadTask{.from = probe_rows, .to = Own(2)});
   }
+  join.shared = true;
+  if (!at_home) {
+    join.division = DivisionFor(probe_rows);
+    // They are spread.
+    if (IsAtHome(probe) && aeus_ > 1 && parts_.RowsOf(probe_rows) >= limits_.divided_rows) {
+      join.division = Division::kEnvelopes;
+    }
+  }
   tasks.emplace_back(std::move(join));
   at_home_[current_] = at_home;
   at_home ? AtHome(std::move(tasks)) : Everywhere(std::move(tasks));
@@ -314,6 +387,11 @@ void QueryFlow::PlanExchanged(JoinTask join) {
     left.keys.push_back(key.left);
     right.keys.push_back(key.right);
   }
+  left.division = DivisionFor(left.from);
+  right.division = DivisionFor(right.from);
+  // Nobody knows so far who gets how many.
+  const uint64_t probed = parts_.RowsOf(join.builds_left ? join.right : join.left);
+  if (probed >= limits_.divided_rows) join.division = Division::kEnvelopes;
   SetColumns(Own(1), join.left_schema);
   SetColumns(Own(2), join.right_schema);
   join.left = Own(1);
@@ -373,6 +451,11 @@ void QueryFlow::SetColumns(RowSet set, const Schema& schema) {
 }
 
 void QueryFlow::Everywhere(std::vector<StageTask> tasks) {
+  // The engine's part is in no stage.
+  for (const RowSet set : to_free_) {
+    while (parts_.parts.back()->FreeSome(set)) {
+    }
+  }
   if (!to_free_.empty() || !filters_to_free_.empty()) {
     tasks.insert(tasks.begin(), FreeTask{.sets = std::exchange(to_free_, {}),
                                          .filters = std::exchange(filters_to_free_, {})});
@@ -416,9 +499,6 @@ void QueryFlow::Release(uint32_t step) {
 void QueryFlow::FreeLater(RowSet set) {
   if (parts_.columns[set].empty()) return;
   to_free_.push_back(set);
-  // The engine's part is in no stage.
-  while (parts_.parts.back()->FreeSome(set)) {
-  }
 }
 
 }  // namespace eris::engine

@@ -131,6 +131,15 @@ class QueryFlow {
   // Whether no key of the groups in Own(1) is at two AEUs; of a join, in both of its inputs.
   bool GroupsApart(uint32_t keys) const;
   bool KeysApart(const storage::JoinStep& step) const;
+  // How a step that reads the set is divided. Rows stay with their AEU if that is worth more:
+  // kNone, or for groups kParts.
+  storage::Division DivisionFor(storage::RowSet set, bool groups = false) const;
+  bool IsUneven(storage::RowSet set) const;
+  // Whether there is a column none of whose numbers are at two AEUs.
+  bool HasApartKeys(storage::RowSet set) const;
+  // If the step just planned is a divided join, and the next one only takes its rows, adds this one
+  // to the same stage.
+  absl::Status PlanFollower(Describe describe);
   // The groups in Own(1) are all there are.
   absl::Status PlanUnmerged(const TwoPhaseGroups& phases);
   // Merges the groups in Own(1).

@@ -1,5 +1,6 @@
 #include "engine/query/query_state.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "routing/data_command.h"
 #include "routing/part.h"
 #include "storage/query/rows/chunk_rows.h"
+#include "storage/query/stage_tasks.h"
 
 namespace eris::engine {
 
@@ -23,6 +25,13 @@ using routing::CommandType;
 using routing::PartOutcome;
 
 namespace {
+
+// An analysis tells the time of each step.
+QueryFlowLimits LimitsOf(const Core& core, bool analysis) {
+  QueryFlowLimits limits = core.query_limits;
+  limits.follows = limits.follows && !analysis;
+  return limits;
+}
 
 // An analysis answers one row: its text.
 Schema AnalysisSchema() { return {.columns = {{.name = "analysis", .type = ColumnType::kString}}}; }
@@ -47,12 +56,13 @@ QueryState::QueryState(Core& core, SessionNode& node, storage::QuerySteps steps,
       objects_(std::move(objects)),
       snapshot_(std::move(snapshot)),
       // relaxed: only a number.
-      home_{static_cast<uint32_t>(core.queries_begun.fetch_add(1, std::memory_order_relaxed) %
-                                  core.aeu_numa_nodes.size())},
+      number_(core.queries_begun.fetch_add(1, std::memory_order_relaxed)),
+      home_{static_cast<uint32_t>(number_ % core.aeu_numa_nodes.size())},
+      scheduling_(core.tasks->scheduling()),
       lines_(std::move(lines)),
       end_(std::move(end)),
       parts_(end_->parts()),
-      flow_(std::move(steps), parts_, core.query_limits) {
+      flow_(std::move(steps), parts_, LimitsOf(core, !lines_.empty())) {
   if (!lines_.empty()) figures_.emplace(parts_, lines_.size());
   for (uint32_t aeu = 0; aeu < parts_.aeus(); ++aeu) {
     StagePart& part = stage_parts_.emplace_back();
@@ -167,7 +177,21 @@ absl::Status QueryState::Begin(const ScanWork& work) {
   });
 }
 
+void QueryState::BeginTasks(const StageWork& work) {
+  parts_.stage_tasks.reset();
+  const auto& tasks = work.stage.tasks;
+  if (!work.everywhere || scheduling_ == TaskScheduling::kOwn ||
+      std::none_of(tasks.begin(), tasks.end(), [](const storage::StageTask& task) {
+        return storage::DivisionOf(task) != storage::Division::kNone;
+      })) {
+    return;
+  }
+  parts_.stage_tasks =
+      std::make_unique<storage::StageTasks>(parts_, work.stage, *core_.tasks, scheduling_, number_);
+}
+
 absl::Status QueryState::Begin(const StageWork& work) {
+  BeginTasks(work);
   targets_.clear();
   stage_list_.clear();
   for (StagePart& part : stage_parts_) {
@@ -182,8 +206,11 @@ absl::Status QueryState::Begin(const StageWork& work) {
                                       .object = kQueryMemory,
                                       .complete = &QueryState::Answered<StagePart>,
                                       .count = 1};
-  return Send(header, std::as_bytes(std::span(&segment, 1)), targets_,
-              [&](AeuId aeu) { routing::PartOf(stage_list_, aeu)->Finish(NoRoom(core_)); });
+  return Send(header, std::as_bytes(std::span(&segment, 1)), targets_, [&](AeuId aeu) {
+    routing::PartOf(stage_list_, aeu)->Finish(NoRoom(core_));
+    // The others wait for its tasks.
+    if (parts_.stage_tasks != nullptr) parts_.stage_tasks->Absent();
+  });
 }
 
 template <class Refuse>

@@ -74,6 +74,8 @@ class QueryState final : public ReaderState {
   void AnswerAnalysis(const QueryFigures& figures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Begin(const ScanWork& work);
   absl::Status Begin(const ReadWork& work);
+  // For the free tasks of the stage, if it has some.
+  void BeginTasks(const StageWork& work);
   absl::Status Begin(const StageWork& work);
   // Sends the command to `targets`; Answered is called for each. `refuse`: ends the part of an AEU
   // that has no room.
@@ -92,7 +94,9 @@ class QueryState final : public ReaderState {
   const Schema schema_;
   const QueryObjects objects_;
   const std::shared_ptr<Snapshot> snapshot_;
+  const uint64_t number_;  // a query that came later has a larger one
   const AeuId home_;
+  const TaskScheduling scheduling_;
   const std::vector<std::string> lines_;  // of an analysis
 
   // The reader's thread alone; AEUs read what is under way.

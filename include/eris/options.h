@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eris/balancer.h"
+#include "eris/task_scheduling.h"
 #include "eris/types.h"
 
 namespace eris {
@@ -108,6 +109,8 @@ struct Options {
   // their steps, all of them together. A query that needs more ends with ResourceExhausted. 0: a
   // quarter of it.
   uint64_t query_bytes_max = 0;
+  // Which AEU runs the free tasks of queries; Engine::SetTaskScheduling changes it.
+  TaskScheduling task_scheduling = TaskScheduling::kLocalityAware;
   // A snapshot older than this is given up as soon as an AEU keeps old rows for it in a turn, or a
   // caller uses it.
   uint32_t snapshot_age_ms_max = 600'000;

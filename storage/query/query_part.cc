@@ -2,7 +2,19 @@
 
 #include <utility>
 
+#include "storage/query/part_tasks.h"
+#include "storage/query/stage_tasks.h"
+
 namespace eris::storage {
+
+QueryParts::QueryParts() = default;
+QueryParts::~QueryParts() = default;
+
+QueryPart::QueryPart(QueryParts& all, uint32_t self, memory::MemoryManager& manager, uint32_t sets)
+    : all_(all), self_(self), manager_(manager), lists_(sets), outgoing_(sets), empty_(sets) {}
+QueryPart::~QueryPart() = default;
+
+void QueryPart::BeginTasks(size_t steps) { tasks_ = std::make_unique<PartTasks>(steps); }
 
 std::vector<EnvelopeColumn> EnvelopeColumnsOf(const Schema& schema) {
   std::vector<EnvelopeColumn> columns;
@@ -100,6 +112,7 @@ bool QueryPart::FreeSome(RowSet set) {
 
 bool QueryPart::FreeSome() {
   sink_.reset();
+  tasks_.reset();
   if (groups_ != nullptr) {
     if (groups_->FreeSome()) return true;
     groups_.reset();

@@ -28,7 +28,9 @@
 
 namespace eris::storage {
 
+class PartTasks;
 class QueryPart;
+class StageTasks;
 
 // A filter of a column of a scan's table, by number.
 struct ScanFilter {
@@ -49,6 +51,9 @@ struct PartFigures {
 
 // All parts of a query.
 struct QueryParts {
+  QueryParts();
+  ~QueryParts();
+
   // The last part's, which is the engine's.
   std::unique_ptr<memory::MemoryManager> engine_memory{};
   std::vector<std::unique_ptr<QueryPart>> parts{};
@@ -61,6 +66,8 @@ struct QueryParts {
   // By part: the one that makes key filters for it, of the first AEU on its NumaNode. Written
   // before the first stage.
   std::vector<uint32_t> filter_makers{};
+  // Of the stage that is under way; nullptr: it has no free tasks. Written between stages.
+  std::unique_ptr<StageTasks> stage_tasks{};
 
   uint32_t aeus() const { return static_cast<uint32_t>(parts.size() - 1); }
   // The rows of the set, of all parts together. Between stages.
@@ -74,8 +81,8 @@ struct QueryParts {
 class QueryPart {
  public:
   // `manager`: the memory of queries on the AEU's NumaNode. Both outlive it. At most `sets` sets.
-  QueryPart(QueryParts& all, uint32_t self, memory::MemoryManager& manager, uint32_t sets)
-      : all_(all), self_(self), manager_(manager), lists_(sets), outgoing_(sets), empty_(sets) {}
+  QueryPart(QueryParts& all, uint32_t self, memory::MemoryManager& manager, uint32_t sets);
+  ~QueryPart();
 
   uint32_t self() const { return self_; }
   QueryParts& all() const { return all_; }
@@ -95,6 +102,10 @@ class QueryPart {
 
   // A new, empty list for the set. Throws std::bad_alloc.
   EnvelopeList& Output(RowSet set, EnvelopeList::Owns owns = EnvelopeList::Owns::kYes);
+  // The list; a new one at the first call. Throws std::bad_alloc.
+  EnvelopeList& OutputOnce(RowSet set) {
+    return lists_[set] != nullptr ? *lists_[set] : Output(set);
+  }
   // The list; one without rows if there is none. Throws std::bad_alloc.
   const EnvelopeList& Input(RowSet set);
   // nullptr: there is none. Any thread, in a stage that does not change the set.
@@ -122,6 +133,10 @@ class QueryPart {
   }
   // For a scan of the AEU: the filters as its NumaNode has them. Throws std::bad_alloc.
   std::vector<ColumnFilter> FiltersOf(std::span<const ScanFilter> filters) const;
+
+  // For the free tasks of a stage with so many tasks; before it is sent. Throws std::bad_alloc.
+  void BeginTasks(size_t steps);
+  PartTasks& tasks() { return *tasks_; }
 
   // The AEU has worked for so long.
   void CountTime(uint64_t ns) {
@@ -154,6 +169,7 @@ class QueryPart {
   std::vector<std::unique_ptr<KeyFilterMaker>> filters_;      // by number, those of its NumaNode
   std::unique_ptr<RowSink> sink_;
   std::unique_ptr<TableRun> groups_;
+  std::unique_ptr<PartTasks> tasks_;
   PartFigures figures_;
 };
 

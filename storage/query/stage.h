@@ -60,6 +60,12 @@ struct SpreadTask {
   RowSet from = 0;
   RowSet to = 0;
 };
+// How a task is divided into free tasks (stage_tasks.h), if all AEUs take part in the stage.
+enum class Division : uint8_t {
+  kNone,       // each AEU does its own
+  kEnvelopes,  // an envelope may be any AEU's: its rows are wherever it is done
+  kParts,      // all that one AEU has is one task
+};
 // Copies the AEU's rows of `from` for others: rows with equal keys go to the same AEU.
 struct SendTask {
   RowSet from = 0;
@@ -68,6 +74,7 @@ struct SendTask {
   // Rows with a null among their keys stay at the AEU: for joins, where they have no partners. Else
   // nulls are equal.
   bool nulls_stay = false;
+  Division division = Division::kNone;
 };
 // Takes the rows of `set` that others have sent; copies those that come from another NumaNode.
 struct ReceiveTask {
@@ -78,6 +85,8 @@ struct MapTask {
   std::shared_ptr<const TablePlan> plan{};
   RowSet from = 0;
   RowSet to = 0;
+  Division division = Division::kNone;
+  bool follows = false;  // the task before it makes `from`: its envelopes are taken as they come
 };
 // The groups of a scan that the AEU has ended (QueryPart::KeepGroups).
 struct GroupsTask {
@@ -91,6 +100,8 @@ struct JoinTask {
   RowSet right = 0;
   bool builds_left = false;  // the table is of the left side: for inner joins
   RowSet to = 0;
+  Division division = Division::kNone;  // of the other side
+  bool shared = false;                  // the tables of all AEUs have the same rows
 };
 struct SortTask {
   SortStep step{};

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "storage/query/divided_run.h"
 #include "storage/query/envelope_step.h"
+#include "storage/query/part_tasks.h"
 
 namespace eris::storage {
 namespace {
@@ -18,14 +20,36 @@ constexpr uint32_t kEnvelopesAtOnce = 64;
 
 }  // namespace
 
-absl::StatusOr<bool> StageRun::Advance() try {
+absl::StatusOr<bool> StageRun::Advance() {
+  if (error_.ok()) {
+    absl::StatusOr<bool> more = base::OrNoMemory("no memory for a query", [&] { return Work(); });
+    if (!more.ok()) {
+      Stop(std::move(more).status());
+    } else if (*more) {
+      return true;
+    }
+  }
+  if (!error_.ok() && Waits()) return true;
+  EndTasks();
+  if (error_.ok()) return false;
+  // That it is to stop may be the consequence of an error here.
+  const bool has_tasks = part_.all().stage_tasks != nullptr;
+  return has_tasks && !part_.tasks().error().ok() ? part_.tasks().error() : error_;
+}
+
+absl::StatusOr<bool> StageRun::Work() {
   if (task_ == stage_.tasks.size()) return false;
-  if (run_ != nullptr) run_->SetPieceRows(piece_rows_);
-  absl::StatusOr<bool> more =
-      run_ != nullptr ? run_->Advance()
-                      : std::visit([&](const auto& task) { return Do(task); }, stage_.tasks[task_]);
-  ERIS_RETURN_IF_ERROR(more.status());
-  if (*more) return true;
+  if (run_ != nullptr) run_->SetPieceRows(piece_rows_.rows());
+  ERIS_ASSIGN_OR_RETURN(const bool more,
+                        run_ != nullptr ? run_->Advance()
+                                        : std::visit([&](const auto& task) { return Do(task); },
+                                                     stage_.tasks[task_]));
+  if (more) return true;
+  BeginNext();
+  return task_ < stage_.tasks.size();
+}
+
+void StageRun::BeginNext() {
   run_.reset();
   at_ = 0;
   envelope_ = 0;
@@ -33,17 +57,42 @@ absl::StatusOr<bool> StageRun::Advance() try {
   copies_ = false;
   far_.clear();
   far_at_ = 0;
-  return ++task_ < stage_.tasks.size();
-} catch (const std::bad_alloc&) {
-  return base::NoMemory("no memory for a query");
+  ++task_;
 }
 
-void StageRun::Took(uint64_t ns) {
-  if (ns > kPieceNs * 3 / 2) {
-    piece_rows_ = std::max(piece_rows_ / 2, kPieceRowsMin);
-  } else if (ns < kPieceNs / 2) {
-    piece_rows_ = std::min(piece_rows_ * 2, kBlockRows);
+void StageRun::Stop(absl::Status reason) {
+  if (!error_.ok()) return;
+  error_ = std::move(reason);
+  // relaxed: advice, so that other AEUs need not go on.
+  part_.all().stop.store(true, std::memory_order_relaxed);
+  for (size_t task = 0; task < stage_.tasks.size(); ++task) {
+    if (StageTasks* const all = Divided(task)) part_.tasks().Arrive(*all, task);
   }
+}
+
+bool StageRun::Waits() const {
+  if (error_.ok()) return run_ != nullptr && run_->Waits();
+  for (size_t task = 0; task < stage_.tasks.size(); ++task) {
+    const StageTasks* const all = Divided(task);
+    if (all != nullptr && !all->HasEnded(task)) return true;
+  }
+  return false;
+}
+
+void StageRun::EndTasks() {
+  StageTasks* const all = part_.all().stage_tasks.get();
+  run_.reset();
+  if (all == nullptr) return;
+  if (!error_.ok()) all->WakeOthers(part_.self());  // in case that it has waited for them
+  for (size_t task = 0; task < stage_.tasks.size(); ++task) {
+    if (Divided(task) != nullptr) part_.tasks().EndStep(task);
+  }
+  part_.tasks().FreeTasks(part_.memory());
+}
+
+StageTasks* StageRun::Divided(size_t task) const {
+  StageTasks* const all = part_.all().stage_tasks.get();
+  return all != nullptr && DivisionOf(stage_.tasks[task]) != Division::kNone ? all : nullptr;
 }
 
 absl::StatusOr<bool> StageRun::Do(const FreeTask& task) {
@@ -164,6 +213,10 @@ absl::Status StageRun::Add(EnvelopeList& list, Envelope* envelope) const {
 }
 
 absl::StatusOr<bool> StageRun::Do(const SendTask& task) {
+  if (StageTasks* const all = Divided(task_)) {
+    run_ = NewDividedRun(part_, *all, task_, &part_.Input(task.from), nullptr);
+    return true;
+  }
   ERIS_ASSIGN_OR_RETURN(auto step, NewEnvelopeStep(part_, task));
   run_ = NewListRun(std::move(step), &part_.Input(task.from));
   return true;
@@ -211,6 +264,11 @@ bool StageRun::CollectSent(RowSet set) {
 }
 
 absl::StatusOr<bool> StageRun::Do(const MapTask& task) {
+  if (StageTasks* const all = Divided(task_)) {
+    const EnvelopeList* const input = task.follows ? nullptr : &part_.Input(task.from);
+    run_ = NewDividedRun(part_, *all, task_, input, nullptr);
+    return true;
+  }
   ERIS_ASSIGN_OR_RETURN(auto step, NewEnvelopeStep(world(), task, part_.Output(task.to)));
   run_ = NewListRun(std::move(step), &part_.Input(task.from));
   return true;
@@ -227,6 +285,14 @@ absl::StatusOr<bool> StageRun::Do(const GroupsTask& task) {
 absl::StatusOr<bool> StageRun::Do(const JoinTask& task) {
   const EnvelopeList& left = part_.Input(task.left);
   const EnvelopeList& right = part_.Input(task.right);
+  if (StageTasks* const all = Divided(task_)) {
+    const EnvelopeList& probed = task.builds_left ? right : left;
+    ERIS_ASSIGN_OR_RETURN(
+        auto build,
+        JoinBuild::Create(part_.memory(), task, task.builds_left ? left : right, probed.columns()));
+    run_ = NewDividedRun(part_, *all, task_, &probed, std::move(build));
+    return true;
+  }
   ERIS_ASSIGN_OR_RETURN(run_, NewJoinRun(world(), task, left, right, part_.Output(task.to)));
   return true;
 }

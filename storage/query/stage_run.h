@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "storage/query/query_part.h"
 #include "storage/query/stage.h"
+#include "storage/query/stage_tasks.h"
 #include "storage/query/step_run.h"
 
 namespace eris::storage {
@@ -26,8 +27,14 @@ class StageRun {
   // the middle of a join or a sort, whose memory is freed at once. False: all is done. Errors: as
   // StepRun::Advance. Does not throw.
   absl::StatusOr<bool> Advance();
-  // The last piece took so long: the next one gets fewer rows, or more.
-  void Took(uint64_t ns);
+  // The query is to stop, for that reason: Advance ends with it, as soon as no AEU is at work on
+  // what this one has.
+  void Stop(absl::Status reason);
+  // Whether Advance has nothing to do until other AEUs have done what it waits for. seq_cst, as
+  // StepRun::Waits.
+  bool Waits() const;
+  // The last piece took so long.
+  void Took(uint64_t ns) { piece_rows_.Took(ns); }
 
  private:
   // True: the task has more to do.
@@ -54,16 +61,21 @@ class StageRun {
   bool CollectToCopy(const CopyTask& task);
   bool CollectSent(RowSet set);
   absl::Status Add(EnvelopeList& list, Envelope* envelope) const;
-  StepWorld world() const { return {part_.memory(), part_.all().memory, part_.group_pages()}; }
-
-  static constexpr uint32_t kPieceRowsFirst = 512;
-  static constexpr uint64_t kPieceNs = 20'000;
+  StepWorld world() const { return WorldOf(part_); }
+  // nullptr: this one is not divided.
+  StageTasks* Divided(size_t task) const;
+  // The next piece of the task, and what comes after its last one.
+  absl::StatusOr<bool> Work();
+  void BeginNext();
+  // After all tasks, or after an error.
+  void EndTasks();
 
   QueryPart& part_;
   const Stage& stage_;
   size_t task_ = 0;
   std::unique_ptr<StepRun> run_;  // of the task, if it needs one
-  uint32_t piece_rows_ = kPieceRowsFirst;
+  PieceRows piece_rows_;
+  absl::Status error_;  // why it ends early
   // Where the task goes on, unless it has a run.
   uint32_t at_ = 0;
   uint32_t envelope_ = 0;

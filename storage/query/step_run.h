@@ -3,6 +3,8 @@
 #ifndef ERIS_STORAGE_QUERY_STEP_RUN_H_
 #define ERIS_STORAGE_QUERY_STEP_RUN_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,6 +29,9 @@ class StepRun {
   // OutOfRange (arithmetic outside its type), InvalidArgument (a join without keys with more than
   // one row on its right side).
   virtual absl::StatusOr<bool> Advance() = 0;
+  // Whether there is nothing to do until other AEUs have done what it waits for. Uses seq_cst
+  // loads: see routing::Waker.
+  virtual bool Waits() const { return false; }
 
   // How many rows the next piece may have, where its time depends on them: kPieceRowsMin times a
   // power of two, at most kBlockRows.
@@ -42,12 +47,34 @@ class StepRun {
 // A word of a bitmap.
 inline constexpr uint32_t kPieceRowsMin = 64;
 
+// Learns how many rows a piece of some 20 us has.
+class PieceRows {
+ public:
+  static constexpr uint64_t kPieceNs = 20'000;
+  uint32_t rows() const { return rows_; }
+  // The last piece took so long: the next one gets fewer rows, or more.
+  void Took(uint64_t ns) {
+    if (ns > kPieceNs * 3 / 2) {
+      rows_ = std::max(rows_ / 2, kPieceRowsMin);
+    } else if (ns < kPieceNs / 2) {
+      rows_ = std::min(rows_ * 2, kBlockRows);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kFirst = 512;
+  uint32_t rows_ = kFirst;
+};
+
 // What all of them need; it outlives them.
 struct StepWorld {
   QueryMemory& memory;
   RunMemory* run_memory;  // nullptr: not counted
   PageSource& group_pages;
 };
+inline StepWorld WorldOf(QueryPart& part) {
+  return {part.memory(), part.all().memory, part.group_pages()};
+}
 
 // Inputs are complete, and steps name no subqueries any more. Errors: InvalidArgument,
 // ResourceExhausted. Steps that take one envelope after the other are in envelope_step.h.

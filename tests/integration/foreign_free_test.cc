@@ -79,12 +79,11 @@ class WhenTold : public IdleWork {
  public:
   explicit WhenTold(std::function<void()> work) : work_(std::move(work)) {}
   bool Run(uint64_t) override {
-    if (done_) return false;
-    if (!told_.load(std::memory_order_acquire)) return true;
+    if (done_ || !told_.load(std::memory_order_acquire)) return false;
     work_();
-    done_ = true;
-    return false;
+    return done_ = true;
   }
+  bool HasWork() const override { return !done_; }  // so it is always awake
   void Tell() { told_.store(true, std::memory_order_release); }
 
  private:
@@ -108,7 +107,7 @@ TEST(ForeignFreeTest, AnOwnerThatSleepsIsWokenAndGivesItsMemoryBack) {
     for (void* block : blocks) freer.Free(block, kBytes);
     freer.EndTurn();
   });
-  machine[1].SetIdleWork(&work);
+  machine[1].SetIdleWork(work);
   machine.Start();
   ASSERT_TRUE(Eventually([&] { return machine[0].counters().parks.Read() > 0; }));
   const uint64_t parks = machine[0].counters().parks.Read();
@@ -132,9 +131,11 @@ class OneByOne : public IdleWork {
       cache_.Free(block, bytes_);
       cache_.EndTurn();
       --left_;
+      return true;
     }
-    return left_ > 0;
+    return false;
   }
+  bool HasWork() const override { return left_ > 0; }
   void Hand(void* block) { handed_.store(block, std::memory_order_release); }
 
  private:
@@ -150,7 +151,7 @@ TEST(ForeignFreeTest, ASingleBlockWakesItsOwnerEveryTime) {
   constexpr int kRounds = 100;
   Machine machine(2);
   OneByOne freer(machine.CacheOf(1), kBytes, kRounds);
-  machine[1].SetIdleWork(&freer);
+  machine[1].SetIdleWork(freer);
   std::vector<void*> blocks;
   for (int i = 0; i < kRounds; ++i) blocks.push_back(machine.CacheOf(0).Allocate(kBytes));
   machine.Start();
@@ -221,8 +222,9 @@ class Trader : public IdleWork {
     for (const Handed& block : taken) Free(block);
     cache_.EndTurn();
     if (round_ == rounds_) ended.store(true, std::memory_order_release);
-    return round_ < rounds_;
+    return true;
   }
+  bool HasWork() const override { return round_ < rounds_; }
   void Free(const Handed& block) {
     const std::byte* const end = block.memory + block.bytes;
     if (std::any_of(block.memory, const_cast<std::byte*>(end),
@@ -255,7 +257,7 @@ TEST(ForeignFreeTest, AEUsThatFreeEachOthersBlocksLoseNone) {
   for (uint32_t i = 0; i < kAeus; ++i) {
     traders.push_back(
         std::make_unique<Trader>(machine.CacheOf(i), market, test::Seed() + i, /*rounds=*/400));
-    machine[i].SetIdleWork(traders.back().get());
+    machine[i].SetIdleWork(*traders.back());
   }
   machine.Start();
   // Whoever sleeps before its first turn has been asked for nothing.

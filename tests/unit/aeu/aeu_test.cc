@@ -350,27 +350,41 @@ class CountedIdleWork final : public IdleWork {
   bool Run(uint64_t deadline_ns) override {
     EXPECT_GT(deadline_ns, 0u);
     ++runs;
-    return left;
+    return left > 0 && left-- > 0;
   }
+  bool HasWork() const override { return left > 0; }
   int runs = 0;
-  bool left = false;
+  int left = 0;
 };
 
 TEST_F(AeuTest, IdleWorkRunsOnlyInTurnsThatFindNothingElse) {
   Build(1);
   CountedIdleWork work;
-  (*lab_)[0].SetIdleWork(&work);
+  (*lab_)[0].SetIdleWork(work);
   TestReply reply(1);
   client_->Send(*route_, CommandType::kUpsert, {1}, {1}, reply);
   EXPECT_TRUE(lab_->Step(0));
   EXPECT_EQ(work.runs, 0);
-  lab_->Step(0);
+  EXPECT_FALSE(lab_->Step(0));
   EXPECT_EQ(work.runs, 1);
   EXPECT_FALSE((*lab_)[0].HasWork());
-  work.left = true;
-  lab_->Step(0);
-  EXPECT_EQ(work.runs, 2);
+}
+
+TEST_F(AeuTest, IdleWorkIsWork) {
+  Build(1);
+  CountedIdleWork work;
+  (*lab_)[0].SetIdleWork(work);
+  lab_->Settle();
+  work.left = 1;
   EXPECT_TRUE((*lab_)[0].HasWork());  // so that the AEU does not sleep
+  const uint64_t turns = (*lab_)[0].counters().turns.Read();
+  const uint64_t busy_ns = (*lab_)[0].counters().busy_ns.Read();
+  EXPECT_TRUE(lab_->Step(0));
+  EXPECT_EQ((*lab_)[0].counters().turns.Read(), turns + 1);
+  EXPECT_GT((*lab_)[0].counters().busy_ns.Read(), busy_ns);
+  // And it sleeps, rather than to ask again and again, as soon as there is none.
+  EXPECT_FALSE((*lab_)[0].HasWork());
+  EXPECT_FALSE(lab_->Step(0));
 }
 
 }  // namespace

@@ -28,9 +28,12 @@ constexpr size_t kMany = 10'000;
 class Once : public IdleWork {
  public:
   bool Run(uint64_t) override {
-    if (auto work = std::exchange(work_, nullptr)) work();
-    return false;
+    auto work = std::exchange(work_, nullptr);
+    if (!work) return false;
+    work();
+    return true;
   }
+  bool HasWork() const override { return work_ != nullptr; }
   void Set(std::function<void()> work) { work_ = std::move(work); }
 
  private:
@@ -44,7 +47,7 @@ class RecollectionTest : public testing::Test {
 
   RecollectionTest() : lab_(memory_, 2) {
     lab_.Create(kSlot, ObjectId{7}, {0, 1000}, {AeuId{kOwner}, AeuId{kFreer}});
-    lab_[kFreer].SetIdleWork(&freers_);
+    lab_[kFreer].SetIdleWork(freers_);
     lab_.Settle();
   }
 

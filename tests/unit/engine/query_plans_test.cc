@@ -27,21 +27,24 @@ namespace {
 
 class QueryPlans {
  public:
-  // The numbers of NumaNodes and of AEUs on each, and whether rows are sent to others wherever that
-  // is possible: few rows would stay at one AEU.
-  explicit QueryPlans(const std::tuple<uint32_t, uint32_t, bool>& how) {
-    const auto [numa_nodes, aeus, sends] = how;
+  // The numbers of NumaNodes and of AEUs on each; whether rows are sent to others wherever that is
+  // possible: few rows would stay at one AEU; and how steps are scheduled, all that can be divided.
+  explicit QueryPlans(const std::tuple<uint32_t, uint32_t, bool, TaskScheduling>& how) {
+    const auto [numa_nodes, aeus, sends, scheduling] = how;
     engine::QueryFlowLimits few{.merged_at_home = 2, .stay_at_home = 4, .built_per_row = 0};
     Options options;
     options.topology =
         "numa:" + std::to_string(numa_nodes) + " core:" + std::to_string(aeus) + " pu:1";
     options.aeu_count = numa_nodes * aeus;
     options.memory_limit_bytes = uint64_t{1} << 30;
+    options.task_scheduling = scheduling;
     auto engine = engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
     EXPECT_TRUE(engine.ok()) << engine.status();
     if (sends) (*engine)->core().query_limits = few;
     // Rows of other NumaNodes are copied, however few.
     (*engine)->core().query_limits.copied_rows = 0;
+    (*engine)->core().query_limits.divided_rows = 0;
+    (*engine)->core().query_limits.uneven_quarters = 0;
     engine_ = *std::move(engine);
     session_ = engine_->NewSession();
   }
@@ -112,12 +115,17 @@ class QueryPlans {
   std::unique_ptr<Session> session_;
 };
 
-class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, uint32_t, bool>> {};
-INSTANTIATE_TEST_SUITE_P(Aeus, QueryPlansTest,
-                         testing::Values(std::tuple(1, 1, false), std::tuple(1, 3, false),
-                                         std::tuple(1, 8, false), std::tuple(1, 3, true),
-                                         std::tuple(1, 8, true), std::tuple(3, 1, false),
-                                         std::tuple(2, 2, false), std::tuple(2, 2, true)));
+class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, uint32_t, bool, TaskScheduling>> {};
+constexpr auto kOwn = TaskScheduling::kOwn;
+constexpr auto kLas = TaskScheduling::kLocalityAware;
+constexpr auto kNls = TaskScheduling::kBlind;
+INSTANTIATE_TEST_SUITE_P(
+    Aeus, QueryPlansTest,
+    testing::Values(std::tuple(1, 1, false, kOwn), std::tuple(1, 3, false, kLas),
+                    std::tuple(1, 8, false, kNls), std::tuple(1, 3, true, kLas),
+                    std::tuple(1, 8, true, kLas), std::tuple(3, 1, false, kLas),
+                    std::tuple(2, 2, false, kOwn), std::tuple(2, 2, true, kLas),
+                    std::tuple(2, 2, true, kNls)));
 
 TEST_P(QueryPlansTest, AnswersAreThoseOfTheInterpreter) {
   QueryPlans engine(GetParam());
