@@ -331,6 +331,7 @@ EngineStats EngineImpl::Stats() {
                  .keys = counters.keys.Read(),
                  .rows_scanned = counters.rows_scanned.Read(),
                  .routing = aeu.Routing(),
+                 .tasks = core_.tasks->Stats(aeu.id().value),
                  .bytes_brought_home = counters.bytes_brought_home.Read(),
                  .bytes_remapped = counters.bytes_remapped.Read(),
                  .homecomings = counters.homecomings.Read(),
@@ -392,6 +393,12 @@ absl::Status EngineImpl::SetBalancer(const BalancerOptions& options) try {
   return balancer_->Set(options);
 } catch (const std::bad_alloc&) {
   return base::NoMemory();
+}
+
+absl::Status EngineImpl::SetTaskScheduling(TaskScheduling scheduling) {
+  ERIS_RETURN_IF_ERROR(CheckTaskScheduling(scheduling));
+  core_.tasks->SetScheduling(scheduling);
+  return absl::OkStatus();
 }
 
 void EngineImpl::PauseBalancer() { balancer_->Pause(); }

@@ -55,6 +55,7 @@ class EngineImpl final : public Engine {
   std::vector<TransferRecord> TransferHistory() override;
   absl::StatusOr<HotRanges> FindHotRanges(absl::string_view name, uint32_t ranges_max) override;
   absl::Status SetBalancer(const BalancerOptions& options) override;
+  absl::Status SetTaskScheduling(TaskScheduling scheduling) override;
   void PauseBalancer() override;
   void ResumeBalancer() override;
   absl::StatusOr<BalancePlan> PlanBalance(absl::string_view name) override;

@@ -10,6 +10,7 @@
 //
 //   load                loads the tables
 //   run N               query N; also the page faults that it took
+//   tasks own|las|nls   how the queries after it are scheduled
 //   moving 0|1          ends or begins to move ranges of the tables all the time
 //   lookups MS 0|1      single lookups in an index, without or with the queries in a loop
 //   clients C ROUNDS    the queries by C threads at once, each in its own order
@@ -24,6 +25,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
@@ -103,6 +105,7 @@ class QueryBench {
     if (is("load", 0)) return Load();
     if (session_ == nullptr) Die("the tables are not loaded: load");
     if (is("run", 1)) return Run(Number(words[1], 1u, kTpchQueries));
+    if (is("tasks", 1)) return Schedule(words[1]);
     if (is("moving", 1)) return Moving(words[1] == "1");
     if (is("lookups", 2)) {
       return Lookups(tpch_, Number<uint64_t>(words[1], 1, 3'600'000), words[2] == "1");
@@ -164,6 +167,22 @@ class QueryBench {
     found["ms"] = ms;
     found["faults"] = taken;
     return found;
+  }
+
+  // Also what AEUs have done so far by each rule.
+  json Schedule(const std::string& name) {
+    const auto found = std::find(kTaskSchedulingNames.begin(), kTaskSchedulingNames.end(), name);
+    if (found == kTaskSchedulingNames.end()) Die("tasks is " + name + ", must be own, las or nls");
+    const auto number = found - kTaskSchedulingNames.begin();
+    Must(tpch_.engine().SetTaskScheduling(static_cast<TaskScheduling>(number)));
+    std::vector<uint64_t> taken(kTaskRules);
+    uint64_t far = 0, wakes = 0;
+    for (const AeuStats& aeu : tpch_.engine().Stats().aeus) {
+      for (size_t rule = 0; rule < kTaskRules; ++rule) taken[rule] += aeu.tasks.taken[rule];
+      far += aeu.tasks.far;
+      wakes += aeu.tasks.wakes;
+    }
+    return {{"taken", taken}, {"far", far}, {"wakes", wakes}};
   }
 
   json Moving(bool moving) {

@@ -166,6 +166,13 @@ size_t PortBuffersBytes(const Options& options, const MemoryPlan& plan) {
 
 }  // namespace
 
+absl::Status CheckTaskScheduling(TaskScheduling scheduling) {
+  const auto number = static_cast<size_t>(scheduling);
+  if (number < kTaskSchedulingNames.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("task_scheduling is ", number, ", must be own (0), las (1) or nls (2)"));
+}
+
 absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   ERIS_RETURN_IF_ERROR(
       CheckWithin("incoming_buffer_bytes", options.incoming_buffer_bytes, 64 << 10, 1 << 30));
@@ -181,6 +188,7 @@ absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options) {
   ERIS_RETURN_IF_ERROR(
       CheckWithin("snapshot_age_ms_max", options.snapshot_age_ms_max, 1, 86'400'000));
   ERIS_RETURN_IF_ERROR(CheckWithin("scan_slice_us", options.scan_slice_us, 1, 1'000'000));
+  ERIS_RETURN_IF_ERROR(CheckTaskScheduling(options.task_scheduling));
   ERIS_RETURN_IF_ERROR(CheckBalancerOptions(options.balancer));
 
   absl::StatusOr<topology::Topology> topology =

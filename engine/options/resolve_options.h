@@ -22,6 +22,9 @@ struct ResolvedOptions {
   memory::MemoryOptions memory;
 };
 
+// Errors: InvalidArgument (a number that is none).
+absl::Status CheckTaskScheduling(TaskScheduling scheduling);
+
 // Reads the machine. Errors: InvalidArgument, with the option, its value and its limits.
 absl::StatusOr<ResolvedOptions> ResolveOptions(const Options& options);
 

@@ -1,6 +1,5 @@
 #include "engine/query/query_state.h"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -177,21 +176,12 @@ absl::Status QueryState::Begin(const ScanWork& work) {
   });
 }
 
-void QueryState::BeginTasks(const StageWork& work) {
-  parts_.stage_tasks.reset();
-  const auto& tasks = work.stage.tasks;
-  if (!work.everywhere || scheduling_ == TaskScheduling::kOwn ||
-      std::none_of(tasks.begin(), tasks.end(), [](const storage::StageTask& task) {
-        return storage::DivisionOf(task) != storage::Division::kNone;
-      })) {
-    return;
-  }
-  parts_.stage_tasks =
-      std::make_unique<storage::StageTasks>(parts_, work.stage, *core_.tasks, scheduling_, number_);
-}
-
 absl::Status QueryState::Begin(const StageWork& work) {
-  BeginTasks(work);
+  parts_.stage_tasks.reset();
+  if (work.everywhere) {
+    parts_.stage_tasks =
+        storage::StageTasks::Create(parts_, work.stage, *core_.tasks, scheduling_, number_);
+  }
   targets_.clear();
   stage_list_.clear();
   for (StagePart& part : stage_parts_) {

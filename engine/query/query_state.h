@@ -74,8 +74,6 @@ class QueryState final : public ReaderState {
   void AnswerAnalysis(const QueryFigures& figures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Begin(const ScanWork& work);
   absl::Status Begin(const ReadWork& work);
-  // For the free tasks of the stage, if it has some.
-  void BeginTasks(const StageWork& work);
   absl::Status Begin(const StageWork& work);
   // Sends the command to `targets`; Answered is called for each. `refuse`: ends the part of an AEU
   // that has no room.

@@ -135,6 +135,9 @@ class Engine {
   // Takes effect at once. Errors: InvalidArgument (an option out of its limits; then nothing has
   // changed).
   virtual absl::Status SetBalancer(const BalancerOptions& options) = 0;
+  // How queries that are opened from now on are scheduled, instead of Options::task_scheduling. Any
+  // thread. Errors: InvalidArgument (no such scheduling).
+  virtual absl::Status SetTaskScheduling(TaskScheduling scheduling) = 0;
   virtual void PauseBalancer() = 0;
   virtual void ResumeBalancer() = 0;
   // What Rebalance would do with the object now; moves nothing. Errors: NotFound.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eris/memory_plan.h"
+#include "eris/task_scheduling.h"
 #include "eris/types.h"
 
 namespace eris {
@@ -38,6 +39,7 @@ struct AeuStats {
   uint64_t keys = 0;          // keys looked up, upserted or erased
   uint64_t rows_scanned = 0;  // rows read, whether a filter kept them or not
   RoutingStats routing;
+  TaskStats tasks;  // free tasks of queries
   // Leaps to it: the bytes that have followed the ranges, and those of them whose pages were moved
   // as they were; the objects whose memory is on its way now (may fall); how often it was given up,
   // because the NumaNode had no memory or the kernel refused: the rest stayed on another one.

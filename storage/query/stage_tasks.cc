@@ -23,6 +23,17 @@ bool FollowsLast(const StageTask& task) {
   return map != nullptr && map->follows;
 }
 
+std::unique_ptr<StageTasks> StageTasks::Create(QueryParts& parts, const Stage& stage,
+                                               tasks::TaskScheduler& scheduler,
+                                               TaskScheduling scheduling, uint64_t query) {
+  const auto divided = [](const StageTask& task) { return DivisionOf(task) != Division::kNone; };
+  if (scheduling == TaskScheduling::kOwn ||
+      std::none_of(stage.tasks.begin(), stage.tasks.end(), divided)) {
+    return nullptr;
+  }
+  return std::unique_ptr<StageTasks>(new StageTasks(parts, stage, scheduler, scheduling, query));
+}
+
 StageTasks::StageTasks(QueryParts& parts, const Stage& stage, tasks::TaskScheduler& scheduler,
                        TaskScheduling scheduling, uint64_t query)
     : parts_(parts),

@@ -28,10 +28,11 @@ namespace eris::storage {
 // One for a stage of all AEUs, made before it is sent, outlives it.
 class StageTasks {
  public:
-  // `query`: as Task::query. All outlive it; `scheduling` is not kOwn. Throws std::bad_alloc.
-  StageTasks(QueryParts& parts, const Stage& stage, tasks::TaskScheduler& scheduler,
-             TaskScheduling scheduling, uint64_t query);
-
+  // `query`: as Task::query. All outlive it. nullptr: no task of the stage is divided, or none is
+  // to be (kOwn). Throws std::bad_alloc.
+  static std::unique_ptr<StageTasks> Create(QueryParts& parts, const Stage& stage,
+                                            tasks::TaskScheduler& scheduler,
+                                            TaskScheduling scheduling, uint64_t query);
   QueryParts& parts() const { return parts_; }
   const Stage& stage() const { return stage_; }
   tasks::TaskScheduler& scheduler() const { return scheduler_; }
@@ -59,6 +60,8 @@ class StageTasks {
   void Absent();
 
  private:
+  StageTasks(QueryParts& parts, const Stage& stage, tasks::TaskScheduler& scheduler,
+             TaskScheduling scheduling, uint64_t query);
   // Wakes so many AEUs at most, from the one with that number times kWokenByOne on.
   void Wake(uint32_t chunk) const;
   static constexpr uint32_t kWokenByOne = 64;

@@ -115,7 +115,8 @@ class QueryPlans {
   std::unique_ptr<Session> session_;
 };
 
-class QueryPlansTest : public testing::TestWithParam<std::tuple<uint32_t, uint32_t, bool, TaskScheduling>> {};
+class QueryPlansTest
+    : public testing::TestWithParam<std::tuple<uint32_t, uint32_t, bool, TaskScheduling>> {};
 constexpr auto kOwn = TaskScheduling::kOwn;
 constexpr auto kLas = TaskScheduling::kLocalityAware;
 constexpr auto kNls = TaskScheduling::kBlind;

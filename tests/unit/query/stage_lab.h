@@ -6,13 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "storage/query/query_part.h"
 #include "storage/query/stage_run.h"
+#include "storage/query/stage_tasks.h"
+#include "tasks/task_scheduler.h"
 #include "tests/unit/query/query_lab.h"
 #include "tests/unit/storage/two_numa_nodes.h"
 
@@ -88,8 +92,27 @@ class StageLab {
     }
   }
 
+  // From now on steps are divided where stages say so. AEUs of a NumaNode are a core group.
+  void Divide(TaskScheduling scheduling) {
+    tasks::CoreGroups groups;
+    groups.groups = {{.numa_node = 0, .members = {}, .others = {1}, .near = 0},
+                     {.numa_node = 1, .members = {}, .others = {0}, .near = 0}};
+    groups.near.resize(aeus());
+    for (uint32_t aeu = 0; aeu < aeus(); ++aeu) {
+      groups.group_of.push_back(aeu % 2);
+      groups.member_of.push_back(aeu / 2);
+      groups.groups[aeu % 2].members.push_back(aeu);
+      for (uint32_t other = aeu % 2; other < aeus(); other += 2) {
+        if (other != aeu) groups.near[aeu].push_back(other);
+      }
+    }
+    scheduler = std::make_unique<tasks::TaskScheduler>(groups, scheduling, [](uint32_t) {});
+    for (uint32_t aeu = 0; aeu < aeus(); ++aeu) workers_.emplace_back(aeu, *this);
+  }
+
   // All AEUs do the stage, or only `one`. The first error, which stops the others.
   absl::Status Run(const Stage& stage, int one = -1) {
+    if (scheduler != nullptr && one < 0) return RunDivided(stage);
     std::vector<std::unique_ptr<StageRun>> runs;
     for (uint32_t aeu = 0; aeu < aeus(); ++aeu) {
       if (one >= 0 && aeu != static_cast<uint32_t>(one)) continue;
@@ -156,8 +179,80 @@ class StageLab {
   std::vector<memory::LocalCache*> caches;  // by part
   QueryParts all;
   uint64_t pieces = 0;
+  std::unique_ptr<tasks::TaskScheduler> scheduler;  // nullptr: nothing is divided
+  std::optional<uint32_t> absent;                   // an AEU that does not begin divided stages
 
  private:
+  struct LabWorker final : tasks::Worker {
+    LabWorker(uint32_t number, StageLab& all) : self(number), lab(all) {}
+    uint32_t aeu() const override { return self; }
+    memory::LocalCache* CacheOf(memory::MemoryManager&) override { return lab.caches[self]; }
+
+    const uint32_t self;
+    StageLab& lab;
+    tasks::Task* task = nullptr;  // has begun
+  };
+
+  // As QueryRunner does it: in each step an AEU does a piece of its stage or of a task. All go on
+  // until their end, whatever happens.
+  absl::Status RunDivided(const Stage& stage) {
+    all.stop = false;
+    all.stage_tasks =
+        StageTasks::Create(all, stage, *scheduler, scheduler->scheduling(), ++queries_);
+    std::vector<std::unique_ptr<StageRun>> runs;
+    uint32_t left = aeus();
+    for (uint32_t aeu = 0; aeu < aeus(); ++aeu) {
+      const bool begins = aeu != absent || all.stage_tasks == nullptr;
+      runs.push_back(begins ? std::make_unique<StageRun>(part(aeu), stage) : nullptr);
+      if (begins) continue;
+      all.stage_tasks->Absent();
+      --left;
+    }
+    absl::Status status;
+    for (uint32_t idle = 0; left > 0;) {
+      const uint32_t aeu = random_() % aeus();
+      const bool worked =
+          random_() % 2 == 0 ? StepTask(workers_[aeu]) : StepStage(runs[aeu], status, left);
+      idle = worked ? 0 : idle + 1;
+      if (idle > 10'000) {
+        ADD_FAILURE() << "nobody goes on";
+        break;
+      }
+    }
+    for (const LabWorker& worker : workers_) {
+      EXPECT_EQ(worker.task, nullptr) << "a task goes on after its stage";
+      EXPECT_FALSE(scheduler->MayHave(worker.self, tasks::TaskTurn::kIdle));
+    }
+    all.stage_tasks.reset();
+    runs.clear();
+    SendHome();
+    all.stop = false;
+    return status;
+  }
+  bool StepTask(LabWorker& worker) {
+    static constexpr std::array kTurns = {tasks::TaskTurn::kSlice, tasks::TaskTurn::kShare,
+                                          tasks::TaskTurn::kIdle};
+    if (worker.task == nullptr) worker.task = scheduler->Take(worker.self, kTurns[random_() % 3]);
+    if (worker.task == nullptr) return false;
+    ++pieces;
+    const bool more = worker.task->Advance(worker);
+    worker.task->Took(worker, random_() % 2 * 1'000'000);
+    if (!more) std::exchange(worker.task, nullptr)->End(worker);
+    return true;
+  }
+  bool StepStage(std::unique_ptr<StageRun>& run, absl::Status& status, uint32_t& left) {
+    if (run == nullptr || run->Waits()) return false;
+    if (all.stop) run->Stop(absl::CancelledError());
+    const absl::StatusOr<bool> more = run->Advance();
+    ++pieces;
+    run->Took(random_() % 2 * 1'000'000);
+    if (more.ok() && *more) return true;
+    if (!more.ok() && (status.ok() || absl::IsCancelled(status))) status = more.status();
+    run.reset();
+    --left;
+    return true;
+  }
+
   void SendHome() {
     for (int round = 0; round < 3; ++round) {
       for (memory::LocalCache* const cache : caches) {
@@ -169,6 +264,8 @@ class StageLab {
   }
 
   Random& random_;
+  std::vector<LabWorker> workers_;
+  uint64_t queries_ = 0;
 };
 
 }  // namespace eris::storage
