@@ -1,5 +1,7 @@
 #include "wire/stats.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "wire/fields.h"
 #include "wire/objects.h"
@@ -38,17 +40,32 @@ ERIS_SAME_FIELDS(RoutingStats, ERIS_ROUTING_FIELDS)
 ERIS_SAME_FIELDS(MemoryPlan, ERIS_PLAN_FIELDS)
 ERIS_SAME_FIELDS(SizeClassMemory, ERIS_SIZE_CLASS_FIELDS)
 
+void Fill(const TaskStats& from, v1::TaskStats* to) {
+  to->mutable_taken()->Add(from.taken.begin(), from.taken.end());
+  to->set_far(from.far);
+  to->set_wakes(from.wakes);
+}
+// A server may know more rules, or fewer.
+void Take(const v1::TaskStats& from, TaskStats* to) {
+  const size_t rules = std::min<size_t>(from.taken_size(), to->taken.size());
+  std::copy_n(from.taken().begin(), rules, to->taken.begin());
+  to->far = from.far();
+  to->wakes = from.wakes();
+}
+
 void Fill(const AeuStats& from, v1::AeuStats* to) {
   ERIS_AEU_FIELDS(ERIS_SET_FIELD)
   to->set_id(from.id.value);
   to->set_numa_node(from.numa_node.value);
   Fill(from.routing, to->mutable_routing());
+  Fill(from.tasks, to->mutable_tasks());
 }
 void Take(const v1::AeuStats& from, AeuStats* to) {
   ERIS_AEU_FIELDS(ERIS_TAKE_FIELD)
   to->id = AeuId{from.id()};
   to->numa_node = NumaNodeId{from.numa_node()};
   Take(from.routing(), &to->routing);
+  Take(from.tasks(), &to->tasks);
 }
 
 void Fill(const NumaNodeStats& from, v1::NumaNodeStats* to) {

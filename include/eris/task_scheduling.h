@@ -40,6 +40,11 @@ enum class TaskRule : uint8_t {
 };
 inline constexpr size_t kTaskRules = 8;
 
+// Their names, in words that name the scheduling first.
+inline constexpr std::array<std::string_view, kTaskRules> kTaskRuleNames = {
+    "las_own_immediate",  "las_group_immediate", "las_group_deferred", "las_other_deferred",
+    "las_near_immediate", "nls_own_immediate",   "nls_deferred",       "nls_other_immediate"};
+
 // What one AEU has done of free tasks since the engine was opened.
 struct TaskStats {
   std::array<uint64_t, kTaskRules> taken{};  // by TaskRule

@@ -4,13 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "aeu/state/clock.h"
 #include "aeu/state/reserve_more.h"
 #include "memory/cache_directory.h"
 #include "memory/recollection_bin.h"
+#include "routing/endpoint.h"
+#include "tasks/task_scheduler.h"
 #include "tests/support/aeu_lab.h"
 
 namespace eris::aeu {
@@ -108,8 +114,33 @@ class TestQuery {
   TestStagePart stage_parts_[2];
 };
 
+// A task of so many pieces, each of which takes some time.
+struct TestTask final : tasks::Task {
+  explicit TestTask(int count, uint64_t ns = 0, uint64_t of = 0) : left(count), piece_ns(ns) {
+    query = of;
+  }
+  bool Advance(tasks::Worker& worker) override {
+    ran_on = worker.aeu();
+    const uint64_t end_ns = NowNs() + piece_ns;
+    while (NowNs() < end_ns) {
+    }
+    ++done;
+    return --left > 0;
+  }
+  void Took(tasks::Worker&, uint64_t ns) override { took_ns += ns; }
+  void End(tasks::Worker&) override { ended = true; }
+
+  int left;
+  const uint64_t piece_ns;
+  int done = 0;
+  uint32_t ran_on = ~0u;
+  uint64_t took_ns = 0;
+  bool ended = false;
+};
+
 class QueryRunnerTest : public testing::Test {
  protected:
+  static constexpr size_t kHalfBytes = 4096;
   ~QueryRunnerTest() override { EXPECT_EQ(manager_.Account().used_bytes, 0u); }
 
   std::unique_ptr<TestQuery> NewQuery(uint32_t pieces) {
@@ -150,8 +181,20 @@ class QueryRunnerTest : public testing::Test {
   QueryCache caches_[2] = {QueryCache(listener_), QueryCache(listener_)};
   base::Counter answered_;
   Acknowledgements acknowledgements_{answered_};
-  QueryRunner runners_[2] = {QueryRunner(AeuId{0}, caches_[0], acknowledgements_),
-                             QueryRunner(AeuId{1}, caches_[1], acknowledgements_)};
+  alignas(64) std::byte incoming_[2][2 * kHalfBytes];
+  routing::AeuEndpoint endpoints_[2] = {{incoming_[0], kHalfBytes}, {incoming_[1], kHalfBytes}};
+  // Two core groups on one NumaNode.
+  tasks::TaskScheduler scheduler_{
+      {.groups = {{.numa_node = 0, .members = {0}, .others = {1}, .near = 1},
+                  {.numa_node = 0, .members = {1}, .others = {0}, .near = 1}},
+       .group_of = {0, 1},
+       .member_of = {0, 0},
+       .near = {{}, {}}},
+      TaskScheduling::kLocalityAware,
+      [](uint32_t) {}};
+  QueryRunner runners_[2] = {
+      QueryRunner(AeuId{0}, endpoints_[0], &scheduler_, caches_[0], acknowledgements_),
+      QueryRunner(AeuId{1}, endpoints_[1], &scheduler_, caches_[1], acknowledgements_)};
   QueryRunner& runner_ = runners_[0];
 };
 
@@ -256,6 +299,90 @@ TEST_F(QueryRunnerTest, WithoutMemoryToBeginItIsAnswered) {
   EXPECT_EQ(query->PiecesDone(), 3u);
   ReserveFailures().Arm(0, kOnce);
   LeaveAll({query.get()});
+}
+
+TEST_F(QueryRunnerTest, StagesAndTasksTakeTurns) {
+  const auto query = NewQuery(10);
+  query->Begin(runner_);
+  TestTask task(10);
+  scheduler_.Push(0, tasks::TaskKind::kDeferred, &task);
+  for (int piece = 0; piece < 8; ++piece) EXPECT_TRUE(Piece());
+  EXPECT_EQ(task.done, 4);
+  EXPECT_EQ(query->PiecesDone(), 4u);
+  RunAll();
+  EXPECT_TRUE(task.ended);
+  EXPECT_TRUE(query->answered());
+  LeaveAll({query.get()});
+}
+
+// One in four is of the next query.
+TEST_F(QueryRunnerTest, TasksOfYoungerQueriesHaveAShare) {
+  std::deque<TestTask> tasks;
+  for (int i = 0; i < 24; ++i) {
+    for (const uint64_t of : {1, 2, 3}) {
+      scheduler_.Push(0, tasks::TaskKind::kDeferred, &tasks.emplace_back(1, 0, of));
+    }
+  }
+  for (int piece = 0; piece < 32; ++piece) EXPECT_TRUE(Piece());
+  std::map<uint64_t, int> done;
+  for (const TestTask& task : tasks) done[task.query] += task.done;
+  EXPECT_GE(done[1], 24);
+  EXPECT_GE(done[2], 2);
+  EXPECT_GE(done[3], 2);
+  RunAll();
+}
+
+// In its slice an AEU leaves alone what is not of its group.
+TEST_F(QueryRunnerTest, TasksOfOtherGroupsAreForTurnsWithoutWork) {
+  TestTask task(1);
+  scheduler_.Push(1, tasks::TaskKind::kDeferred, &task);
+  EXPECT_FALSE(Piece(0));
+  EXPECT_FALSE(runners_[0].Runnable());
+  EXPECT_TRUE(runners_[0].HasWork());
+  EXPECT_TRUE(runners_[0].Run(NowNs() + 1'000'000));
+  EXPECT_EQ(task.ran_on, 0u);
+  EXPECT_TRUE(task.ended);
+  EXPECT_FALSE(runners_[0].HasWork());
+}
+
+TEST_F(QueryRunnerTest, IdleWorkEndsAtItsDeadline) {
+  TestTask task(1000, 50'000);
+  scheduler_.Push(1, tasks::TaskKind::kDeferred, &task);
+  EXPECT_TRUE(runners_[0].Run(NowNs() + 200'000));
+  EXPECT_LE(task.done, 200 / 50 + 1);
+  // What is left is its own, in its slice: however busy it is, the query goes on.
+  const int done = task.done;
+  EXPECT_TRUE(runners_[0].Runnable());
+  EXPECT_EQ(runners_[0].running(), 1u);
+  EXPECT_TRUE(Piece(0));
+  EXPECT_GT(task.done, done);
+  EXPECT_FALSE(runners_[1].HasWork());
+  while (Piece(0)) {
+  }
+  EXPECT_TRUE(task.ended);
+}
+
+TEST_F(QueryRunnerTest, IdleWorkEndsWhenACommandComes) {
+  TestTask task(1000);
+  scheduler_.Push(1, tasks::TaskKind::kDeferred, &task);
+  const std::byte record[64]{};
+  ASSERT_TRUE(endpoints_[0].incoming.TryWrite(record));
+  EXPECT_TRUE(runners_[0].Run(NowNs() + 1'000'000'000));
+  EXPECT_EQ(task.done, 1);
+  (void)endpoints_[0].incoming.TryTake();
+  while (Piece(0)) {
+  }
+}
+
+// One at a time, so that the AEU looks after the rest of its work in between.
+TEST_F(QueryRunnerTest, IdleWorkIsOneTask) {
+  TestTask first(3), second(3);
+  scheduler_.Push(1, tasks::TaskKind::kDeferred, &first);
+  scheduler_.Push(1, tasks::TaskKind::kDeferred, &second);
+  EXPECT_TRUE(runners_[0].Run(NowNs() + 1'000'000'000));
+  EXPECT_TRUE(first.ended);
+  EXPECT_EQ(second.done, 0);
+  EXPECT_TRUE(runners_[0].Run(NowNs() + 1'000'000'000));
 }
 
 }  // namespace
