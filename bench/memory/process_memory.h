@@ -24,6 +24,8 @@ struct ProcessMemory {
   int64_t resident = 0;   // all of it, in bytes
   int64_t anonymous = 0;  // without files
   int64_t huge = 0;       // part of that on huge pages
+  // Part of that the process has given up (MADV_FREE), and the kernel has not needed since.
+  int64_t lazily_freed = 0;
 
   static ProcessMemory Now() {
     static char text[4096];
@@ -32,7 +34,8 @@ struct ProcessMemory {
     if (length <= 0) Die("cannot read /proc/self/smaps_rollup");
     close(file);
     text[length] = '\0';
-    return {Field(text, "\nRss:"), Field(text, "\nAnonymous:"), Field(text, "\nAnonHugePages:")};
+    return {Field(text, "\nRss:"), Field(text, "\nAnonymous:"), Field(text, "\nAnonHugePages:"),
+            Field(text, "\nLazyFree:")};
   }
   static int64_t PeakResident() {
     rusage usage{};

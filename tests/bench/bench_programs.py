@@ -204,6 +204,12 @@ PROGRAMS = {
     "scan/upsert_overhead": [Call("65536 1", one_object("versioned_over_bare", "held_mkeys_s"))],
     "shared/shared_index_lab": [Call("--keys 16384 --threads 2 --rounds 1 --rewrite-seconds 0.02 --lookup-seconds 0.02 --json -",
                                      one_object("structures/*/lookups_s/median", "ratios/*/median"))],
+    "study/study_blind": [
+        *(Call(f"--query {query} --scale 0.001 --check {rest}",
+               one_object("runs/*/seconds", "runs/*/minor_faults", "runs/*/live_bytes", "runs/*/resident", "runs/*/rows", "resident_peak"))
+          for query, rest in (("w1", "--affinity sparse --pages never"), ("w2", "--load main --repeat 2"), ("w3", "--placement local"),
+                              ("w4", "--affinity dense --data zipf"))),
+        Call("--arrivals 12 --rate 500 --idle-s 0.1 --scale 0.0005", one_object("latency_s/*", "wait_s/*", "resident_mean", "resident_later"))],
     "table/kernel_lab": [Call("--gib=0.002 --rounds=1", lines_like(r"\d", 10))],
 }
 PACKAGES = {"routing/raw_routing": "libconcurrentqueue-dev", "remote/redis_load": "libhiredis-dev"}

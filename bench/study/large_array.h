@@ -1,0 +1,46 @@
+// An array from calloc, so from the preloaded allocator: zeros that nobody has touched.
+#ifndef ERIS_BENCH_STUDY_LARGE_ARRAY_H_
+#define ERIS_BENCH_STUDY_LARGE_ARRAY_H_
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "bench/routing/machine.h"
+
+namespace eris::bench::study {
+
+// `advise_huge`: asks the kernel for huge pages (madvise), as a program may for its large arrays.
+template <class T>
+class LargeArray {
+ public:
+  LargeArray(size_t size, bool advise_huge)
+      : size_(size), data_(static_cast<T*>(std::calloc(size, sizeof(T)))) {
+    if (data_ == nullptr) Die("no memory");
+    if (!advise_huge) return;
+    constexpr uintptr_t kPageBytes = 4096;
+    const auto begin = reinterpret_cast<uintptr_t>(data_);
+    const uintptr_t first = (begin + kPageBytes - 1) & ~(kPageBytes - 1);
+    const uintptr_t end = (begin + size * sizeof(T)) & ~(kPageBytes - 1);
+    if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  }
+  ~LargeArray() { std::free(data_); }
+  LargeArray(const LargeArray&) = delete;
+  LargeArray& operator=(const LargeArray&) = delete;
+
+  size_t size() const { return size_; }
+  size_t bytes() const { return size_ * sizeof(T); }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  const T* data() const { return data_; }
+
+ private:
+  const size_t size_;
+  T* const data_;
+};
+
+}  // namespace eris::bench::study
+
+#endif  // ERIS_BENCH_STUDY_LARGE_ARRAY_H_
