@@ -29,35 +29,21 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import allocators  # noqa: E402
 from lab_process import LabProcess, machine, rotated, spread  # noqa: E402
 
 HOME = os.path.dirname(os.path.abspath(__file__))
 PARTS = ("trace", "small", "foreign", "memory", "paper", "tree")
-# What each allocator's own documentation offers for huge pages, and its ways of being called.
-#   glibc      manual, "Memory Allocation Tunables": 1 makes it madvise (2 wants reserved pages)
-#   jemalloc   jemalloc(3): opt.thp, opt.metadata_thp
-#   mimalloc   readme, "Environment Options": it asks for reserved huge pages, falls back to madvise
-#   tbbmalloc  "Configuring the Memory Allocator": takes reserved pages, or transparent ones where the system's policy
-#              is `always`; it never calls madvise
-#   tcmalloc   gperftools' tcmalloc.html: only a file in a hugetlbfs (TCMALLOC_MEMFS_MALLOC_PATH), so nothing where no
-#              pages are reserved; there is no knob for transparent ones
-ALLOCATORS = {
-    "floor": ({}, ["none"]),
-    "eris": ({}, ["cache"]),
-    "glibc": ({"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, ["malloc"]),
-    "jemalloc": ({"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,metadata_thp:always"},
-                 ["malloc", "sdallocx"]),
-    "mimalloc": ({"LD_PRELOAD": "libmimalloc.so.2", "MIMALLOC_LARGE_OS_PAGES": "1", "MIMALLOC_EAGER_COMMIT_DELAY": "0"},
-                 ["malloc", "mi_sized"]),
-    "tbbmalloc": ({"LD_PRELOAD": "libtbbmalloc_proxy.so.2 libtbbmalloc.so.2", "TBB_MALLOC_USE_HUGE_PAGES": "1"},
-                  ["malloc", "scalable"]),
-    "tcmalloc": ({"LD_PRELOAD": "libtcmalloc_minimal.so.4"}, ["malloc", "tc_sized"]),
-}
+# Each with its settings for huge pages, and its ways of being called.
+WAYS = {"glibc": ["malloc"], "jemalloc": ["malloc", "sdallocx"], "mimalloc": ["malloc", "mi_sized"],
+        "tbbmalloc": ["malloc", "scalable"], "tcmalloc": ["malloc", "tc_sized"]}
+ALLOCATORS = {"floor": ({}, ["none"]), "eris": ({}, ["cache"]),
+              **{name: (one.environment(huge_pages=True), WAYS[name]) for name, one in allocators.ALLOCATORS.items()}}
 TREE_RUNS = [("8000000", "100000000"), *((keys, "50000000") for keys in ("1000000", "2000000", "4000000"))]
 TINY = {"rounds": 1, "operations": 10_000, "trace": ["--keys", "20000,5000,2000", "--records", "20000"], "lab": ["--tiny"],
         "trees": [("20000", "100000"), ("10000", "50000")], "tree": ["--watch-s", "0.1"]}
 FULL = {"trace": [], "lab": [], "trees": TREE_RUNS, "tree": []}
-PEERS = [name for name in ALLOCATORS if name not in ("floor", "eris")]
+PEERS = list(allocators.ALLOCATORS)
 
 
 class Lab(LabProcess):
@@ -88,16 +74,6 @@ def start_labs(options, trace, names):
             if name in PEERS and lab.huge_share() < 0.5:
                 labs.append(Lab(options, trace, name, way, collapsed=True))
     return labs
-
-
-def absent():
-    """The peers whose library the loader does not find: it would only warn, and glibc would be measured under their
-    names.
-    """
-    def loads(settings):
-        done = subprocess.run(["true"], env={**os.environ, **settings}, capture_output=True, text=True)
-        return "cannot be preloaded" not in done.stderr
-    return [name for name in PEERS if not loads(ALLOCATORS[name][0])]
 
 
 def part_trace(labs, rounds, report):
@@ -270,7 +246,7 @@ def print_report(report):
 
 
 def measure(options):
-    parts, rounds, missing = options.parts, options.rounds, absent()
+    parts, rounds, missing = options.parts, options.rounds, allocators.absent()
     names = [name for name in ALLOCATORS if name not in missing]
     report = {**machine(), "rounds": rounds, "absent": missing,
               "settings": {name: settings for name, (settings, _) in ALLOCATORS.items()}}
