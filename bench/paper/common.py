@@ -245,8 +245,11 @@ def machine():
             "memory_gib": round(memory_kib / (1 << 20), 1), "kernel": os.uname().release}
 
 
+def count(number, name):
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def describe_machine(one):
-    count = lambda number, name: f"{number} {name}{'' if number == 1 else 's'}"  # noqa: E731
     return (f"{one['cpu']}, {count(one['cores'], 'core')}, {count(one['numa_nodes'], 'NumaNode')}, "
             f"{one['memory_gib']:g} GiB")
 
@@ -303,8 +306,12 @@ class Places:
 
 
 def measure(figure, build, scale_name):
+    """As measured, with a lab of its own."""
+    return measured(figure, Lab(build, SCALES[scale_name]), scale_name)
+
+
+def measured(figure, lab, scale_name):
     """The report; errors of a figure are not raised. Its `outcome` is DONE, NOT_POSSIBLE or FAILED, with a `reason`."""
-    lab = Lab(build, SCALES[scale_name])
     report = {"figure": figure.NAME, "outcome": DONE, "reason": "", "machine": machine(), "commit": lab.commit, "seed": SEED,
               "scale": scale_name, "date": datetime.date.today().isoformat(), "protocol": {}, "points": [], "missing": []}
     others, began = OtherLoad(), time.monotonic()

@@ -17,6 +17,8 @@ paper gives no number, or none to compare with, or it cannot be measured here.
 
 Figures 1 and 8 compare ERIS with the same tree shared by all threads on dense keys, as the paper does. `./dev goals remote` compares the
 two on 67.1 M sparse keys, so its ratios are other ones; [remote.md](remote.md) has them, and says what the keys change.
+
+[study.md](../study.md) has another paper's experiments: what can be done for an unaware program from outside.
 """
 
 

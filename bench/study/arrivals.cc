@@ -16,6 +16,7 @@
 #include "bench/key_order.h"
 #include "bench/memory/process_memory.h"
 #include "bench/routing/machine.h"
+#include "bench/study/process_counters.h"
 #include "bench/study/team.h"
 
 namespace eris::bench::study {
@@ -114,6 +115,7 @@ nlohmann::json RunArrivals(const Tables& groups, const Tables& join,
                            const ArrivalOptions& options) {
   std::vector<Arrival> arrivals = MakeArrivals(options);
   const uint64_t before = ResidentBytes();
+  const ProcessCounters counters;
   std::atomic<size_t> next{0};
   const uint64_t begin_ns = NowNs();
   MemoryWatch watch(begin_ns);
@@ -132,13 +134,15 @@ nlohmann::json RunArrivals(const Tables& groups, const Tables& join,
   uint64_t last_ns = 0;
   for (const Arrival& one : arrivals) last_ns = std::max(last_ns, one.ended_ns);
   const uint64_t after = ResidentBytes();
+  const int64_t faults = counters.minor_faults();
   SleepUntil(NowNs() + static_cast<uint64_t>(options.idle_s * 1e9));
   const auto later = ProcessMemory::Now();
   const auto samples = watch.Stop();
   measured.count_down();
   for (std::thread& one : servers) one.join();
 
-  nlohmann::json report = {{"resident_before", before},
+  nlohmann::json report = {{"minor_faults", faults},
+                           {"resident_before", before},
                            {"resident_after", after},
                            {"resident_later", later.resident},
                            {"lazily_freed", later.lazily_freed},

@@ -1,4 +1,5 @@
-// An array from calloc, so from the preloaded allocator: zeros that nobody has touched.
+// An array from calloc, so from the preloaded allocator: zeros that no thread has touched. Counts
+// as requested.
 #ifndef ERIS_BENCH_STUDY_LARGE_ARRAY_H_
 #define ERIS_BENCH_STUDY_LARGE_ARRAY_H_
 
@@ -9,6 +10,7 @@
 #include <cstdlib>
 
 #include "bench/routing/machine.h"
+#include "bench/study/requested_bytes.h"
 
 namespace eris::bench::study {
 
@@ -19,6 +21,8 @@ class LargeArray {
   LargeArray(size_t size, bool advise_huge)
       : size_(size), data_(static_cast<T*>(std::calloc(size, sizeof(T)))) {
     if (data_ == nullptr) Die("no memory");
+    requested_by_thread.all += bytes();
+    ++requested_by_thread.calls;
     if (!advise_huge) return;
     constexpr uintptr_t kPageBytes = 4096;
     const auto begin = reinterpret_cast<uintptr_t>(data_);
@@ -26,7 +30,10 @@ class LargeArray {
     const uintptr_t end = (begin + size * sizeof(T)) & ~(kPageBytes - 1);
     if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
   }
-  ~LargeArray() { std::free(data_); }
+  ~LargeArray() {
+    requested_by_thread.freed += bytes();
+    std::free(data_);
+  }
   LargeArray(const LargeArray&) = delete;
   LargeArray& operator=(const LargeArray&) = delete;
 

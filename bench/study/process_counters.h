@@ -17,15 +17,16 @@ namespace eris::bench::study {
 
 class ProcessCounters {
  public:
-  ProcessCounters()
-      : migrations_file_(OpenMigrations()), faults_(Faults()), balanced_(Balanced()) {}
+  ProcessCounters() : migrations_file_(OpenMigrations()), before_(Usage()), balanced_(Balanced()) {}
   ~ProcessCounters() {
     if (migrations_file_ >= 0) close(migrations_file_);
   }
   ProcessCounters(const ProcessCounters&) = delete;
   ProcessCounters& operator=(const ProcessCounters&) = delete;
 
-  int64_t minor_faults() const { return Faults() - faults_; }
+  int64_t minor_faults() const { return Usage().ru_minflt - before_.ru_minflt; }
+  // Of all threads, the kernel's work for them included.
+  double cpu_seconds() const { return CpuSeconds(Usage()) - CpuSeconds(before_); }
   // Of this thread and those it has started since, from one cpu to another; none: the system does
   // not count them.
   std::optional<int64_t> migrations() const {
@@ -46,10 +47,14 @@ class ProcessCounters {
   }
 
  private:
-  static int64_t Faults() {
+  static rusage Usage() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_minflt;
+    return usage;
+  }
+  static double CpuSeconds(const rusage& usage) {
+    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
   }
   static int OpenMigrations() {
     perf_event_attr attributes{};
@@ -73,7 +78,7 @@ class ProcessCounters {
   }
 
   const int migrations_file_;
-  const int64_t faults_;
+  const rusage before_;
   const std::map<std::string, int64_t> balanced_;
 };
 

@@ -1,6 +1,6 @@
 // How many bytes the blind program asks its allocator for. The program's operator new and delete
-// count (counting_new.cc), then call malloc and free, which a preloaded allocator replaces. So all
-// allocators are asked for the same.
+// (counting_new.cc) and its large arrays count, then call malloc, calloc and free, which a
+// preloaded allocator replaces. So all allocators are asked for the same.
 //
 // A thread counts in variables of its own, and adds them up when it calls TellRequested.
 #ifndef ERIS_BENCH_STUDY_REQUESTED_BYTES_H_

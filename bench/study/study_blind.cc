@@ -120,6 +120,7 @@ nlohmann::json RunOnce(const Flags& flags, uint32_t number, const Tables& tables
   }
   const uint64_t worked_ns = NowNs();
   const int64_t faults = counters.minor_faults();
+  const double cpu_seconds = counters.cpu_seconds();
   const std::optional<int64_t> migrations = counters.migrations();
   const auto balancing = counters.balancing();
   TellRequested();
@@ -131,6 +132,7 @@ nlohmann::json RunOnce(const Flags& flags, uint32_t number, const Tables& tables
   const ProcessMemory after = ProcessMemory::Now();
   return {{"seconds", static_cast<double>(worked_ns - begin_ns) * 1e-9},
           {"free_seconds", static_cast<double>(freed_ns - free_begin_ns) * 1e-9},
+          {"cpu_seconds", cpu_seconds},
           {"minor_faults", faults},
           {"migrations", migrations ? nlohmann::json(*migrations) : nlohmann::json()},
           {"balancing", balancing},

@@ -4,9 +4,9 @@
     tests/bench/bench_programs.py --build build/dev [--only programs|scripts] [name...]
 
 A figure may be anything but missing: programs check their own answers, and end with an error when one is wrong. A program
-that is built and has no line here fails, and so does a line whose program is not built: nothing rots in silence. The goals
-and the paper's figures have tiny runs of their own (tools/goals.py --tiny, bench/paper/run.py --scale tiny), so their
-scripts are not run here. Exit code 77: all is well, but a package is missing.
+that is built and has no line here fails, and so does a line whose program is not built: nothing rots in silence. The goals,
+the paper's figures and the study have tiny runs of their own (tools/goals.py --tiny, bench/paper/run.py --scale tiny,
+bench/study/run.py --tiny), so their scripts are not run here. Exit code 77: all is well, but a package is missing.
 """
 import argparse
 import contextlib
@@ -204,6 +204,7 @@ PROGRAMS = {
     "scan/upsert_overhead": [Call("65536 1", one_object("versioned_over_bare", "held_mkeys_s"))],
     "shared/shared_index_lab": [Call("--keys 16384 --threads 2 --rounds 1 --rewrite-seconds 0.02 --lookup-seconds 0.02 --json -",
                                      one_object("structures/*/lookups_s/median", "ratios/*/median"))],
+    "study/autonuma_setup": [],  # in the emulated machine alone: tests/numa/study_counts_test.py
     "study/study_blind": [
         *(Call(f"--query {query} --scale 0.001 --check {rest}",
                one_object("runs/*/seconds", "runs/*/minor_faults", "runs/*/live_bytes", "runs/*/resident", "runs/*/rows", "resident_peak"))
@@ -319,8 +320,8 @@ SCRIPTS = {
     "routing/plot.py": ["{work}/raw.json {work}/raw.svg"],
     "remote/breakdown.py": ["{build} --tiny --json {work}/breakdown.json"],
 }
-# Run by the others, or by the tiny run of the goals or of the paper's figures.
-ELSEWHERE = ("doors/", "scan/peers.py", "queries/duckdb_side.py", "remote/page_cost.py", "remote/python_client.py", "paper/")
+# Run by the others, or by the tiny run of the goals, of the paper's figures or of the study.
+ELSEWHERE = ("doors/", "scan/peers.py", "queries/duckdb_side.py", "remote/page_cost.py", "remote/python_client.py", "paper/", "study/")
 MADE_BY_PROGRAMS = {"routing/plot.py": ("routing/raw_routing", "--aeus 2 --modes plain --batches 1,256 --rounds 1 --ms 2 --json {work}/raw.json")}
 
 

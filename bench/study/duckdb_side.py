@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""DuckDB's answers over the records that study_blind has written, in the form of its checksums (queries.h).
+
+    duckdb_side.py FOLDER THREADS ROUNDS
+
+Reads FOLDER/w1.records, w2.records, w3.records and w3.primary. Needs the packages of bench/scan/requirements.txt.
+"""
+import json
+import sys
+import time
+
+import duckdb
+import numpy
+
+RECORD = numpy.dtype([("key", "<u8"), ("value", "<u8")])
+SUM = "select count(*), sum(({one})::hugeint * ({other})::hugeint) from ({rows})"
+QUERIES = {
+    "w1": SUM.format(one="key + 1", other="twice + 1", rows="select key, (2 * median(value))::ubigint as twice from w1_records group by key"),
+    "w2": SUM.format(one="key + 1", other="n", rows="select key, count(value) as n from w2_records group by key"),
+    "w3": SUM.format(one="a + 1", other="b + 1",
+                     rows="select p.value as a, f.value as b from w3_primary p inner join w3_records f on p.key = f.key"),
+}
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    folder, threads, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    connection = duckdb.connect(config={"threads": threads})
+    for name in ("w1_records", "w2_records", "w3_records", "w3_primary"):
+        records = numpy.fromfile(f"{folder}/{name.replace('_', '.')}", dtype=RECORD)
+        columns = {field: numpy.ascontiguousarray(records[field]) for field in RECORD.names}  # noqa: F841: DuckDB finds it by its name
+        connection.execute(f"create table {name} as select * from columns")
+    found = {}
+    for name, query in QUERIES.items():
+        seconds = []
+        for _ in range(rounds):
+            begin = time.perf_counter()
+            rows, total = connection.execute(query).fetchone()
+            seconds.append(time.perf_counter() - begin)
+        found[name] = {"rows": rows, "checksum": str(total % 2 ** 64), "seconds": seconds}
+    print(json.dumps({"version": duckdb.__version__, "queries": found}))
+
+
+if __name__ == "__main__":
+    main()
