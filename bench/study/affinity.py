@@ -5,7 +5,7 @@ import study
 from common import Row, describe_machine, median_of, point, points_of
 from counted import Run
 from plot_panels import Panel, figure
-from study import COUNTED, IMPOSSIBLE, MEASURED, SIMULATED, Config, Way, cell, number, one_point, ratios, table
+from study import COUNTED, IMPOSSIBLE, MEASURED, NO_NUMBER, SIMULATED, Config, Way, cell, number, one_point, ratios, table
 
 NAME = "affinity"
 TITLE = "Thread placement"
@@ -90,8 +90,8 @@ def draw(report):
 
 def here(report):
     did = report["protocol"]
-    text = (f"W1 and W3 at {did['data']:g} of the paper's sizes, {did['threads']} threads on as many cores, {common.count(did['rounds'], 'run')} of each in a rotating "
-            "order.")
+    text = (f"W1 and W3 at {did['data']:g} of the paper's sizes, {did['threads']} threads on as many cores, "
+            f"{common.count(did['rounds'], 'run')} of each in a rotating order.")
     if points_of(report, "own share"):
         text += (f" In the emulated machine of {counted.NUMA_NODES} NumaNodes of 2 cpus: W1 at {did['guest_data']:g} of the paper's sizes with {HALF} "
                  f"and {FULL} threads; lines are misses of a simulated cache of 256 KiB for each cpu.")
@@ -117,7 +117,7 @@ def compare(report):
         rows.append(Row(f"counted: share of lines from the own NumaNode, {name}", median_of(report, "own share", name, FULL), paper, "Table III, of accesses"))
     for name in ("dense", "sparse"):
         rows.append(Row(f"counted: busiest NumaNode over the mean, {name}, half of the cpus", median_of(report, "busiest over mean", name, HALF),
-                        source="the paper's text gives no number"))
+                        source=NO_NUMBER))
     return rows
 
 

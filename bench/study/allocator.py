@@ -3,7 +3,7 @@ import common
 import study
 from common import Row, describe_machine, median_of, point, points_of
 from plot_panels import Panel, figure
-from study import BLIND, MEASURED, QUERIES, Config, Way, cell, name_of, one_point, ratios, table
+from study import BLIND, MEASURED, NO_NUMBER, QUERIES, Config, Way, cell, name_of, one_point, ratios, table
 
 NAME = "allocator"
 TITLE = "Allocator"
@@ -14,6 +14,7 @@ interleaving (Figure 6). W4 gains less, as its index is there before; for ART, j
 the fastest on all three data sets (Figure 6j). The text gives no numbers of memory; jemalloc needs little, tbbmalloc more (III-A8)."""
 
 BASE = "glibc"
+HELD_MB_MIN = 1  # less: what the process grows by is not the query's
 HEAVY, LIGHT = ("w1", "w3"), ("w2", "w4")  # allocates much, or little, while it is measured
 HEAVY_PANEL, HEAVY_OVER_LIGHT = "heavy", "heavy over light"
 DATA = ("moving-cluster", "sequential", "zipf")  # of W1
@@ -90,7 +91,7 @@ def compare(report):
             rows.append(Row(f"{name_of(query)}: time with tbbmalloc over {BASE}", median_of(report, over_base(query), "tbbmalloc"), paper,
                             f"Figure 6, machine {machine}, with interleaving"))
     rows.append(Row(f"{name_of('w4')}: time with tbbmalloc over {BASE}", median_of(report, over_base("w4"), "tbbmalloc"),
-                    source="the paper's text gives no number"))
+                    source=NO_NUMBER))
     for data in DATA:
         rows.append(Row(f"W1 on {data}: time with tbbmalloc over {BASE}", median_of(report, f"w1 on {data} over {BASE}", "tbbmalloc"),
                         source="the paper's text gives no number; tbbmalloc is the fastest"))
@@ -100,15 +101,17 @@ def compare(report):
 def details(report):
     out = []
     for query in QUERIES:
-        rows = []
+        rows, held = [], report["protocol"]["held_bytes"][query] / 1e6
         for one in points_of(report, seconds(query)):
             name = one["series"]
-            rows.append([name, cell(one), cell(one_point(report, over_base(query), name)),
-                         *(f"{median_of(report, f'{query} {what}', name):.3g}" for what in (f"whole over {BASE}", "cpu seconds", "held over live")),
-                         f"{median_of(report, f'{query} faults', name):,.0f}", f"{median_of(report, f'{query} left MB', name):.1f}"])
-        held = report["protocol"]["held_bytes"][query] / 1e6
+            median = {what: median_of(report, f"{query} {what}", name) for what in (f"whole over {BASE}", "cpu seconds", "held over live", "faults",
+                                                                                   "left MB")}
+            rows.append([name, cell(one), cell(one_point(report, over_base(query), name)), f"{median[f'whole over {BASE}']:.3g}",
+                         f"{median['cpu seconds']:.3g}", f"{median['held over live']:.3g}" if held >= HELD_MB_MIN else "–", f"{median['faults']:,.0f}",
+                         f"{median['left MB']:.1f}"])
         out += [f"**{name_of(query)}**; at its end the query holds {held:,.1f} MB from its allocator.", "",
-                *table(("allocator", "s", f"over {BASE}", "with freeing, over it", "cpu s", "grown by over held", "page faults", "MB left after freeing"), rows), ""]
+                *table(("allocator", "s", f"over {BASE}", "with freeing, over it", "cpu s", "grown by over held", "page faults", "MB left after freeing"),
+                       rows), ""]
     data = [[one, *(cell(one_point(report, f"w1 on {name} over {BASE}", one)) for name in DATA)]
             for one in dict.fromkeys(point["series"] for point in points_of(report, seconds("w1")))]
     return [*out, f"**W1 by data set**, time over {BASE}'s.", "", *table(("allocator", *DATA), data)]

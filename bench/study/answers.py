@@ -63,8 +63,8 @@ def draw(report):
 def here(report):
     did = report["protocol"]
     return (f"The program writes its records at {did['data']:g} of the paper's sizes, and DuckDB {did['version']} answers the same questions of them, "
-            f"with {did['threads']} threads: numbers of rows, and sums over all rows, are equal for all four. The times are of {common.count(did['rounds'], 'run')}, "
-            "both over data in memory; DuckDB's are of a query that consumes each row in a sum, as the program does.")
+            f"with {did['threads']} threads: numbers of rows, and sums over all rows, are equal for all four. The times are of "
+            f"{common.count(did['rounds'], 'run')}, both over data in memory; DuckDB's are of a query that consumes each row in a sum, as the program does.")
 
 
 def compare(report):

@@ -86,15 +86,16 @@ def here(report):
     did = report["protocol"]
     return (f"{did['queries']} queries, W1, W2 and W3 at {did['data']:g} of the paper's sizes, arrive with exponential gaps, {did['rate']:.3g} a second: "
             f"{LOAD:.0%} of the rate at which {BASE} answers if all are there at once. At most ten are under way, each by one thread; the ten threads "
-            f"stay. The same arrivals for each allocator, {common.count(did['rounds'], 'round')} in a rotating order. Memory is what the process has beyond its data, "
-            "sampled every 50 ms, and asked once more after the last answer, when nothing has been done for "
+            f"stay. The same arrivals for each allocator, {common.count(did['rounds'], 'round')} in a rotating order. Memory is what the process has "
+            "beyond its data, sampled every 50 ms, and asked once more after the last answer, when nothing has been done for "
             f"{did['idle_s']:g} s.")
 
 
 def compare(report):
     rows = []
     for name, paper in PAPER_FAULTS.items():
-        rows.append(Row(f"page faults, {name} over {BASE}", common.over(median_of(report, "faults", name), median_of(report, "faults", BASE)), paper, "Table 1"))
+        rows.append(Row(f"page faults, {name} over {BASE}", common.over(median_of(report, "faults", name), median_of(report, "faults", BASE)), paper,
+                        "Table 1"))
     for name in PAPER_FAULTS:
         rows.append(Row(f"mean resident memory, {name} over {BASE}", common.over(median_of(report, "mean MB", name), median_of(report, "mean MB", BASE)),
                         PAPER_MEAN_GB[name] / PAPER_MEAN_GB[BASE], "Table 2, with the data"))

@@ -3,7 +3,7 @@ import common
 import study
 from common import Row, describe_machine, median_of, point, points_of
 from plot_panels import Panel, figure
-from study import BLIND, MEASURED, QUERIES, Config, Way, cell, geometric_mean, one_point, ratios, table
+from study import BLIND, MEASURED, NO_NUMBER, QUERIES, Config, Way, cell, geometric_mean, one_point, table
 
 NAME = "combination"
 TITLE = "The best combination"
@@ -88,7 +88,8 @@ def best(report):
 
 def compare(report):
     name, _ = best(report)
-    return [Row(f"all queries: time of the best ({name}) over the default", median_of(report, "all over default", name), source="the paper's text gives no number"),
+    return [Row(f"all queries: time of the best ({name}) over the default", median_of(report, "all over default", name),
+                source=NO_NUMBER),
             Row("all queries: time of the paper's advice over the default", median_of(report, "all over default", PAPERS)),
             Row(f"W3: time of the best ({name}) over the default", median_of(report, f"w3 over {DEFAULT}", name), 1 / 20, "I, machine C, with placement")]
 

@@ -72,8 +72,8 @@ def text(axes, reports, pictures):
     out = [HEAD, f"Machine: {'; '.join(machines)}." + ("" if scales == ["full"] else f" Scale: {', '.join(scales)}."), "", READINGS, "",
            "## What is known, and how", "", *overview(axes, reports), "", "## The best combination found", "", *best_lines(reports), "",
            "## The paper's flowchart", "",
-           wrapped("Figure 10 as IV-F describes it. Confirmed: the gain is there, more than 2 % by the median, and in three of four rounds. Refuted: it is not. Not testable here: "
-                   "nothing that could be measured or counted decides; what was counted is told."), "",
+           wrapped("Figure 10 as IV-F describes it. Confirmed: the gain is there, more than 2 % by the median, and in three of four rounds. Refuted: "
+                   "it is not. Not testable here: nothing that could be measured or counted decides; what was counted is told."), "",
            *flowchart.lines(reports), ""]
     for axis in axes:
         if axis.NAME in reports:

@@ -62,8 +62,8 @@ def draw(report):
 
 def here(report):
     did = report["protocol"]
-    return (f"W1 and W3 at {did['data']:g} of the paper's sizes, {did['threads']} threads, {common.count(did['rounds'], 'round')} in a rotating order. never: by "
-            "prctl, whatever the allocator asks for. advised: the system's policy is madvise, and the program advises its large arrays. always: "
+    return (f"W1 and W3 at {did['data']:g} of the paper's sizes, {did['threads']} threads, {common.count(did['rounds'], 'round')} in a rotating order. "
+            "never: by prctl, whatever the allocator asks for. advised: the system's policy is madvise, and the program advises its large arrays. always: "
             f"the system's policy is always. That policy (here: {did['system']}) is put back at the end, also if the driver is killed.")
 
 

@@ -2,10 +2,10 @@
 import common
 import counted
 import study
-from common import Row, describe_machine, median_of, point, points_of
+from common import Row, median_of, point, points_of
 from counted import NUMA_NODES, Run
 from plot_panels import Panel, figure
-from study import COUNTED, IMPOSSIBLE, MEASURED, SIMULATED, Config, Way, cell, ratios, table
+from study import COUNTED, IMPOSSIBLE, MEASURED, NO_NUMBER, SIMULATED, Config, Way, cell, ratios, table
 
 NAME = "placement"
 TITLE = "Memory placement"
@@ -92,7 +92,7 @@ def compare(report):
     rows = []
     for query in QUERIES:
         for name in PLACEMENTS:
-            source = "the paper's text gives no number"
+            source = NO_NUMBER
             if name == "interleaved":
                 source = f"1 / NumaNodes is {1 / NUMA_NODES:g}"
             rows.append(Row(f"counted: share from the own NumaNode, {query.upper()}, {name}", median_of(report, f"{query} own share", name), source=source))

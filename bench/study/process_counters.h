@@ -25,10 +25,10 @@ class ProcessCounters {
   ProcessCounters& operator=(const ProcessCounters&) = delete;
 
   int64_t minor_faults() const { return Usage().ru_minflt - before_.ru_minflt; }
-  // Of all threads, the kernel's work for them included.
+  // All threads, and the kernel's work for them.
   double cpu_seconds() const { return CpuSeconds(Usage()) - CpuSeconds(before_); }
-  // Of this thread and those it has started since, from one cpu to another; none: the system does
-  // not count them.
+  // Moves of this thread, and of those that it has started since, to another cpu; none: the system
+  // does not count them.
   std::optional<int64_t> migrations() const {
     int64_t count = 0;
     if (migrations_file_ < 0 || read(migrations_file_, &count, sizeof count) != sizeof count) {

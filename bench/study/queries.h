@@ -23,7 +23,7 @@
 
 namespace eris::bench::study {
 
-// Of a query's rows, in any order: sums modulo 2^64.
+// Sums over a query's rows, in any order, modulo 2^64.
 struct Answer {
   uint64_t rows = 0;
   // W1: (group + 1) * (twice the median + 1). W2: (group + 1) * count. W3, W4: of each matching
