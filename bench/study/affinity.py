@@ -5,7 +5,7 @@ import study
 from common import Row, describe_machine, median_of, point, points_of
 from counted import Run
 from plot_panels import Panel, figure
-from study import COUNTED, IMPOSSIBLE, MEASURED, NO_NUMBER, SIMULATED, Config, Way, cell, number, one_point, ratios, table
+from study import COUNTED, IMPOSSIBLE, MEASURED, NO_NUMBER, OTHERS_MAX, SIMULATED, Config, Way, cell, number, one_point, ratios, table
 
 NAME = "affinity"
 TITLE = "Thread placement"
@@ -138,5 +138,9 @@ def details(report):
 
 
 def gap(report):
-    return (f"{report['protocol']['threads']} cores and no other load: the system has no reason to move a thread, so binding can gain little. "
-            "A thread that is bound moves once, to its cpu. In the guest nothing else runs either.")
+    others = report["cpus_taken_by_others"]
+    load = f"{report['protocol']['threads']} cores, a thread for each: the system has hardly a reason to move one, so binding can gain little. "
+    if others > OTHERS_MAX:
+        load = (f"Other programs took {others:.2f} of the {report['protocol']['threads']} cores meanwhile: the system could give a thread the core that "
+                "they left, unless it was bound. ")
+    return load + "A thread that is bound moves once, to its cpu. In the guest nothing else runs."

@@ -4,9 +4,9 @@ import statistics
 import common
 import study
 from common import Row, describe_machine, median_of, point, points_of
+from linear_panel import LinearPanel
 from plot_panels import Panel, figure
 from study import BLIND, MEASURED, Way, cell, one_point, table
-from time_panel import TimePanel
 
 NAME = "arrival"
 TITLE = "Queries that arrive at random"
@@ -77,7 +77,7 @@ def draw(report):
         rows = [{"name": one["series"], "values": [one["median"]], "low": one["min"], "high": one["max"]} for one in points_of(report, what)]
         panels.append(Panel(what, rows, ".1f", note, height=60 + 24 * len(rows)))
     lines = [{"name": name, "colour": COLOURS.get(name, "#666666"), "points": points} for name, points in report["protocol"]["memory"].items()]
-    panels.append(TimePanel("Resident MB over seconds", lines, "beyond the data; the first round; the dashed line: the last answer",
+    panels.append(LinearPanel("Resident MB over seconds", lines, "beyond the data; the first round; the dashed line: the last answer",
                             mark=report["protocol"]["seconds"]))
     return figure(panels, "Queries that arrive at random, with each allocator", describe_machine(report["machine"]))
 

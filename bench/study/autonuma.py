@@ -3,7 +3,8 @@ import common
 import counted
 from common import Row, median_of, point, points_of
 from counted import NUMA_NODES, Run
-from plot_panels import LinePanel, figure
+from linear_panel import LinearPanel
+from plot_panels import figure
 from study import COUNTED, IMPOSSIBLE, NO_NUMBER, Way, table
 
 NAME = "autonuma"
@@ -51,13 +52,14 @@ def ways(report):
 
 
 def draw(report):
-    panels = []
+    panels, highest = [], max(one["max"] for one in report["points"] if one["panel"].startswith("own share"))
     for switch in SWITCH:
         lines = [{"name": case.replace("first touch, one loader", "one loader"), "colour": COLOURS[case],
-                  "points": [(one["x"], one["median"], one["min"], one["max"]) for one in points_of(report, f"own share, {switch}", case)]}
+                  "points": [(one["x"], one["median"]) for one in points_of(report, f"own share, {switch}", case)]}
                  for case in CASES if points_of(report, f"own share, {switch}", case)]
         if lines:
-            panels.append(LinePanel(f"AutoNUMA {switch}: lines from the own NumaNode, share", lines, f"by repetition of W1, {NUMA_NODES} emulated NumaNodes"))
+            panels.append(LinearPanel(f"AutoNUMA {switch}: lines from the own NumaNode, share", lines, f"by repetition of W1, {NUMA_NODES} emulated NumaNodes",
+                                      form=".2f", highest=highest))
     return figure(panels, "Whose memory the blind program reads while the kernel balances", "counted in the emulated machine; no times")
 
 

@@ -4,7 +4,7 @@ import common
 import flowchart
 from common import DONE, FAILED
 from experiments import anchor, table, wrapped
-from study import COUNTED, IMPOSSIBLE, MEASURED, SIMULATED, Way
+from study import COUNTED, IMPOSSIBLE, MEASURED, OTHERS_MAX, SIMULATED, Way
 
 HEAD = """# The study of locality, from outside
 
@@ -26,6 +26,15 @@ once over all groups (the paper gives no width). Sequential: a segment of equal 
 0.5, independent samples. Joins: each primary key once, in order, and 16 foreign keys for each, in the same order. Values are below 2^31.
 W1 and W2 share one table of chains with a lock for each, where the paper has a cuckoo table; W3 allocates a node for each primary key; the
 join's pairs are summed up, not stored."""
+
+
+def load_lines(reports):
+    """What is to be said of other programs."""
+    most = max(one["cpus_taken_by_others"] for one in reports.values())
+    if most <= OTHERS_MAX:
+        return []
+    return [wrapped(f"**Other programs took up to {most:.2f} cpus meanwhile** (each section has its own figure): times are longer than on an idle "
+                    "machine, and spreads are wide. What is compared has run in turns, so ratios suffer less."), ""]
 
 
 def ways_of(axis, report):
@@ -69,7 +78,7 @@ def text(axes, reports, pictures):
     """`reports`: by name; an axis may have none. `pictures`: their folder, from the document."""
     machines = sorted({common.describe_machine(one["machine"]) for one in reports.values()})
     scales = sorted({one["scale"] for one in reports.values()})
-    out = [HEAD, f"Machine: {'; '.join(machines)}." + ("" if scales == ["full"] else f" Scale: {', '.join(scales)}."), "", READINGS, "",
+    out = [HEAD, f"Machine: {'; '.join(machines)}." + ("" if scales == ["full"] else f" Scale: {', '.join(scales)}."), "", *load_lines(reports), READINGS, "",
            "## What is known, and how", "", *overview(axes, reports), "", "## The best combination found", "", *best_lines(reports), "",
            "## The paper's flowchart", "",
            wrapped("Figure 10 as IV-F describes it. Confirmed: the gain is there, more than 2 % by the median, and in three of four rounds. Refuted: "

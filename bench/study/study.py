@@ -23,6 +23,7 @@ from system_setting import CannotSet, SystemSetting  # noqa: E402
 BLIND = "bench/study/study_blind"
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 QUERIES = ("w1", "w2", "w3", "w4")
+OTHERS_MAX = 0.2  # cpus taken by other programs that hardly matter
 NO_NUMBER = "the paper's text gives no number"
 QUERY_NAMES = {"w1": "W1, median per group", "w2": "W2, count per group", "w3": "W3, hash join", "w4": "W4, index join"}
 

@@ -1,4 +1,4 @@
-"""A panel of lines over time, both axes linear; the shared ones (bench/plot_panels.py) are logarithmic."""
+"""A panel of lines, both axes linear and from 0; the shared ones (bench/plot_panels.py) are logarithmic."""
 from plot_panels import PANEL_HEIGHT, PANEL_WIDTH, text
 
 TICKS = 4
@@ -10,24 +10,26 @@ def thinned(points):
     return points[::step]
 
 
-class TimePanel:
-    """`lines`: {"name", "colour", "points": [(seconds, value)]}; `mark`: a moment with a dashed line."""
+class LinearPanel:
+    """`lines`: {"name", "colour", "points": [(x, y)]}; `mark`: an x with a dashed line; `form`: of the y-axis' numbers, which
+    end at `highest`."""
 
     height = PANEL_HEIGHT + 20
 
-    def __init__(self, title, lines, note="", mark=None):
-        self.title, self.lines, self.note, self.mark = title, lines, note, mark
+    def __init__(self, title, lines, note="", mark=None, form=".0f", highest=None):
+        self.title, self.lines, self.note, self.mark, self.form, self.highest = title, lines, note, mark, form, highest
 
     def draw(self, left, top):
         out = [text(left, top, self.title, more='font-weight="bold"'), text(left, top + 14, self.note, more='fill="#666" font-size="10"')]
         begin, end, above, bottom = left + 40, left + PANEL_WIDTH - 76, top + 26, top + self.height - 40
         longest = max(at for line in self.lines for at, _ in line["points"]) or 1
-        highest = max(value for line in self.lines for _, value in line["points"]) or 1
+        highest = self.highest or max(value for line in self.lines for _, value in line["points"]) or 1
         x = lambda at: begin + (end - begin) * at / longest  # noqa: E731
         y = lambda value: bottom - (bottom - above) * max(0, value) / highest  # noqa: E731
         for i in range(TICKS + 1):
             value, at = highest * i / TICKS, longest * i / TICKS
-            out += [f'<path d="M{begin} {y(value):.1f}H{end}" stroke="#e4e4e4"/>', text(begin - 5, y(value) + 4, f"{value:.0f}", "end", 'font-size="10"'),
+            out += [f'<path d="M{begin} {y(value):.1f}H{end}" stroke="#e4e4e4"/>',
+                    text(begin - 5, y(value) + 4, f"{value:{self.form}}", "end", 'font-size="10"'),
                     text(x(at), bottom + 14, f"{at:.3g}", "middle", 'font-size="10"')]
         out.append(f'<path d="M{begin} {above}V{bottom}H{end}" stroke="#222" fill="none"/>')
         if self.mark is not None:
