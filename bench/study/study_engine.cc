@@ -1,0 +1,305 @@
+// The locality study's queries as plans in an engine. Reads a command per line and answers each
+// with a line of JSON; run.py drives it beside the blind program and DuckDB.
+//
+//   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts
+//   w1,w2,w3,w4,skew]
+//
+//   load                 makes the tables
+//   run w1|w2|w3|w4|skew a query: its rows and checksum, as the blind program has them (queries.h)
+//   tasks own|las|nls    how the queries after it are scheduled; what AEUs have done by each rule
+//
+// W1 groups and takes medians, W2 groups and counts, W3 is a join by hash, W4 the engine's index
+// join. `skew` is W3 with foreign keys of Zipf's law with exponent 1, all of whose rows are at one
+// AEU. W1 to W3 and `skew` sum up their rows in the plan, W4 in the reader.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/must.h"
+#include "bench/report.h"
+#include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
+#include "bench/study/datasets.h"
+#include "eris/engine.h"
+
+namespace eris::bench::study {
+namespace {
+
+using nlohmann::json;
+
+struct EngineOptions {
+  double scale = 0.1;
+  uint32_t aeus = 2;
+  uint32_t cpus = 0;
+  uint64_t seed = 1;
+  std::string dataset;  // of W1 and W2; empty: the paper's for each
+};
+
+const std::vector<ColumnSchema> kRecordColumns = {{"key", ColumnType::kInt64, 0, false},
+                                                  {"value", ColumnType::kInt64, 0, false}};
+
+class StudyEngine {
+ public:
+  explicit StudyEngine(const EngineOptions& options)
+      : options_(options),
+        groups_(Sizes::OfGroups(options.scale)),
+        join_(Sizes::OfJoin(options.scale)),
+        medians_(DistributionOf(Word(options, "moving-cluster")), groups_, options.seed),
+        counts_(DistributionOf(Word(options, "zipf")), groups_, options.seed),
+        foreign_(DistributionOf("sequential"), join_, options.seed) {
+    Options engine;
+    engine.aeu_count = options.aeus;
+    engine.balancer.enabled = false;
+    engine_ = Must(Engine::Open(engine));
+    session_ = engine_->NewSession();
+  }
+
+  json Load(const std::vector<std::string>& parts) {
+    const auto wants = [&](const char* part) {
+      return parts.empty() || std::find(parts.begin(), parts.end(), part) != parts.end();
+    };
+    const uint64_t begin_ns = NowNs();
+    if (wants("w1")) LoadHeap("w1", groups_.records, [&](uint64_t i) { return medians_.At(i); });
+    if (wants("w2")) LoadHeap("w2", groups_.records, [&](uint64_t i) { return counts_.At(i); });
+    if (wants("w3")) LoadHeap("w3", join_.records, [&](uint64_t i) { return foreign_.At(i); });
+    if (wants("w3") || wants("skew")) {
+      LoadHeap("primary", join_.keys, [&](uint64_t i) { return foreign_.PrimaryAt(i); });
+    }
+    if (wants("skew")) LoadSkewed();
+    if (wants("w4")) LoadIndexes();
+    return {{"ms", static_cast<double>(NowNs() - begin_ns) / 1e6}};
+  }
+
+  json Run(const std::string& name) {
+    const uint64_t begin_ns = NowNs();
+    const auto [rows, checksum] = name == "w4" ? IndexJoin() : Sum(name);
+    return {{"seconds", static_cast<double>(NowNs() - begin_ns) / 1e9},
+            {"rows", rows},
+            {"checksum", std::to_string(checksum)}};
+  }
+
+  json Schedule(const std::string& name) {
+    const auto found = std::find(kTaskSchedulingNames.begin(), kTaskSchedulingNames.end(), name);
+    if (found == kTaskSchedulingNames.end()) Die("tasks is " + name + ", must be own, las or nls");
+    Must(engine_->SetTaskScheduling(
+        static_cast<TaskScheduling>(found - kTaskSchedulingNames.begin())));
+    json taken = json::object();
+    uint64_t wakes = 0;
+    for (const AeuStats& aeu : engine_->Stats().aeus) {
+      wakes += aeu.tasks.wakes;
+      for (size_t rule = 0; rule < kTaskRules; ++rule) {
+        const std::string rule_name(kTaskRuleNames[rule]);
+        taken[rule_name] = taken.value(rule_name, uint64_t{0}) + aeu.tasks.taken[rule];
+      }
+    }
+    return {{"taken", std::move(taken)}, {"wakes", wakes}};
+  }
+
+ private:
+  static constexpr uint64_t kBatchRows = 1 << 15;
+
+  static std::string Word(const EngineOptions& options, const char* otherwise) {
+    return options.dataset.empty() ? otherwise : options.dataset;
+  }
+
+  template <class At>
+  void LoadHeap(const std::string& name, uint64_t rows, At at) {
+    Schema schema;
+    schema.columns = kRecordColumns;
+    Must(engine_->Create(name, {.kind = ObjectKind::kHeapTable, .schema = schema}).status());
+    const Object object = Must(session_->Open(name));
+    std::array<std::vector<int64_t>, 2> columns;
+    for (uint64_t first = 0; first < rows; first += kBatchRows) {
+      const uint64_t count = std::min(kBatchRows, rows - first);
+      for (auto& column : columns) column.resize(count);
+      for (uint64_t i = 0; i < count; ++i) {
+        const Record record = at(first + i);
+        columns[0][i] = static_cast<int64_t>(record.key);
+        columns[1][i] = static_cast<int64_t>(record.value);
+      }
+      const std::array<ColumnView, 2> views{ColumnView{.values = columns[0].data()},
+                                            ColumnView{.values = columns[1].data()}};
+      Must(session_
+               ->Write(object,
+                       {.mode = WriteMode::kAppend, .rows = {.rows = count, .columns = views}})
+               .status);
+    }
+  }
+
+  // All rows are below the first boundary, so at AEU 0. The key of rank r comes as often as 1 / r.
+  void LoadSkewed() {
+    Schema schema;
+    schema.columns = {{"row", ColumnType::kInt64, 0, false}, kRecordColumns[0], kRecordColumns[1]};
+    schema.key = {0};
+    CreateOptions create{.kind = ObjectKind::kTable, .schema = schema};
+    for (uint32_t aeu = 1; aeu < options_.aeus; ++aeu) {
+      create.split_points.push_back((uint64_t{1} << 63) + (uint64_t{1} << 62) + aeu);
+    }
+    Must(engine_->Create("skew", create).status());
+    const Object object = Must(session_->Open("skew"));
+    const double log_keys = std::log(static_cast<double>(join_.keys));
+    std::array<std::vector<int64_t>, 3> columns;
+    for (uint64_t first = 0; first < join_.records; first += kBatchRows) {
+      const uint64_t count = std::min(kBatchRows, join_.records - first);
+      for (auto& column : columns) column.resize(count);
+      for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t row = first + i;
+        const double u = static_cast<double>(foreign_.At(row).value) * 0x1p-31;
+        const auto rank = static_cast<uint64_t>(std::exp(u * log_keys));
+        columns[0][i] = static_cast<int64_t>(row);
+        // Ranks are spread over the keys, as a hash of them would be.
+        columns[1][i] = static_cast<int64_t>(rank * 0x9e3779b97f4a7c15 % join_.keys);
+        columns[2][i] = static_cast<int64_t>(foreign_.At(row).value);
+      }
+      std::array<ColumnView, 3> views;
+      for (size_t c = 0; c < 3; ++c) views[c].values = columns[c].data();
+      Must(session_
+               ->Write(object,
+                       {.mode = WriteMode::kUpsert, .rows = {.rows = count, .columns = views}})
+               .status);
+    }
+  }
+
+  void LoadIndexes() {
+    LoadIndex("pk", join_.keys, [&](uint64_t i) { return foreign_.PrimaryAt(i).value; });
+    LoadIndex("fk", join_.records, [&](uint64_t i) { return foreign_.At(i).key; });
+  }
+  template <class At>
+  void LoadIndex(const std::string& name, uint64_t rows, At at) {
+    Must(engine_->Create(name, {.expected = {0, rows - 1}}).status());
+    const Object object = Must(session_->Open(name));
+    std::vector<uint64_t> keys, values;
+    for (uint64_t first = 0; first < rows; first += kBatchRows) {
+      keys.clear(), values.clear();
+      for (uint64_t i = first; i < std::min(rows, first + kBatchRows); ++i) {
+        keys.push_back(i);
+        values.push_back(at(i));
+      }
+      Must(session_->Upsert(object, keys, values).status);
+    }
+  }
+
+  // W3's two sides, or what is grouped, then one row: the number of rows, and a sum over them.
+  QueryPlan PlanOf(const std::string& name) const {
+    using namespace expressions;
+    QueryPlan plan;
+    const auto add = [&](PlanNode node) {
+      plan.nodes.push_back(std::move(node));
+      return static_cast<uint32_t>(plan.nodes.size() - 1);
+    };
+    uint32_t rows = 0;
+    Expression one, other;
+    if (name == "w1" || name == "w2") {
+      const uint32_t read = add(ReadNode{.object = name});
+      Measure measure;
+      if (name == "w1") measure = {.function = AggregateFunction::kMedian, .argument = Field(1)};
+      rows = add(AggregateNode{.input = read, .keys = {0}, .measures = {measure}});
+      one = Field(0) + Literal(1);
+      other = Field(1);
+    } else {
+      const uint32_t primary = add(ReadNode{.object = "primary"});
+      const uint32_t foreign = name == "skew" ? add(ReadNode{.object = name, .columns = {1, 2}})
+                                              : add(ReadNode{.object = name});
+      rows = add(JoinNode{.left = foreign, .right = primary, .keys = {{0, 0}}});
+      one = Field(3) + Literal(1);
+      other = Field(1) + Literal(1);
+    }
+    // Twice a median is a whole number.
+    if (name == "w1") other = Cast(Field(1) * Literal(2.0), ColumnType::kInt64) + Literal(1);
+    const uint32_t sums = add(ProjectNode{.input = rows, .columns = {one * other}});
+    add(AggregateNode{
+        .input = sums,
+        .measures = {Measure{}, {.function = AggregateFunction::kSum, .argument = Field(0)}}});
+    return plan;
+  }
+
+  std::pair<uint64_t, uint64_t> Sum(const std::string& name) {
+    auto query = Must(session_->OpenQuery(PlanOf(name)));
+    const auto chunk = Must(query->Next());
+    if (chunk == nullptr) Die("a query has no answer");
+    const auto* count = static_cast<const uint64_t*>(chunk->columns[0].values);
+    // A sum has 128 bits; the checksum is modulo 2^64.
+    const auto* sum = static_cast<const uint64_t*>(chunk->columns[1].values);
+    return {*count, *sum};
+  }
+
+  std::pair<uint64_t, uint64_t> IndexJoin() {
+    auto join =
+        Must(session_->OpenJoin(Must(session_->Open("fk")), Must(session_->Open("pk")), {}));
+    uint64_t rows = 0, checksum = 0;
+    while (const auto chunk = Must(join->Next())) {
+      const auto* row = static_cast<const uint64_t*>(chunk->columns[0].values);
+      const auto* value = static_cast<const uint64_t*>(chunk->columns[2].values);
+      for (uint64_t i = 0; i < chunk->rows; ++i) {
+        checksum += (value[i] + 1) * (foreign_.At(row[i]).value + 1);
+      }
+      rows += chunk->rows;
+    }
+    return {rows, checksum};
+  }
+
+  const EngineOptions options_;
+  const Sizes groups_;
+  const Sizes join_;
+  const Dataset medians_;
+  const Dataset counts_;
+  const Dataset foreign_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+};
+
+void UseCpus(uint32_t count) {
+  const std::vector<int> allowed = AllowedCpus();
+  if (count > allowed.size()) Die("--cpus is more than this process may use");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (uint32_t i = 0; i < count; ++i) CPU_SET(allowed[i], &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) Die("sched_setaffinity failed");
+}
+
+int Main(int argc, char** argv) {
+  EngineOptions options;
+  std::vector<std::string> parts;
+  ParseFlags(argc, argv,
+             {{"--scale", options.scale, 1e-9, 1.0},
+              {"--aeus", options.aeus, 1},
+              {"--cpus", options.cpus, 1},
+              {"--seed", options.seed, 0},
+              {"--dataset", options.dataset},
+              {"--parts", parts}});
+  if (options.cpus > 0) UseCpus(options.cpus);
+  StudyEngine engine(options);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string command, what;
+    words >> command >> what;
+    json answer;
+    if (command == "load") {
+      answer = engine.Load(parts);
+    } else if (command == "run") {
+      answer = engine.Run(what);
+    } else if (command == "tasks") {
+      answer = engine.Schedule(what);
+    } else {
+      Die("no command " + command);
+    }
+    std::printf("%s\n", answer.dump().c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace eris::bench::study
+
+int main(int argc, char** argv) { return eris::bench::study::Main(argc, argv); }
