@@ -18,6 +18,9 @@ FoundTask LocalityAwarePool::Take(uint32_t self, TaskTurn turn) {
       return {found, TaskRule::kGroupImmediate};
     }
   }
+#ifdef ERIS_PLANTED_OTHER_GROUP_FIRST
+  if (Task* const found = TakeOfOtherGroup(self)) return {found, TaskRule::kOtherDeferred};
+#endif
   // Rule 3.
   const TaskEnd end =
       turn == TaskTurn::kShare ? TaskEnd::kYoungestOfNextQuery : TaskEnd::kYoungestOfOldestQuery;
@@ -50,8 +53,12 @@ Task* LocalityAwarePool::TakeOfOtherGroup(uint32_t self) {
 // Rule 5.
 Task* LocalityAwarePool::TakeNear(uint32_t self) {
   const CoreGroup& group = groups_.groups[groups_.group_of[self]];
+  uint32_t near = group.near;
+#ifdef ERIS_PLANTED_IMMEDIATE_TAKEN_FAR
+  near = static_cast<uint32_t>(group.others.size());
+#endif
   uint32_t queues = 0;
-  for (uint32_t g = 0; g < group.near; ++g) {
+  for (uint32_t g = 0; g < near; ++g) {
     queues += static_cast<uint32_t>(groups_.groups[group.others[g]].members.size());
   }
   uint32_t& at = aeus_[self].found_at;
