@@ -35,7 +35,8 @@ class LocalityAwarePool final : public TaskPool {
  private:
   struct alignas(base::kNoSharingBytes) OfAeu {
     TaskQueue immediate;
-    // Of the AEU's thread: where rule 5 has found a task last, in the order in which it looks.
+    // Owned by the AEU's thread: where rule 5 has found a task last, in the order in which it
+    // looks.
     uint32_t found_at = 0;
   };
 

@@ -41,8 +41,8 @@ class TaskLinks {
   // Those of the query.
   TaskLinks* query_older_ = nullptr;
   TaskLinks* query_younger_ = nullptr;
-  // Of the oldest task of a query: its youngest one, and the oldest ones of the queries before and
-  // after it.
+  // Valid in the oldest task of a query: its youngest one, and the oldest ones of the queries
+  // before and after it.
   TaskLinks* youngest_ = nullptr;
   TaskLinks* query_before_ = nullptr;
   TaskLinks* query_after_ = nullptr;

@@ -178,7 +178,7 @@ class BasicTaskQueue {
   alignas(base::kNoSharingBytes) Atomic<TaskLinks*> inbox_{nullptr};
   Atomic<uint32_t> waiting_{0};  // tasks that are here or about to be
   Atomic<bool> in_use_{false};
-  // Of the thread that has set in_use_.
+  // Owned by the thread that has set in_use_.
   TaskLinks* oldest_ = nullptr;
   TaskLinks* youngest_ = nullptr;
   TaskLinks* first_query_ = nullptr;  // the oldest task of the oldest query
