@@ -52,6 +52,7 @@ class BasicTaskQueue {
     if (in_use_.load(std::memory_order_relaxed)) return nullptr;
     // acquire: pairs with the store below, of the thread that was here before.
     if (in_use_.exchange(true, std::memory_order_acquire)) return nullptr;
+    Memory::WillWrite(&oldest_, sizeof oldest_);  // for the whole order
     SortIn();
     TaskLinks* const task = Choose(end);
     if (task != nullptr) Remove(task);

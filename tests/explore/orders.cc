@@ -42,7 +42,8 @@ std::string NameIn(const std::string& signature) {
     if (signature[at] == '>') --depth;
   }
   name.erase(0, name.rfind(' ') + 1);  // what it returns
-  for (const std::string_view space : {"eris::routing::", "eris::memory::", "eris::aeu::"}) {
+  for (const std::string_view space :
+       {"eris::routing::", "eris::memory::", "eris::aeu::", "eris::tasks::"}) {
     if (name.starts_with(space)) return name.substr(space.size());
   }
   return name;

@@ -24,7 +24,7 @@ struct WeakenedOrder {
 };
 
 // Random executions of each scenario from `seed` on. Only accesses of the class `class_name` of
-// eris::routing, eris::memory or eris::aeu (the beginning of its name is enough).
+// eris::routing, eris::memory, eris::aeu or eris::tasks (the beginning of its name is enough).
 std::vector<WeakenedOrder> WeakenEachOrder(const std::vector<PlannedScenario>& scenarios,
                                            const std::string& class_name, uint64_t seed,
                                            uint64_t executions);
