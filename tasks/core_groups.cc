@@ -34,9 +34,11 @@ CoreGroups GroupCores(const topology::Topology& topology,
   }
   for (uint32_t g = 0; g < all.groups.size(); ++g) {
     CoreGroup& group = all.groups[g];
-    for (uint32_t other = 0; other < all.groups.size(); ++other) {
-      if (other != g) group.others.push_back(other);
-      group.near += other != g && all.groups[other].numa_node == group.numa_node;
+    const auto groups = static_cast<uint32_t>(all.groups.size());
+    for (uint32_t next = 1; next < groups; ++next) {
+      const uint32_t other = (g + next) % groups;
+      group.others.push_back(other);
+      group.near += all.groups[other].numa_node == group.numa_node;
     }
     const auto distance = [&](uint32_t other) {
       const uint32_t node = all.groups[other].numa_node;

@@ -15,7 +15,8 @@ namespace eris::tasks {
 struct CoreGroup {
   uint32_t numa_node = 0;           // of their memory
   std::vector<uint32_t> members{};  // AEUs, ascending
-  // All other groups, those of the same NumaNode first, then by distance.
+  // All other groups, those of the same NumaNode first, then by distance. Among equal ones each
+  // group begins behind itself, so not all AEUs without work come to the same one.
   std::vector<uint32_t> others{};
   uint32_t near = 0;  // how many of `others` are on the same NumaNode
 };

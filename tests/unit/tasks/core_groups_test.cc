@@ -137,6 +137,12 @@ TEST(CoreGroupsTest, OtherNumaNodesComeByDistance) {
               testing::UnorderedElementsAre(4, 5));
 }
 
+TEST(CoreGroupsTest, AmongEqualDistancesEachGroupBeginsBehindItself) {
+  const CoreGroups all = GroupsOf("numa:8 core:1 pu:1");
+  EXPECT_THAT(all.groups[0].others, ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(all.groups[5].others, ElementsAre(6, 7, 0, 1, 2, 3, 4));
+}
+
 TEST(CoreGroupsTest, DistancesOfTheMachineCountWhateverTheNumbers) {
   const CoreGroups all =
       GroupsOf(Xml({{1, 1 << 30}, {1, 1 << 30}, {1, 1 << 30}, {1, 1 << 30}},
