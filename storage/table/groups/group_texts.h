@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "storage/table/groups/group_pages.h"
+#include "storage/table/groups/group_places.h"
 #include "storage/table/groups/group_slots.h"
 
 namespace eris::storage {
@@ -19,8 +19,7 @@ class GroupTexts {
 
   // `source` outlives it. Throws std::bad_alloc.
   explicit GroupTexts(PageSource& source)
-      : source_(source), slots_(source), refs_(source, sizeof(Ref), kFirstTexts) {}
-  ~GroupTexts();
+      : slots_(source), refs_(source, sizeof(Ref), kFirstTexts), places_(source) {}
   GroupTexts(const GroupTexts&) = delete;
   GroupTexts& operator=(const GroupTexts&) = delete;
 
@@ -45,38 +44,25 @@ class GroupTexts {
   uint64_t bytes() const { return bytes_; }
 
   // Room for so many bytes, more than 0, which stays. nullptr: refused. Throws std::bad_alloc.
-  [[nodiscard]] char* Place(size_t bytes);
+  [[nodiscard]] char* Place(size_t bytes) { return places_.Place(bytes); }
 
   // As RecordPages::FreeSome.
   bool FreeSome(uint32_t& pages);
 
  private:
   static constexpr uint32_t kFirstTexts = 16;
-  static constexpr size_t kFirstBytes = 4096;  // not of the source
   struct Ref {
     const char* data;
     uint64_t size;
   };
-  struct Chunk {
-    char* data;
-    size_t bytes;
-  };
 
   Ref& RefOf(uint64_t number) const { return *reinterpret_cast<Ref*>(refs_.At(number)); }
-  char* AddChunk(size_t bytes);
-  void FreeLast();
 
-  PageSource& source_;
   GroupSlots slots_;
   RecordPages refs_;  // by number
   uint32_t count_ = 0;
   uint64_t bytes_ = 0;
-  std::vector<Chunk> chunks_;
-  bool own_first_ = false;  // the first chunk is not of the source
-  // What is free of the chunk that is being filled.
-  char* free_ = nullptr;
-  size_t free_bytes_ = 0;
-  size_t chunk_bytes_ = 0;  // of that chunk
+  GroupPlaces places_;
 };
 
 }  // namespace eris::storage
