@@ -99,8 +99,9 @@ class Aeu final : private TransferHost {
     if (tasks_ != nullptr) tasks_->Awake(id_.value);
   }
 
-  // Instead of free tasks. Called by the owner's thread before it steps. Not owned.
-  void SetIdleWork(IdleWork& work) { idle_work_ = &work; }
+  // Instead of free tasks; nullptr: these again. Called by the owner's thread before it steps. Not
+  // owned.
+  void SetIdleWork(IdleWork* work) { idle_work_ = work == nullptr ? &queries_ : work; }
   // Replaces the clocks that pace background work.
   void SetWorkClock(WorkClock clock) {
     work_clock_ = clock;

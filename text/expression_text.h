@@ -48,7 +48,7 @@ absl::StatusOr<Expression> ParseExpression(absl::string_view text);
 // named by its text.
 absl::StatusOr<std::vector<NamedExpression>> ParseColumns(absl::string_view text);
 
-// "count(*), sum(a * b) as s": at least one of count, sum, min, max, avg. Names as above.
+// "count(*), sum(a * b) as s": at least one of count, sum, min, max, avg, median. Names as above.
 absl::StatusOr<std::vector<AggregateColumn>> ParseAggregates(absl::string_view text);
 
 // "a, b": only column names.

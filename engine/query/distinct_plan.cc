@@ -9,8 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status_macros.h"
 #include "engine/query/plan_copy.h"
+#include "engine/query/whole_groups.h"
 
 namespace eris::engine {
 namespace {
@@ -110,7 +112,7 @@ class DistinctPlan {
   };
 
   // Makes an aggregate for each argument whose values are taken once. The first one has the other
-  // measures, too.
+  // measures, too, but for those that a grouping cannot make of another one's: they get one more.
   absl::Status Replace(const AggregateNode& node, const Schema& schema) {
     if (node.keys.size() >= kPlanGroupKeysMax) {
       return absl::InvalidArgumentError(absl::StrCat("an aggregate of distinct values groups by ",
@@ -131,6 +133,15 @@ class DistinctPlan {
       arguments.push_back(&*measure.argument);
       aggregates.push_back({.input = node.input, .keys = node.keys});
     }
+    const auto whole = [](const Measure& one) {
+      return !CountsOnce(one) && !HasParts(one.function);
+    };
+    for (size_t i = 0; i < node.measures.size(); ++i) {
+      if (whole(node.measures[i])) of_measure[i] = arguments.size();
+    }
+    if (std::any_of(node.measures.begin(), node.measures.end(), whole)) {
+      aggregates.push_back({.input = node.input, .keys = node.keys});
+    }
     std::vector<Place> places;
     for (size_t i = 0; i < node.measures.size(); ++i) {
       const Measure& measure = node.measures[i];
@@ -140,7 +151,10 @@ class DistinctPlan {
       measures.push_back(measure);
     }
     std::vector<uint32_t> nodes;
-    for (const AggregateNode& aggregate : aggregates) nodes.push_back(Split(aggregate));
+    for (size_t i = 0; i < aggregates.size(); ++i) {
+      const bool splits = i < arguments.size();
+      nodes.push_back(splits ? Split(aggregates[i]) : copy_.Add(aggregates[i]));
+    }
     if (nodes.size() > 1) Join(aggregates, nodes, places, schema);
     return absl::OkStatus();
   }
@@ -242,6 +256,7 @@ class DistinctPlan {
         add(Function::kCount, Function::kSum);
         break;
       default:
+        ERIS_DCHECK(HasParts(function));
         add(function, function);
         break;
     }

@@ -105,8 +105,17 @@ absl::StatusOr<bool> QueryFlow::Plan(const ScanStep& step, Describe describe) {
   }
   const bool groups = MakesGroups(step.query);
   if (phase_ > 0) {
-    ERIS_RETURN_IF_ERROR(PlanMerge());
+    ERIS_RETURN_IF_ERROR(whole_ ? PlanWhole() : PlanMerge());
     return true;
+  }
+  if (aeus_ > 1 && NeedsWholeGroups(step.query)) {
+    whole_ = WholeGroupsOf(step.query, step.carried);
+    ERIS_ASSIGN_OR_RETURN(auto rows, TablePlan::Create(columns, whole_->rows));
+    partial_ = rows->result();
+    SetColumns(Own(1), partial_);
+    auto filters = PlanFilters(step, table);
+    planned_.emplace_back(ScanWork{step.object, std::move(rows), Own(1), std::move(filters)});
+    return false;
   }
   if (groups && aeus_ > 1) phases_ = TwoPhases(step.query, step.carried);
   ERIS_ASSIGN_OR_RETURN(
@@ -208,12 +217,20 @@ bool QueryFlow::HasApartKeys(RowSet set) const {
 
 absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, Describe) {
   if (phase_ > 0) {
-    ERIS_RETURN_IF_ERROR(PlanMerge());
+    ERIS_RETURN_IF_ERROR(whole_ ? PlanWhole() : PlanMerge());
     return true;
   }
   const bool groups = MakesGroups(step.query);
   const RowSet from = RowsOfStep(step.input);
   const std::vector<ColumnSchema> columns = storage::NamedByField(SchemaOfStep(step.input).columns);
+  if (!IsAtHome(step.input) && NeedsWholeGroups(step.query)) {
+    whole_ = WholeGroupsOf(step.query, step.carried);
+    ERIS_ASSIGN_OR_RETURN(MapTask map, MapOf(columns, whole_->rows, from, Own(1)));
+    map.division = DivisionFor(from);
+    partial_ = map.plan->result();
+    Everywhere({std::move(map)});
+    return false;
+  }
   if (groups && !IsAtHome(step.input)) {
     phases_ = TwoPhases(step.query, step.carried);
     ERIS_ASSIGN_OR_RETURN(MapTask map,
@@ -249,7 +266,7 @@ absl::Status QueryFlow::PlanMerge() {
   } else {
     Everywhere({SendTask{.from = Own(1),
                          .to = Own(2),
-                         .keys = ComparedKeys(phases),
+                         .keys = ComparedKeys(phases.keys, phases.carried),
                          .division = DivisionFor(Own(1))}});
     if (parts_.RowsOf(Own(1)) >= limits_.divided_rows) merge.division = Division::kParts;
     tasks.emplace_back(ReceiveTask{.set = Own(2)});
@@ -260,6 +277,34 @@ absl::Status QueryFlow::PlanMerge() {
     ERIS_ASSIGN_OR_RETURN(MapTask finish, MapOf(columns, *phases.finish, merged, Own(kRows)));
     tasks.emplace_back(std::move(finish));
   }
+  at_home_[current_] = at_home;
+  at_home ? AtHome(std::move(tasks)) : Everywhere(std::move(tasks));
+  return absl::OkStatus();
+}
+
+absl::Status QueryFlow::PlanWhole() {
+  const WholeGroups whole = *std::move(whole_);
+  whole_.reset();
+  const bool apart = GroupsApart(whole.keys);
+  if (!apart) SetColumns(Own(2), partial_);
+  ERIS_ASSIGN_OR_RETURN(MapTask groups, MapOf(storage::NamedByField(partial_.columns), whole.groups,
+                                              apart ? Own(1) : Own(2), Own(kRows), whole.carried));
+  std::vector<StageTask> tasks;
+  const bool at_home =
+      !apart && (whole.keys == 0 || parts_.RowsOf(Own(1)) <= limits_.merged_at_home);
+  if (at_home) {
+    PlanShare(Own(1), Own(2), true, tasks);
+  } else if (!apart) {
+    Everywhere({SendTask{.from = Own(1),
+                         .to = Own(2),
+                         .keys = ComparedKeys(whole.keys, whole.carried),
+                         .division = DivisionFor(Own(1))}});
+    tasks.emplace_back(ReceiveTask{.set = Own(2)});
+  }
+  if (!at_home && parts_.RowsOf(Own(1)) >= limits_.divided_rows) {
+    groups.division = Division::kParts;
+  }
+  tasks.emplace_back(std::move(groups));
   at_home_[current_] = at_home;
   at_home ? AtHome(std::move(tasks)) : Everywhere(std::move(tasks));
   return absl::OkStatus();

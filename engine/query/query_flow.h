@@ -9,7 +9,8 @@
 //           (key_filter_plan.h)
 //   group   each AEU makes groups of its rows. Few of them are then merged at home, many by all
 //           AEUs: groups with equal keys are sent to the same one. If no key is at two AEUs
-//           (key_spans.h), nothing is merged
+//           (key_spans.h), nothing is merged. Groups that must be whole (whole_groups.h) are made
+//           once, of rows that have been sent so
 //   join    each AEU its own rows, if no key is at two AEUs; else all AEUs refer to the smaller
 //           side, each makes a table of it, and probes its own rows; or, if many AEUs would make
 //           large tables, rows of both sides with equal keys are sent to the same AEU
@@ -36,6 +37,7 @@
 #include "engine/core/query_flow_limits.h"
 #include "engine/query/key_filter_plan.h"
 #include "engine/query/two_phase_groups.h"
+#include "engine/query/whole_groups.h"
 #include "eris/query.h"
 #include "storage/query/query_part.h"
 #include "storage/query/query_steps.h"
@@ -128,7 +130,10 @@ class QueryFlow {
                                                const ScannedTable& table);
   // Whether so many keys are more than a filter of the scan's rows is worth.
   bool IsTooMuch(uint64_t keys) const;
-  // Whether no key of the groups in Own(1) is at two AEUs; of a join, in both of its inputs.
+  // Makes groups of the rows in Own(1), all rows of a group at one AEU.
+  absl::Status PlanWhole();
+  // Whether no key of the groups, or of the rows to be grouped, in Own(1) is at two AEUs; of a
+  // join, in both of its inputs.
   bool GroupsApart(uint32_t keys) const;
   bool KeysApart(const storage::JoinStep& step) const;
   // How a step that reads the set is divided. Rows stay with their AEU if that is worth more:
@@ -179,6 +184,7 @@ class QueryFlow {
   std::vector<storage::FilterNumber> filters_to_free_;
   // For a step that makes groups.
   std::optional<TwoPhaseGroups> phases_;
+  std::optional<WholeGroups> whole_;
   Schema partial_;  // the columns of Own(1)
 };
 

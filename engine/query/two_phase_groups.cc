@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "storage/query/expression_tools.h"
 
 namespace eris::engine {
@@ -43,6 +44,8 @@ class PhaseMaker {
       case AggregateFunction::kMax:
         columns_.push_back(Merged(column, column.function, column.function));
         break;
+      case AggregateFunction::kMedian:
+        ERIS_CHECK(false);  // it has no parts
     }
   }
 
@@ -78,10 +81,10 @@ TwoPhaseGroups TwoPhases(const Query& query, uint16_t carried) {
   return maker.Take();
 }
 
-std::vector<uint32_t> ComparedKeys(const TwoPhaseGroups& phases) {
+std::vector<uint32_t> ComparedKeys(uint32_t keys, uint16_t carried) {
   std::vector<uint32_t> compared;
-  for (uint32_t key = 0; key < phases.keys; ++key) {
-    if ((phases.carried >> key & 1) == 0) compared.push_back(key);
+  for (uint32_t key = 0; key < keys; ++key) {
+    if ((carried >> key & 1) == 0) compared.push_back(key);
   }
   return compared;
 }

@@ -27,10 +27,11 @@ struct TwoPhaseGroups {
   std::optional<Query> finish{};  // none: `merge` hands out the answer
 };
 
-// `query` has aggregates or groups. `carried`: of its group_by, as TablePlan::Create has it.
+// REQUIRES: `query` has aggregates or groups, and they need not be whole (whole_groups.h).
+// `carried`: of its group_by, as TablePlan::Create has it.
 TwoPhaseGroups TwoPhases(const Query& query, uint16_t carried = 0);
 // The keys by which groups are told apart: those that are not carried.
-std::vector<uint32_t> ComparedKeys(const TwoPhaseGroups& phases);
+std::vector<uint32_t> ComparedKeys(uint32_t keys, uint16_t carried);
 
 }  // namespace eris::engine
 

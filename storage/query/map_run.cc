@@ -59,6 +59,7 @@ class MapEnvelopes final : public EnvelopeStep {
  private:
   absl::StatusOr<bool> FinishGroups() {
     if (!finished_) {
+      if (run_->FinishSome(piece_rows())) return true;
       ERIS_ASSIGN_OR_RETURN(group_count_, run_->FinishGroups(TableRun::Order::kAny));
       finished_ = true;
       return true;

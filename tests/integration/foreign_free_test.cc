@@ -107,7 +107,7 @@ TEST(ForeignFreeTest, AnOwnerThatSleepsIsWokenAndGivesItsMemoryBack) {
     for (void* block : blocks) freer.Free(block, kBytes);
     freer.EndTurn();
   });
-  machine[1].SetIdleWork(work);
+  machine[1].SetIdleWork(&work);
   machine.Start();
   ASSERT_TRUE(Eventually([&] { return machine[0].counters().parks.Read() > 0; }));
   const uint64_t parks = machine[0].counters().parks.Read();
@@ -151,7 +151,7 @@ TEST(ForeignFreeTest, ASingleBlockWakesItsOwnerEveryTime) {
   constexpr int kRounds = 100;
   Machine machine(2);
   OneByOne freer(machine.CacheOf(1), kBytes, kRounds);
-  machine[1].SetIdleWork(freer);
+  machine[1].SetIdleWork(&freer);
   std::vector<void*> blocks;
   for (int i = 0; i < kRounds; ++i) blocks.push_back(machine.CacheOf(0).Allocate(kBytes));
   machine.Start();
@@ -257,7 +257,7 @@ TEST(ForeignFreeTest, AEUsThatFreeEachOthersBlocksLoseNone) {
   for (uint32_t i = 0; i < kAeus; ++i) {
     traders.push_back(
         std::make_unique<Trader>(machine.CacheOf(i), market, test::Seed() + i, /*rounds=*/400));
-    machine[i].SetIdleWork(*traders.back());
+    machine[i].SetIdleWork(traders.back().get());
   }
   machine.Start();
   // Whoever sleeps before its first turn has been asked for nothing.

@@ -55,6 +55,7 @@ GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, Page
       key_nulls_(static_cast<uint16_t>(~plan.carried)),
       cells_offset_(CellsOffset(key_words_ + 1 + carried_words_, plan.accumulators.size())),
       texts_(source),
+      values_(source),
       slots_(source),
       records_(source, cells_offset_ + plan.accumulators.size() * sizeof(Cell), kFirstGroups) {
   for (const Accumulator& accumulator : plan.accumulators) {
@@ -292,7 +293,8 @@ bool GroupTable::Merge(const GroupTable& other) {
 bool GroupTable::FreeSome() {
   size_ = 0;
   uint32_t pages = kPagesFreedAtOnce;
-  return records_.FreeSome(pages) || slots_.FreeSome(pages) || texts_.FreeSome(pages);
+  return records_.FreeSome(pages) || slots_.FreeSome(pages) || texts_.FreeSome(pages) ||
+         values_.FreeSome(pages);
 }
 
 int GroupTable::CompareColumn(uint32_t a, uint32_t b, size_t column) const {
@@ -382,6 +384,10 @@ bool GroupTable::AddCell(uint32_t accumulator, const Cell& from, Cell& to) {
     case Accumulator::Kind::kCount:
       to.count += from.count;
       break;
+    case Accumulator::Kind::kValues:
+      return (wide ? values_.AddAll<Int128>(from.values, to.values)
+                   : values_.AddAll<int64_t>(from.values, to.values)) ||
+             Refused();
   }
   return true;
 }

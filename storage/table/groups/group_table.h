@@ -26,6 +26,7 @@
 #include "storage/table/groups/group_pages.h"
 #include "storage/table/groups/group_slots.h"
 #include "storage/table/groups/group_texts.h"
+#include "storage/table/groups/group_values.h"
 #include "storage/table/plan/plan_body.h"
 
 namespace eris::storage {
@@ -67,13 +68,14 @@ class GroupTable {
     uint32_t room;
   };
   // By accumulator: a sum of integers or an extreme of 128 bits, a sum of doubles, an order key, a
-  // count, or an extreme of strings.
+  // count, an extreme of strings, or where all values are: order keys, or numbers of 128 bits.
   union Cell {
     Int128 sum;
     double real;
     int64_t key;
     uint64_t count;
     Extreme extreme;
+    GroupValues::Chain values;
   };
   static_assert(sizeof(Cell) == sizeof(Int128));
 
@@ -140,6 +142,11 @@ class GroupTable {
   static std::string_view ExtremeOf(const Cell& cell) {
     return {cell.extreme.data, cell.extreme.size};
   }
+  // Adds a value to all values of a group. False: no memory, status().
+  template <class T>
+  [[nodiscard]] bool KeepValue(T value, Cell& cell) {
+    return values_.Add(cell.values, value) || Refused();
+  }
   // Adds to a sum of numbers of 128 bits. False: it is outside them, status().
   bool AddWide(uint32_t accumulator, Int128 value, Cell& cell);
 
@@ -201,6 +208,7 @@ class GroupTable {
   const size_t cells_offset_;
   std::vector<Cell> empty_;  // the initial cells of a new group
   GroupTexts texts_;
+  GroupValues values_;
   GroupSlots slots_;
   RecordPages records_;  // by group
   uint32_t size_ = 0;

@@ -98,6 +98,13 @@ inline double DoubleOfKey(int64_t key) {
   return value;
 }
 
+// The value at `rank` in the order of the values, and the one behind it; nullptr: that is not
+// asked. Both arrays can be read, and `room` be written, so far: `values` up to kRankSpare behind
+// the count, `room` four times as far. REQUIRES: rank < count, or with `behind` rank + 1 < count.
+inline constexpr uint32_t kRankSpare = 8;
+void ValuesAtRank(const int64_t* values, uint32_t count, uint32_t rank, int64_t* room, int64_t* at,
+                  int64_t* behind);
+
 // out[i] = a[i] op b[i]. Integers, signed or not, modulo 2^64. `out` may be an input.
 enum class Operation : uint8_t { kAdd, kSubtract, kMultiply, kDivide };  // kDivide: of doubles
 void Compute(Operation operation, const uint64_t* a, const uint64_t* b, uint32_t rows,

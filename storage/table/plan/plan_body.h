@@ -143,7 +143,8 @@ struct PredicateNode {
 };
 
 struct Accumulator {
-  enum class Kind : uint8_t { kSum, kMin, kMax, kCount };  // kCount: counts rows that are not null
+  // kCount: counts rows that are not null. kValues: keeps all values, none of them a string.
+  enum class Kind : uint8_t { kSum, kMin, kMax, kCount, kValues };
   Kind kind = Kind::kSum;
   uint32_t value = 0;
   friend bool operator==(const Accumulator&, const Accumulator&) = default;
@@ -156,6 +157,7 @@ struct AggregateResult {
   uint32_t count = kNoAccumulator;        // counts the rows that were aggregated; none: all
   ValueClass value_class = ValueClass::kSigned;
   uint8_t scale = 0;
+  bool real_median = false;  // kMedian: the result is a double
 };
 
 // Most values of one plan: each may need a block of memory in every run.

@@ -111,13 +111,7 @@ class PlanBuilder {
     ERIS_RETURN_IF_ERROR(PlanCompiler::CheckShape(*aggregate.argument));
     ERIS_ASSIGN_OR_RETURN(const uint32_t value, compiler_.Value(*aggregate.argument));
     const ValueNode& node = body_.values[value];
-    const bool number = node.value_class != ValueClass::kString && node.type != ColumnType::kDate;
-    const bool sums =
-        function == AggregateFunction::kSum || function == AggregateFunction::kAverage;
-    if (sums && !number) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, "(", node.text, "): not of a ", ColumnTypeName(node.type)));
-    }
+    ERIS_RETURN_IF_ERROR(CheckType(function, node));
     result.value_class = node.value_class;
     result.scale = node.scale;
     if (node.nullable) result.count = Accumulate(Accumulator::Kind::kCount, value);
@@ -141,6 +135,11 @@ class PlanBuilder {
             value);
         column.type = node.type;
         break;
+      case AggregateFunction::kMedian:
+        result.accumulator = Accumulate(Accumulator::Kind::kValues, value);
+        result.real_median = !IsDecimal(node);
+        column.type = result.real_median ? ColumnType::kFloat64 : node.type;
+        break;
     }
     if (function == AggregateFunction::kSum || column.type == node.type) column.scale = node.scale;
     if (column.type == ColumnType::kFloat64) column.scale = 0;
@@ -149,6 +148,23 @@ class PlanBuilder {
     body_.results.push_back(result);
     Add(std::move(column), name);
     return absl::OkStatus();
+  }
+
+  // Sums, averages and medians are of numbers.
+  static absl::Status CheckType(AggregateFunction function, const ValueNode& node) {
+    const bool number = node.value_class != ValueClass::kString && node.type != ColumnType::kDate;
+    const bool any = function == AggregateFunction::kCount || function == AggregateFunction::kMin ||
+                     function == AggregateFunction::kMax;
+    if (number || any) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(AggregateFunctionName(function), "(", node.text,
+                                                   "): not of a ", ColumnTypeName(node.type)));
+  }
+
+  // Whether halves of its values are cut off at its scale. A number of 128 bits without digits
+  // behind the point is a sum of integers.
+  static bool IsDecimal(const ValueNode& node) {
+    return node.type == ColumnType::kDecimal ||
+           (node.type == ColumnType::kInt128 && node.scale > 0);
   }
 
   uint32_t Accumulate(Accumulator::Kind kind, uint32_t value) {

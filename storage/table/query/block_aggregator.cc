@@ -104,6 +104,8 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector,
           cell.key = std::max(cell.key, kernels::OrderKey(value));
         });
         break;
+      case Accumulator::Kind::kValues:
+        break;
     }
   };
   if (accumulator.kind == Accumulator::Kind::kCount) {
@@ -118,9 +120,21 @@ void AddGrouped(const Accumulator& accumulator, const BlockVector& vector,
   });
 }
 
+// What is kept of a value: numbers of 64 bits in one order.
+template <class T>
+auto KeptOf(T value) {
+  if constexpr (std::is_same_v<T, int32_t>)
+    return int64_t{value};
+  else if constexpr (std::is_same_v<T, Int128>)
+    return value;
+  else
+    return kernels::OrderKey(value);
+}
+
 // Whether an accumulator is added to one value at a time.
 bool OneByOne(const Accumulator& accumulator, const BlockVector& vector) {
-  return accumulator.kind != Accumulator::Kind::kCount &&
+  return accumulator.kind != Accumulator::Kind::kValues &&
+         accumulator.kind != Accumulator::Kind::kCount &&
          (vector.kind == BlockVector::Kind::kInt128 || vector.kind == BlockVector::Kind::kString);
 }
 
@@ -132,6 +146,18 @@ void ForAny(const uint64_t* mask, uint32_t rows, What what) {
 }
 
 }  // namespace
+
+template <class CellOfRow>
+bool BlockAggregator::KeepValues(const BlockVector& vector, const uint64_t* mask, uint32_t rows,
+                                 CellOfRow cell_of) {
+  const auto keep = [&](const auto* values) {
+    bool fits = true;
+    ForAny(mask, rows,
+           [&](uint32_t i) { fits = fits && table_.KeepValue(KeptOf(values[i]), cell_of(i)); });
+    return fits;
+  };
+  return vector.kind == BlockVector::Kind::kInt128 ? keep(vector.i128()) : vector.Visit(keep);
+}
 
 bool BlockAggregator::AddOne(uint32_t accumulator, const BlockVector& vector, uint32_t i,
                              GroupTable::Cell& cell) {
@@ -204,8 +230,13 @@ absl::Status BlockAggregator::AddVectors(const uint64_t* mask, uint32_t rows, ui
       continue;
     }
     alignas(64) uint64_t room[kBlockWords];
-    AddVector(accumulator, *vector, rows, NotNull(mask, vector->validity, rows, room),
-              values_.Narrow(accumulator.value), cells[i]);
+    const uint64_t* const valid = NotNull(mask, vector->validity, rows, room);
+    if (accumulator.kind == Accumulator::Kind::kValues) {
+      const auto cell_of = [&](uint32_t) -> GroupTable::Cell& { return cells[i]; };
+      if (!KeepValues(*vector, valid, rows, cell_of)) return table_.status();
+      continue;
+    }
+    AddVector(accumulator, *vector, rows, valid, values_.Narrow(accumulator.value), cells[i]);
   }
   return absl::OkStatus();
 }
@@ -251,6 +282,13 @@ absl::Status BlockAggregator::AddByRow(const uint64_t* mask, uint32_t rows) {
         fits = AddOne(static_cast<uint32_t>(i), *vector, k, CellOf(k, i));
       }
       if (!fits) return table_.status();
+      continue;
+    }
+    if (accumulator.kind == Accumulator::Kind::kValues) {
+      alignas(64) uint64_t room[kBlockWords];
+      const uint64_t* const valid = NotNull(nullptr, vector->validity, count, room);
+      const auto cell_of = [&](uint32_t k) -> GroupTable::Cell& { return CellOf(k, i); };
+      if (!KeepValues(*vector, valid, count, cell_of)) return table_.status();
       continue;
     }
     AddGrouped(accumulator, *vector, records_, count, table_.cell_offset(i));

@@ -47,6 +47,12 @@ class BlockAggregator {
   // A sum or extreme of numbers of 128 bits, or an extreme of strings: row i, if it is not null.
   bool AddOne(uint32_t accumulator, const BlockVector& vector, uint32_t i, GroupTable::Cell& cell);
 
+  // Keeps the values of `mask`, which are not null, in the cells of their groups; nullptr: all.
+  // False: no memory, table_.status().
+  template <class CellOfRow>
+  bool KeepValues(const BlockVector& vector, const uint64_t* mask, uint32_t rows,
+                  CellOfRow cell_of);
+
   // That of the group of picked row `row`.
   GroupTable::Cell& CellOf(uint32_t row, size_t accumulator) const {
     return *reinterpret_cast<GroupTable::Cell*>(records_[row] + table_.cell_offset(accumulator));

@@ -60,6 +60,7 @@ bool GroupResults::TakeAggregate(const AggregateResult& result, uint32_t group,
   if (count == 0) {
     // Null: the cell has zeros.
   } else if (result.function == AggregateFunction::kSum ||
+             result.function == AggregateFunction::kMedian ||
              (result.value_class == ValueClass::kInt128 &&
               result.function != AggregateFunction::kAverage)) {
     value = cell;

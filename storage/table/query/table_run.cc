@@ -18,6 +18,7 @@
 #include "storage/table/query/block_groups.h"
 #include "storage/table/query/block_values.h"
 #include "storage/table/query/group_results.h"
+#include "storage/table/query/median_results.h"
 #include "storage/table/query/range_pass.h"
 #include "storage/table/query/row_output.h"
 #include "storage/table/rows/row_source.h"
@@ -52,6 +53,7 @@ class TableRun::Body {
         table_(body_, body_.group_types, pages != nullptr ? *pages : heap_, limits),
         range_pass_(body_, values_, filter_, table_),
         aggregator_(body_, values_, table_, picks_),
+        medians_(body_, table_),
         results_(body_, table_) {}
 
   void FilterBy(std::vector<ColumnFilter> filters) { key_filters_.Set(std::move(filters)); }
@@ -118,6 +120,7 @@ class TableRun::Body {
 
   uint64_t groups() const { return table_.size(); }
 
+  bool FinishSome(uint32_t rows) { return medians_.Advance(rows); }
   uint64_t Finish(bool ordered) { return results_.Finish(ordered); }
   void Take(uint64_t& first, ResultRows& out) const { results_.Take(first, out); }
   bool FreeSome() { return table_.FreeSome(); }
@@ -201,6 +204,7 @@ class TableRun::Body {
   GroupTable table_;
   RangePass range_pass_;
   BlockAggregator aggregator_;
+  MedianResults medians_;
   GroupResults results_;
   // State of the segment that BeginSegment has chosen.
   bool by_range_pass_ = false;
@@ -223,7 +227,8 @@ absl::StatusOr<std::unique_ptr<TableRun>> TableRun::Create(std::shared_ptr<const
   try {
     std::unique_ptr<TableRun> run(new TableRun(std::move(plan), memory));
     const PlanBody& body = run->plan_->body();
-    const uint64_t bytes = sizeof(Body) + BlockValues::BytesOf(body) + CodesBytesMax(body);
+    const uint64_t bytes = sizeof(Body) + BlockValues::BytesOf(body) + CodesBytesMax(body) +
+                           MedianResults::BytesOf(body);
     if (!run->share_.Take(bytes)) {
       return absl::ResourceExhaustedError(
           absl::StrCat("a run of a query takes ", bytes, " bytes, and the ",
@@ -279,8 +284,11 @@ absl::Status TableRun::Merge(TableRun& other) {
 
 uint64_t TableRun::groups() const { return body_->groups(); }
 
+bool TableRun::FinishSome(uint32_t rows) { return status_.ok() && body_->FinishSome(rows); }
+
 absl::StatusOr<uint64_t> TableRun::FinishGroups(Order order) {
   if (!status_.ok()) return status_;
+  while (body_->FinishSome(kBlockRows)) continue;
   try {
     return body_->Finish(order == Order::kKeys);
   } catch (const std::bad_alloc&) {

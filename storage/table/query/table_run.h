@@ -64,6 +64,10 @@ class TableRun {
   absl::Status Merge(TableRun& other);
   // For aggregates: the current number of groups.
   uint64_t groups() const;
+  // For aggregates, once all rows have been run and merged: does a part of what is to be done for
+  // their results, for about as long as it takes to group `rows` rows. True: there is more.
+  // FinishGroups does what is left.
+  bool FinishSome(uint32_t rows);
   // For aggregates: FinishGroups returns the number of result rows; TakeGroups returns rows from
   // `first` on, in the order of their keys or, which costs no sort, in any. Errors: OutOfRange (a
   // result outside its type).

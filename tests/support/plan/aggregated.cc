@@ -111,6 +111,7 @@ class Measuring {
     if (function == AggregateFunction::kMin || function == AggregateFunction::kMax) {
       return Extreme(function, cells);
     }
+    if (function == AggregateFunction::kMedian) return Median(type, cells);
     const Cell sum = IsReal(cells[0].type) ? SumOfReals(cells) : SumOfNumbers(cells);
     if (function == AggregateFunction::kSum || sum.failed()) {
       return sum.failed() ? FailedCell(type, sum.error) : sum;
@@ -160,6 +161,45 @@ class Measuring {
     Cell out = found == nullptr ? cells[0] : *found;
     out.slack = slack;
     out.any_zero |= any_zero && out.real == 0;
+    return out;
+  }
+
+  Cell Median(CellType type, std::vector<Cell> cells) {
+    std::stable_sort(cells.begin(), cells.end(),
+                     [](const Cell& a, const Cell& b) { return CompareTotally(a, b) < 0; });
+    const Cell& low = cells[(cells.size() - 1) / 2];
+    const Cell& high = fault_ == PlanFault::kMedianIsLower ? low : cells[cells.size() / 2];
+    if (IsReal(cells[0].type)) return RealMedian(low, high, cells);
+    // Halves of the sum, of which the last digits may be beyond 128 bits.
+    Int128 sum = 0;
+    const bool fits = !__builtin_add_overflow(low.number, high.number, &sum) &&
+                      sum <= kInt128Largest / 5 && sum >= kInt128Smallest / 5;
+    if (IsReal(type)) {
+      if (fits) return RealCell(NearestReal(DigitsOf(sum * 5, 1)));
+      Cell out = RealCell(RealOf(low) / 2 + RealOf(high) / 2);
+      out.slack = 2 * kEpsilon * std::abs(out.real);
+      return out;
+    }
+    if (fits) return NumberCell(type, sum / 2);
+    Int128 half = low.number / 2 + high.number / 2;
+    const auto rest = low.number % 2 + high.number % 2;  // two halves, or one that is cut off
+    half += rest / 2;
+    if (rest == 1 && half < 0) ++half;
+    if (rest == -1 && half > 0) --half;
+    return NumberCell(type, half);
+  }
+
+  // Values that may be elsewhere move the middle by as much as the one that moves most.
+  static Cell RealMedian(const Cell& low, const Cell& high, const std::vector<Cell>& cells) {
+    Cell out = RealCell(low.real == high.real ? low.real : low.real / 2 + high.real / 2);
+    for (const Cell& cell : cells) {
+      out.slack = std::max(out.slack, cell.slack);
+      out.any_zero |= cell.any_zero;
+    }
+    out.any_zero =
+        out.real == 0 &&
+        (out.any_zero || std::signbit(low.real) != std::signbit(high.real) || out.slack > 0);
+    if (out.slack > 0) out.slack += kEpsilon * std::abs(out.real);
     return out;
   }
 

@@ -26,6 +26,7 @@ enum class PlanFault : uint8_t {
   // Aggregates, sorts, limits.
   kCountCountsNulls,
   kAverageCountsNulls,
+  kMedianIsLower,  // of two in the middle the lower one
   kDistinctIgnored,
   kNoRowWithoutInput,  // of an aggregate without keys
   kNullGroupDropped,

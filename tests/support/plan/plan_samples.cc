@@ -320,10 +320,11 @@ uint32_t PlanSamples::Union(int depth) {
 Measure PlanSamples::SampleMeasure(ExpressionSamples& expressions, const CellTypes& types) {
   Measure measure;
   if (OneIn(random_, 5)) return measure;
-  measure.function = static_cast<AggregateFunction>(1 + Below(random_, 5));
+  measure.function = static_cast<AggregateFunction>(1 + Below(random_, 6));
   measure.distinct = OneIn(random_, 4);
   const bool sums = measure.function == AggregateFunction::kSum ||
-                    measure.function == AggregateFunction::kAverage;
+                    measure.function == AggregateFunction::kAverage ||
+                    measure.function == AggregateFunction::kMedian;
   if (expressions.has_numbers() && (sums || OneIn(random_, 3))) {
     measure.argument = expressions.Number(2);
     return measure;

@@ -90,8 +90,9 @@ struct TypesOfNode {
       ERIS_ASSIGN_OR_RETURN(const BoundExpression bound,
                             BindValue(*measure.argument, ScopeOf(input)));
       const bool sums = measure.function == AggregateFunction::kSum ||
-                        measure.function == AggregateFunction::kAverage;
-      if (sums && !IsNumber(bound.type)) return Wrong(node, "a sum of numbers alone");
+                        measure.function == AggregateFunction::kAverage ||
+                        measure.function == AggregateFunction::kMedian;
+      if (sums && !IsNumber(bound.type)) return Wrong(node, "a sum or median of numbers alone");
       types.push_back(MeasureType(measure.function, bound.type));
     }
     if (types.empty()) return Wrong(node, "it hands out no column");
@@ -141,6 +142,12 @@ CellType MeasureType(AggregateFunction function, CellType argument) {
     case AggregateFunction::kSum:
       return IsReal(argument) ? argument : CellType{ColumnType::kInt128, argument.scale};
     case AggregateFunction::kAverage:
+      return {ColumnType::kFloat64};
+    case AggregateFunction::kMedian:
+      if (argument.type == ColumnType::kDecimal ||
+          (argument.type == ColumnType::kInt128 && argument.scale > 0)) {
+        return argument;
+      }
       return {ColumnType::kFloat64};
     default:
       return argument;

@@ -360,7 +360,7 @@ class CountedIdleWork final : public IdleWork {
 TEST_F(AeuTest, IdleWorkRunsOnlyInTurnsThatFindNothingElse) {
   Build(1);
   CountedIdleWork work;
-  (*lab_)[0].SetIdleWork(work);
+  (*lab_)[0].SetIdleWork(&work);
   TestReply reply(1);
   client_->Send(*route_, CommandType::kUpsert, {1}, {1}, reply);
   EXPECT_TRUE(lab_->Step(0));
@@ -368,12 +368,13 @@ TEST_F(AeuTest, IdleWorkRunsOnlyInTurnsThatFindNothingElse) {
   EXPECT_FALSE(lab_->Step(0));
   EXPECT_EQ(work.runs, 1);
   EXPECT_FALSE((*lab_)[0].HasWork());
+  (*lab_)[0].SetIdleWork(nullptr);
 }
 
 TEST_F(AeuTest, IdleWorkIsWork) {
   Build(1);
   CountedIdleWork work;
-  (*lab_)[0].SetIdleWork(work);
+  (*lab_)[0].SetIdleWork(&work);
   lab_->Settle();
   work.left = 1;
   EXPECT_TRUE((*lab_)[0].HasWork());  // so that the AEU does not sleep
@@ -385,6 +386,7 @@ TEST_F(AeuTest, IdleWorkIsWork) {
   // And it sleeps, rather than to ask again and again, as soon as there is none.
   EXPECT_FALSE((*lab_)[0].HasWork());
   EXPECT_FALSE(lab_->Step(0));
+  (*lab_)[0].SetIdleWork(nullptr);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class RecollectionTest : public testing::Test {
 
   RecollectionTest() : lab_(memory_, 2) {
     lab_.Create(kSlot, ObjectId{7}, {0, 1000}, {AeuId{kOwner}, AeuId{kFreer}});
-    lab_[kFreer].SetIdleWork(freers_);
+    lab_[kFreer].SetIdleWork(&freers_);
     lab_.Settle();
   }
 

@@ -74,6 +74,27 @@ TEST(PlanStepsTest, DistinctValuesOfTwoColumnsAreGroupedApart) {
   EXPECT_EQ(std::count(steps.begin(), steps.end(), '\n'), 8) << steps;
 }
 
+// The values of a group's parts are not enough for it, so it is no measure of two groupings.
+TEST(PlanStepsTest, AMedianIsGroupedApartFromDistinctValues) {
+  const Measure ids{.argument = Field(0), .distinct = true};
+  const Measure median{.function = AggregateFunction::kMedian, .argument = Field(2)};
+  const std::string steps =
+      Steps({ReadNode{.object = "orders"},
+             AggregateNode{.input = 0, .keys = {1}, .measures = {median, ids, Measure{}}}});
+  EXPECT_THAT(steps, HasSubstr("scan and group orders; by id, carrying day; "));
+  EXPECT_THAT(steps,
+              HasSubstr("scan and group orders; by day; gives f0 = day, f1 = median(price)"));
+  EXPECT_THAT(steps, HasSubstr("inner join"));
+  // A median of distinct values is the second grouping's.
+  const Measure distinct{
+      .function = AggregateFunction::kMedian, .argument = Field(2), .distinct = true};
+  EXPECT_THAT(
+      Steps({ReadNode{.object = "orders"},
+             AggregateNode{.input = 0, .keys = {1}, .measures = {distinct}}}),
+      testing::AllOf(HasSubstr("scan and group orders; by day, price; "),
+                     HasSubstr("group step 0; by f0; gives day = f0, median = median(f1)")));
+}
+
 TEST(PlanStepsTest, DistinctValuesWithoutKeysAreJoinedWithoutKeys) {
   const std::string steps =
       Steps({ReadNode{.object = "orders"},

@@ -54,6 +54,19 @@ QueryStep Groups(uint32_t input, uint32_t uses = 0) {
   step.query.aggregates = {{.function = AggregateFunction::kMax, .argument = Field(1), .name = {}}};
   return {.what = std::move(step), .schema = Pairs(), .uses = uses};
 }
+// The same with the median of the second.
+QueryStep Medians(std::variant<ScanStep, MapStep> what, uint32_t uses = 0) {
+  Schema schema = Pairs();
+  schema.columns[1].type = ColumnType::kFloat64;
+  return std::visit(
+      [&](auto step) {
+        step.query.group_by = {std::is_same_v<decltype(step), ScanStep> ? "k" : "f0"};
+        step.query.aggregates = {
+            {.function = AggregateFunction::kMedian, .argument = Field(1), .name = {}}};
+        return QueryStep{.what = std::move(step), .schema = schema, .uses = uses};
+      },
+      std::move(what));
+}
 QueryStep Join(uint32_t left, uint32_t right, JoinType type = JoinType::kInner) {
   JoinStep step{.left = left, .right = right, .type = type, .keys = {{.left = 0, .right = 0}}};
   step.columns = {0, 1};
@@ -167,6 +180,42 @@ TEST(QueryFlowTest, ManyGroupsAreMergedByAll) {
     }
     flow.ExpectAnswer(0, 100);
   }
+}
+
+TEST(QueryFlowTest, RowsOfMediansAreSentBeforeTheyAreGrouped) {
+  for (const uint64_t limit : {99, 100}) {
+    const Done rest =
+        limit == 100 ? Done{"home: share map"} : Done{"all: send", "all: receive map"};
+    FlowLab of_rows(3, {Scan("t"), Medians(MapStep{.input = 0})}, {.merged_at_home = limit});
+    Done expected{"scan t", "all: map"};
+    expected.insert(expected.end(), rest.begin(), rest.end());
+    EXPECT_EQ(of_rows.Run({{"t", 100}}), expected);
+    EXPECT_EQ(of_rows.answer_rows(), 100u);
+    FlowLab of_table(3, {Medians(ScanStep{.object = "t"})}, {.merged_at_home = limit});
+    expected.erase(expected.begin() + 1);
+    EXPECT_EQ(of_table.Run({{"t", 100}}), expected);
+    EXPECT_EQ(of_table.answer_rows(), 100u);
+  }
+}
+
+TEST(QueryFlowTest, RowsOfMediansThatAreApartStay) {
+  FlowLab flow(3, {Medians(ScanStep{.object = "t"})}, {.merged_at_home = 0});
+  EXPECT_EQ(flow.Run({{"cut", 40}, {"t", 40}}), (Done{"scan t", "all: map"}));
+  EXPECT_EQ(flow.answer_rows(), 120u);
+  FlowLab alone(1, {Scan("t"), Medians(MapStep{.input = 0})}, {.merged_at_home = 0});
+  EXPECT_EQ(alone.Run({{"t", 40}}), (Done{"scan t", "all: map"}));
+  EXPECT_EQ(alone.answer_rows(), 40u);
+}
+
+TEST(QueryFlowTest, RowsOfOneMedianGoHome) {
+  QueryStep step = Medians(ScanStep{.object = "t"});
+  std::get<ScanStep>(step.what).query.group_by.clear();
+  step.schema.columns.erase(step.schema.columns.begin());
+  FlowLab flow(3, {std::move(step)}, {.merged_at_home = 0});
+  EXPECT_EQ(flow.Run({{"t", 101}}), (Done{"scan t", "home: share map"}));
+  const auto rows = flow.lab.RowsOf(0, QueryFlow::SetOf(0, 0));
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0][0].real, 50);
 }
 
 TEST(QueryFlowTest, OneAeuDoesNothingTwice) {

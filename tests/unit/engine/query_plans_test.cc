@@ -305,5 +305,36 @@ TEST_P(QueryPlansTest, DistinctValuesOfSeveralArguments) {
   }
 }
 
+// Medians of all columns of numbers, some of distinct values, next to other aggregates.
+TEST_P(QueryPlansTest, MediansAreThoseOfTheInterpreter) {
+  QueryPlans engine(GetParam());
+  const uint64_t first = Seed();
+  for (uint64_t seed = first; seed < first + Fewer(25, 8); ++seed) {
+    PlanRandom random(seed);
+    const PlanTables tables = SampleTables(random);
+    engine.Load(tables);
+    for (const auto& [name, table] : tables) {
+      const auto columns = static_cast<uint32_t>(table.schema.columns.size());
+      AggregateNode aggregate{.input = 0};
+      for (uint64_t keys = Below(random, 3); keys > 0; --keys) {
+        aggregate.keys.push_back(static_cast<uint32_t>(Below(random, columns)));
+      }
+      aggregate.measures.emplace_back();
+      for (uint32_t column = 0; column < columns; ++column) {
+        const ColumnSchema& schema = table.schema.columns[column];
+        if (!IsNumber(CellType{schema.type, schema.scale})) continue;
+        aggregate.measures.push_back({.function = AggregateFunction::kMedian,
+                                      .argument = expressions::Field(column),
+                                      .distinct = OneIn(random, 6)});
+      }
+      const QueryPlan plan{.nodes = {ReadNode{.object = name}, aggregate}, .names = {}};
+      ASSERT_EQ(engine.Wrong(plan, tables), "") << SeedText(seed) << "\n"
+                                                << TextOf(plan) << "\n"
+                                                << TextOf(tables);
+    }
+    engine.Drop(tables);
+  }
+}
+
 }  // namespace
 }  // namespace eris::test

@@ -224,6 +224,9 @@ std::vector<FaultCase> RowFaults() {
   return {
       {PlanFault::kCountCountsNulls, {kLeft, Measured(AggregateFunction::kCount)}, some},
       {PlanFault::kAverageCountsNulls, {kLeft, Measured(AggregateFunction::kAverage)}, some},
+      {PlanFault::kMedianIsLower,
+       {kLeft, Measured(AggregateFunction::kMedian)},
+       Ints({Int(2), Int(1)})},
       {PlanFault::kDistinctIgnored, {kLeft, Measured(AggregateFunction::kCount, true)}, some},
       {PlanFault::kDistinctIgnored, {kLeft, Measured(AggregateFunction::kSum, true)}, some},
       {PlanFault::kNoRowWithoutInput, {kLeft, Measured(AggregateFunction::kSum)}, Ints({})},

@@ -26,6 +26,7 @@ struct OracleGroup {
     double size = 0;  // of the doubles, without their signs
     Float128 wide = 0, wide_size = 0;
     OracleValue min, max;
+    std::vector<OracleValue> values{};
   };
   std::vector<Sum> sums;
 };
@@ -69,6 +70,7 @@ void AddTo(OracleGroup::Sum& sum, const OracleValue& value) {
   if (value.null) return;
   if (sum.count == 0 || Below(value, sum.min)) sum.min = value;
   if (sum.count == 0 || Below(sum.max, value)) sum.max = value;
+  sum.values.push_back(value);
   ++sum.count;
   sum.number =
       static_cast<Int128>(static_cast<Uint128>(sum.number) + static_cast<Uint128>(value.number));
@@ -122,6 +124,28 @@ Answer WantedGroups(const Query& query, const Segments& segments) {
   return answer;
 }
 
+OracleValue MedianOf(OracleValue value, std::vector<OracleValue> values) {
+  std::sort(values.begin(), values.end(), Below);
+  const OracleValue& low = values[(values.size() - 1) / 2];
+  const OracleValue& high = values[values.size() / 2];
+  if (low.IsReal()) {
+    const bool zeros = low.real == 0 && high.real == 0;  // of either sign
+    value.real = low.real == high.real && !zeros ? low.real : low.real / 2 + high.real / 2;
+  } else if (value.IsReal()) {
+    // Five times the sum has one digit more, which is behind the point.
+    constexpr Int128 kSmall = Int128{1} << 120;
+    const Int128 sum = low.number / 2 + high.number / 2;
+    const bool small = sum < kSmall && -sum < kSmall;
+    value.real =
+        small ? Digits((low.number + high.number) * 5, 1).Nearest() : Digits(sum, 0).Nearest();
+  } else {
+    const bool odd = ((low.number ^ high.number) & 1) != 0;
+    value.number = (low.number >> 1) + (high.number >> 1) + (low.number & high.number & 1);
+    if (odd && value.number < 0) ++value.number;  // towards 0
+  }
+  return value;
+}
+
 std::string WantedText(const AggregateColumn& aggregate, const OracleGroup& group, size_t i,
                        const ColumnSchema& column, const OracleValue& got) {
   const OracleGroup::Sum& sum = group.sums[i];
@@ -153,6 +177,9 @@ std::string WantedText(const AggregateColumn& aggregate, const OracleGroup& grou
       break;
     case AggregateFunction::kMin:
       value = sum.min;
+      break;
+    case AggregateFunction::kMedian:
+      value = MedianOf(value, sum.values);
       break;
     default:
       value = sum.max;
@@ -221,10 +248,11 @@ Query SomeQuery(QueryRandom& random) {
   query.group_by = std::move(names);
   for (uint64_t i = 1 + random() % 4; i > 0; --i) {
     AggregateColumn aggregate;
-    aggregate.function = static_cast<AggregateFunction>(1 + random() % 5);
+    aggregate.function = static_cast<AggregateFunction>(1 + random() % 6);
     const int depth = static_cast<int>(random() % 4);
     if (aggregate.function == AggregateFunction::kSum ||
-        aggregate.function == AggregateFunction::kAverage) {
+        aggregate.function == AggregateFunction::kAverage ||
+        aggregate.function == AggregateFunction::kMedian) {
       aggregate.argument = maker.Number(depth);
     } else if (aggregate.function != AggregateFunction::kCount || random() % 2 == 0) {
       aggregate.argument = maker.Any(depth);

@@ -99,15 +99,18 @@ TEST(TablePlanTest, ResultColumnsHaveTheTypesThatTheHeaderSays) {
   add(AggregateFunction::kMin, "date");
   add(AggregateFunction::kCount, "few");
   add(AggregateFunction::kSum, "i32n");
+  add(AggregateFunction::kMedian, "i64");
+  add(AggregateFunction::kMedian, "dec4n");
   query.group_by = {"few", "dec4n"};
   const auto plan = Plan(query);
   ASSERT_TRUE(plan.ok());
   const Schema& result = (*plan)->result();
   const std::vector<ColumnSchema> expected = {
-      {"few", ColumnType::kString, 0, true},    {"dec4n", ColumnType::kDecimal, 4, true},
-      {"sum", ColumnType::kInt128, 2, false},   {"sum_2", ColumnType::kFloat64, 0, false},
-      {"avg", ColumnType::kFloat64, 0, false},  {"min", ColumnType::kDate, 0, false},
-      {"count", ColumnType::kUint64, 0, false}, {"sum_3", ColumnType::kInt128, 0, true}};
+      {"few", ColumnType::kString, 0, true},      {"dec4n", ColumnType::kDecimal, 4, true},
+      {"sum", ColumnType::kInt128, 2, false},     {"sum_2", ColumnType::kFloat64, 0, false},
+      {"avg", ColumnType::kFloat64, 0, false},    {"min", ColumnType::kDate, 0, false},
+      {"count", ColumnType::kUint64, 0, false},   {"sum_3", ColumnType::kInt128, 0, true},
+      {"median", ColumnType::kFloat64, 0, false}, {"median_2", ColumnType::kDecimal, 4, true}};
   EXPECT_EQ(result.columns, expected);
   EXPECT_TRUE((*plan)->aggregates());
   Query whole = query;
@@ -127,6 +130,8 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(Filtered(!(Column("i32") + Literal(1))), "i32 + 1 is a value");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date")), "sum(date): not of a date");
   Refuses(Aggregated(AggregateFunction::kAverage, Column("few")), "avg(few): not of a string");
+  Refuses(Aggregated(AggregateFunction::kMedian, Column("few")), "median(few): not of a string");
+  Refuses(Aggregated(AggregateFunction::kMedian, Column("date")), "median(date): not of a date");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date") + Literal(1)), "is not a number");
   Expression wide = Column("dec4n");
   for (int i = 0; i < 4; ++i) wide = std::move(wide) * Column("dec4n");

@@ -304,7 +304,7 @@ TEST(ExpressionTextTest, WrongNumberOfArgumentsNamesFunctionAndNumbers) {
   EXPECT_EQ(error("sum(a, )"), "at character 8: expected a column, a literal or '(', found ')'");
   EXPECT_EQ(error("sum(a b)"), "at character 7: expected ')', found 'b'");
   EXPECT_EQ(error("total(a)"),
-            "at character 1: expected count, sum, min, max or avg, found 'total'");
+            "at character 1: expected count, sum, min, max, avg or median, found 'total'");
 }
 
 TEST(ExpressionTextTest, ColumnsHaveNames) {
