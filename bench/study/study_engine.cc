@@ -185,7 +185,7 @@ class StudyEngine {
         keys.push_back(i);
         values.push_back(at(i));
       }
-      Must(session_->Upsert(object, keys, values).status);
+      Must(session_->Upsert(object, keys, values));
     }
   }
 
@@ -227,9 +227,9 @@ class StudyEngine {
     auto query = Must(session_->OpenQuery(PlanOf(name)));
     const auto chunk = Must(query->Next());
     if (chunk == nullptr) Die("a query has no answer");
-    const auto* count = static_cast<const uint64_t*>(chunk->columns[0].values);
+    const auto* count = static_cast<const uint64_t*>(chunk->column(0).values);
     // A sum has 128 bits; the checksum is modulo 2^64.
-    const auto* sum = static_cast<const uint64_t*>(chunk->columns[1].values);
+    const auto* sum = static_cast<const uint64_t*>(chunk->column(1).values);
     return {*count, *sum};
   }
 
@@ -238,12 +238,12 @@ class StudyEngine {
         Must(session_->OpenJoin(Must(session_->Open("fk")), Must(session_->Open("pk")), {}));
     uint64_t rows = 0, checksum = 0;
     while (const auto chunk = Must(join->Next())) {
-      const auto* row = static_cast<const uint64_t*>(chunk->columns[0].values);
-      const auto* value = static_cast<const uint64_t*>(chunk->columns[2].values);
-      for (uint64_t i = 0; i < chunk->rows; ++i) {
+      const auto* row = static_cast<const uint64_t*>(chunk->column(0).values);
+      const auto* value = static_cast<const uint64_t*>(chunk->column(2).values);
+      for (uint64_t i = 0; i < chunk->rows(); ++i) {
         checksum += (value[i] + 1) * (foreign_.At(row[i]).value + 1);
       }
-      rows += chunk->rows;
+      rows += chunk->rows();
     }
     return {rows, checksum};
   }
