@@ -63,11 +63,15 @@ absl::StatusOr<ValueType> TypeOfMeasure(AggregateFunction function, absl::string
       return TypeOfColumn(ColumnType::kUint64, 0);
     case AggregateFunction::kSum:
     case AggregateFunction::kAverage:
+    case AggregateFunction::kMedian:
       if (!IsNumber(argument.kind) && argument.kind != ValueKind::kNull) {
         return Malformed(place, "the function \"", name, "\" is called with ",
                          KindText(argument.kind), ", must be a number");
       }
       if (function == AggregateFunction::kSum) return ValueType{.kind = argument.kind};
+      if (function == AggregateFunction::kMedian && argument.kind == ValueKind::kDecimal) {
+        return argument;
+      }
       return TypeOfColumn(ColumnType::kFloat64, 0);
     default:
       return argument;
@@ -144,10 +148,12 @@ absl::StatusOr<std::pair<Measure, ValueType>> PlanTranslator::TakeMeasure(
       argument->type.kind != ValueKind::kNull) {
     argument.reset();
   }
-  const bool sums = *known == AggregateFunction::kSum || *known == AggregateFunction::kAverage;
+  const bool of_numbers = *known == AggregateFunction::kSum ||
+                          *known == AggregateFunction::kAverage ||
+                          *known == AggregateFunction::kMedian;
   if (argument.has_value()) {
-    ERIS_ASSIGN_OR_RETURN(
-        argument, sums ? AsNumber(*std::move(argument), at) : AsValue(*std::move(argument), at));
+    ERIS_ASSIGN_OR_RETURN(argument, of_numbers ? AsNumber(*std::move(argument), at)
+                                               : AsValue(*std::move(argument), at));
   }
   ERIS_ASSIGN_OR_RETURN(const ValueType type,
                         TypeOfMeasure(*known, name, argument ? argument->type : ValueType{}, at));

@@ -35,6 +35,16 @@ QUERIES = {
     "strings at the ends of groups":
         "select c_nationkey, min(c_name), max(c_phone), count(distinct c_mktsegment), max(c_address) from customer "
         "group by 1 order by 1",
+    "medians": "select median(l_quantity), median(l_extendedprice), median(l_suppkey), median(l_discount * l_tax), "
+               "median(distinct l_partkey), median(case when l_linenumber > 9 then l_tax end) from lineitem",
+    "medians of groups":
+        "select l_suppkey, median(l_extendedprice), median(l_partkey * 1.5::double), count(*), median(l_linenumber) from lineitem "
+        "group by 1 order by 1",
+    "medians next to distinct values":
+        "select l_shipmode, median(l_quantity), count(distinct l_suppkey), median(distinct l_orderkey), median(l_orderkey) from lineitem "
+        "group by 1 order by 1",
+    "a median of medians": "select median(m), median(n) from (select o_custkey, median(o_totalprice) as m, count(*) as n from orders "
+                           "group by o_custkey)",
     "unions": "select n_nationkey as k, n_name from nation where n_regionkey = 1 union all "
               "select r_regionkey, r_name from region union all select n_nationkey, n_name from nation where n_nationkey > 9 "
               "order by k, n_name",

@@ -132,11 +132,17 @@ def test_expressions_and_names(case):
 
 def test_aggregates_are_exact(case):
     got = case.scan("--agg", "count(*) as n, count(note) as notes, sum(price) as sum, min(day) as first, "
-                    "max(price) as most, avg(size) as mean, sum(price * size) as weighted")
+                    "max(price) as most, avg(size) as mean, sum(price * size) as weighted, "
+                    "median(size) as middle, median(price) as fair")
     rows = case.rows
     harness.check_equal(len(got), 1, "one row")
     got = got[0]
     harness.check_equal(abs(got.pop("mean") - sum(r["size"] for r in rows) / len(rows)) < 1e-9, True, "avg")
+    sizes, prices = sorted(r["size"] for r in rows), sorted(r["price"] for r in rows)
+    low, high = (len(rows) - 1) // 2, len(rows) // 2
+    harness.check_equal(got.pop("middle"), (sizes[low] + sizes[high]) / 2, "median")
+    fair = (prices[low] + prices[high]) / 2
+    harness.check_equal(got.pop("fair"), f"{fair.quantize(D('0.01'), decimal.ROUND_DOWN):.2f}", "median of decimals")
     harness.check_equal(got, {
         "n": str(len(rows)), "notes": str(sum(r["note"] is not None for r in rows)),
         "sum": f"{sum(r['price'] for r in rows):.2f}", "first": str(min(r["day"] for r in rows)),

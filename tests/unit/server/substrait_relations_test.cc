@@ -272,8 +272,8 @@ TEST(SubstraitRelationsTest, AggregatesThatAreRefused) {
     return make.Answer(AggregateOf(ReadOf("part", {5, 1}), {}, {measure}));
   };
   EXPECT_EQ(
-      answer(make.Measure("median", {Field(0)})),
-      "UNIMPLEMENTED: relations[0].rel.aggregate.measures[0].measure: the function \"median\" "
+      answer(make.Measure("stddev", {Field(0)})),
+      "UNIMPLEMENTED: relations[0].rel.aggregate.measures[0].measure: the function \"stddev\" "
       "is unknown");
   EXPECT_THAT(answer(make.Measure("sum", {Field(1)})), HasSubstr("INVALID_ARGUMENT"));
   EXPECT_THAT(answer(make.Measure("sum", {})), HasSubstr("has 0 arguments, must have 1"));
@@ -319,6 +319,21 @@ TEST(SubstraitRelationsTest, OptionsOfAggregates) {
             "\"overflow\" with the preference \"SILENT\" is not supported");
   EXPECT_THAT(answer("avg", "rounding", {"TRUNCATE"}), HasSubstr("the option \"rounding\""));
   EXPECT_THAT(answer("any_value", "ignore_nulls", {"TRUE"}), HasSubstr("measures [max(#0)]"));
+}
+
+TEST(SubstraitRelationsTest, Medians) {
+  PlanMaker make;
+  const auto answer = [&](std::vector<SExpression> arguments) {
+    return make.Answer(AggregateOf(ReadOf("part", {0, 3, 7}), {},
+                                   {make.Measure("median:i64", std::move(arguments))}));
+  };
+  EXPECT_EQ(answer({Field(0)}),
+            "0: read part [0 3 7]\n1: aggregate 0 keys [] measures [median(#0)]\n");
+  EXPECT_EQ(answer({Field(2)}),
+            "0: read part [0 3 7]\n1: aggregate 0 keys [] measures [median(#2)]\n");
+  EXPECT_THAT(answer({Field(1)}), HasSubstr("the function \"median\" is called with a string, must "
+                                            "be a number"));
+  EXPECT_THAT(answer({}), HasSubstr("the function \"median\" has 0 arguments, must have 1"));
 }
 
 TEST(SubstraitRelationsTest, SortDirections) {
