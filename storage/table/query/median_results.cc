@@ -67,38 +67,46 @@ void MedianResults::FetchBehind(uint32_t group) {
 }
 
 bool MedianResults::Begin() {
-  for (; group_ < table_.size(); ++group_, next_ = 0) {
-    if (next_ == 0) FetchBehind(group_);
-    for (; next_ < medians_.size(); ++next_) {
-      const Median& median = medians_[next_];
-      const uint64_t count = median.count == AggregateResult::kNoAccumulator
-                                 ? table_.rows(group_)
-                                 : table_.cells(group_)[median.count].count;
-      if (count == 0) continue;
-      if (median.value_class == ValueClass::kInt128) {
-        pick_.emplace<MiddlePick<Int128>>(*scratch_).Begin(cell().values, count);
-      } else {
-        pick_.emplace<MiddlePick<int64_t>>(*scratch_).Begin(cell().values, count);
-      }
-      return true;
-    }
+  const Median& median = medians_[next_];
+  const uint64_t count = median.count == AggregateResult::kNoAccumulator
+                             ? table_.rows(group_)
+                             : table_.cells(group_)[median.count].count;
+  if (count == 0) return false;
+  if (median.value_class == ValueClass::kInt128) {
+    pick_.emplace<MiddlePick<Int128>>(*scratch_).Begin(cell().values, count);
+  } else {
+    pick_.emplace<MiddlePick<int64_t>>(*scratch_).Begin(cell().values, count);
   }
-  return false;
+  return true;
+}
+
+void MedianResults::GoOn() {
+  if (++next_ < medians_.size()) return;
+  next_ = 0;
+  FetchBehind(++group_);
 }
 
 bool MedianResults::Advance(uint32_t rows) {
   if (medians_.empty()) return false;
   for (uint64_t left = rows; left > 0;) {
-    if (!under_way_ && !Begin()) return false;
+    if (group_ == table_.size()) return false;
+    if (!under_way_ && !Begin()) {
+      GoOn();
+      --left;
+      continue;
+    }
     const auto advance = [&]<class Value>(MiddlePick<Value>& pick) {
       under_way_ = pick.Advance(left * kFarPerRow);
       left -= std::min(left, under_way_ ? left : pick.near_values() + kValuesPerGroup);
       if (under_way_) return;
       Put(pick.low(), pick.high());
-      ++next_;
+      GoOn();
     };
-    if (auto* const narrow = std::get_if<MiddlePick<int64_t>>(&pick_)) advance(*narrow);
-    if (auto* const wide = std::get_if<MiddlePick<Int128>>(&pick_)) advance(*wide);
+    if (auto* const narrow = std::get_if<MiddlePick<int64_t>>(&pick_)) {
+      advance(*narrow);
+    } else if (auto* const wide = std::get_if<MiddlePick<Int128>>(&pick_)) {
+      advance(*wide);
+    }
   }
   return true;
 }

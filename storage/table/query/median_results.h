@@ -42,8 +42,10 @@ class MedianResults {
   };
 
   GroupTable::Cell& cell() const { return table_.cells(group_)[medians_[next_].accumulator]; }
-  // Goes on to the next median that has values. False: there is none.
+  // Begins with the next median. False: it has no values.
   bool Begin();
+  // The next median is done.
+  void GoOn();
   // Fetches values of the groups behind `group`: step by step, since only a chunk says where the
   // one before it is.
   void FetchBehind(uint32_t group);

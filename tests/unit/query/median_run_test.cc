@@ -159,6 +159,29 @@ TEST_F(MedianRunTest, AHugeGroupIsFinishedInPieces) {
   EXPECT_EQ(*run->FinishGroups(), 1u);
 }
 
+TEST_F(MedianRunTest, GroupsWithoutValuesAreFinishedInPieces) {
+  constexpr uint32_t kCount = 20'000, kPieceRows = 64;
+  std::vector<int64_t> keys(kCount);
+  for (uint32_t i = 0; i < kCount; ++i) keys[i] = i * 1'000'003;
+  const std::vector<uint64_t> none(kCount / 64 + 1, 0);
+  const Query query{.group_by = {"k"},
+                    .aggregates = {{.function = AggregateFunction::kMedian,
+                                    .argument = expressions::Column("i"),
+                                    .name = {}}}};
+  auto run = *TableRun::Create(*TablePlan::Create(kColumns, query), nullptr, kNoGroupLimits);
+  const std::vector<SegmentColumn> columns{
+      {.type = ColumnType::kInt64, .values = keys.data()},
+      {.type = ColumnType::kInt64, .values = keys.data(), .validity = none.data()}};
+  ASSERT_TRUE(run->BeginSegment({.rows = kCount, .columns = columns}));
+  for (uint32_t at = 0; at < kCount;) {
+    ASSERT_EQ(run->RunBlock(at, nullptr), TableRun::Outcome::kDone);
+  }
+  uint32_t pieces = 0;
+  while (run->FinishSome(kPieceRows)) ++pieces;
+  EXPECT_GE(pieces, kCount / kPieceRows);
+  EXPECT_EQ(*run->FinishGroups(), kCount);
+}
+
 TEST_F(MedianRunTest, EachRefusalIsAnErrorAndLeaksNothing) {
   const auto rows = Rows(20'000, Values::kDense);
   const auto plan = MediansBy({"k"});
