@@ -110,7 +110,7 @@ def details(report):
     names = [one["series"] for one in points_of(report, "faults")]
     latency = ("latency ms, median", "latency ms, 95 %", "wait ms, mean", "wait ms, 95 %")
     memory = ("peak MB", "mean MB", "after MB", "later MB", "later, without lazily freed MB")
-    return [*table(("allocator", *latency), [[name, *(cell(one_point(report, what, name)) for what in latency)] for name in names]), "",
+    return [*table(("allocator", *latency), [[name, *(cell(one_point(report, what, name), ",.1f") for what in latency)] for name in names]), "",
             *table(("allocator", *memory), [[name, *(cell(one_point(report, what, name), ".1f") for what in memory)] for name in names])]
 
 
