@@ -10,7 +10,7 @@ HEAD = """# The study of locality, from outside
 
 What can be done for a program that knows of no NumaNode without changing it: another allocator, huge pages, binding of threads,
 placement of memory, AutoNUMA. It is the study of Memarzia, Ray and Bhavsar, *The Art of Efficient In-memory Query Processing on NUMA
-Systems: a Systematic Approach* (ICDE 2020), with a program of our own, `study_blind` (bench/study), which runs the paper's W1 to W4 over
+Systems: a Systematic Approach* (ICDE 2020), with a program of our own, `study_blind` (bench/study/blind), which runs the paper's W1 to W4 over
 the paper's data sets. ERIS itself takes part only where a section says so.
 
 **This file is generated** by `./dev study`; on another machine the same command writes it anew. `./dev study <axis>` measures one axis,

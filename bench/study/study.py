@@ -20,7 +20,7 @@ from allocators import ALLOCATORS, absent  # noqa: E402
 from lab_process import rotated, spread  # noqa: E402
 from system_setting import CannotSet, SystemSetting  # noqa: E402
 
-BLIND = "bench/study/study_blind"
+BLIND = "bench/study/blind/study_blind"
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 QUERIES = ("w1", "w2", "w3", "w4")
 OTHERS_MAX = 0.2  # cpus taken by other programs that hardly matter

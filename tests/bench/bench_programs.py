@@ -205,7 +205,7 @@ PROGRAMS = {
     "shared/shared_index_lab": [Call("--keys 16384 --threads 2 --rounds 1 --rewrite-seconds 0.02 --lookup-seconds 0.02 --json -",
                                      one_object("structures/*/lookups_s/median", "ratios/*/median"))],
     "study/autonuma_setup": [],  # in the emulated machine alone: tests/numa/study_counts_test.py
-    "study/study_blind": [
+    "study/blind/study_blind": [
         *(Call(f"--query {query} --scale 0.001 --check {rest}",
                one_object("runs/*/seconds", "runs/*/minor_faults", "runs/*/live_bytes", "runs/*/resident", "runs/*/rows", "resident_peak"))
           for query, rest in (("w1", "--affinity sparse --pages never"), ("w2", "--load main --repeat 2"), ("w3", "--placement local"),

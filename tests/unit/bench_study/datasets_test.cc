@@ -1,5 +1,5 @@
 // The distributions of the locality study's data sets, in sizes whose figures are known.
-#include "bench/study/datasets.h"
+#include "bench/study/blind/datasets.h"
 
 #include <gtest/gtest.h>
 

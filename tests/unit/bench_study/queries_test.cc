@@ -1,5 +1,5 @@
 // The blind program's queries by several threads, compared with a map and a sort.
-#include "bench/study/queries.h"
+#include "bench/study/blind/queries.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/study/loaded_tables.h"
-#include "bench/study/reference.h"
-#include "bench/study/team.h"
+#include "bench/study/blind/loaded_tables.h"
+#include "bench/study/blind/reference.h"
+#include "bench/study/blind/team.h"
 
 namespace eris::bench::study {
 namespace {

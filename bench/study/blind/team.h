@@ -1,7 +1,7 @@
 // The blind program's threads, and the cpus they may use. They know of no NumaNode; the order of
 // cpus is what a user gives a program from outside (OMP_PLACES, taskset). Paper: III-B.
-#ifndef ERIS_BENCH_STUDY_TEAM_H_
-#define ERIS_BENCH_STUDY_TEAM_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_TEAM_H_
+#define ERIS_BENCH_STUDY_BLIND_TEAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/routing/machine.h"
-#include "bench/study/requested_bytes.h"
+#include "bench/study/blind/requested_bytes.h"
 
 namespace eris::bench::study {
 
@@ -62,4 +62,4 @@ std::vector<int> CpusFor(const std::string& affinity, size_t threads);
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_TEAM_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_TEAM_H_

@@ -1,7 +1,7 @@
 // An array from calloc, so from the preloaded allocator: zeros that no thread has touched. Counts
 // as requested.
-#ifndef ERIS_BENCH_STUDY_LARGE_ARRAY_H_
-#define ERIS_BENCH_STUDY_LARGE_ARRAY_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_LARGE_ARRAY_H_
+#define ERIS_BENCH_STUDY_BLIND_LARGE_ARRAY_H_
 
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "bench/routing/machine.h"
-#include "bench/study/requested_bytes.h"
+#include "bench/study/blind/requested_bytes.h"
 
 namespace eris::bench::study {
 
@@ -50,4 +50,4 @@ class LargeArray {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_LARGE_ARRAY_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_LARGE_ARRAY_H_

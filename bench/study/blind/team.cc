@@ -1,4 +1,4 @@
-#include "bench/study/team.h"
+#include "bench/study/blind/team.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include "bench/routing/machine.h"
 #include "bench/shared/shared_memory.h"
 #include "bench/shared/shared_tree.h"
-#include "bench/study/queries.h"
+#include "bench/study/blind/queries.h"
 
 namespace eris::bench::study {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "bench/study/requested_bytes.h"
+#include "bench/study/blind/requested_bytes.h"
 
 using eris::bench::study::requested_by_thread;
 

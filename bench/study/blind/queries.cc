@@ -1,10 +1,10 @@
-#include "bench/study/queries.h"
+#include "bench/study/blind/queries.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "bench/routing/machine.h"
-#include "bench/study/shared_table.h"
+#include "bench/study/blind/shared_table.h"
 
 namespace eris::bench::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/study/arrivals.h"
+#include "bench/study/blind/arrivals.h"
 
 #include <unistd.h>
 
@@ -16,8 +16,8 @@
 #include "bench/key_order.h"
 #include "bench/memory/process_memory.h"
 #include "bench/routing/machine.h"
-#include "bench/study/process_counters.h"
-#include "bench/study/team.h"
+#include "bench/study/blind/process_counters.h"
+#include "bench/study/blind/team.h"
 
 namespace eris::bench::study {
 namespace {

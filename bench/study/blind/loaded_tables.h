@@ -1,16 +1,16 @@
 // The data sets in memory, as the blind program loads them: arrays from malloc.
-#ifndef ERIS_BENCH_STUDY_LOADED_TABLES_H_
-#define ERIS_BENCH_STUDY_LOADED_TABLES_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_LOADED_TABLES_H_
+#define ERIS_BENCH_STUDY_BLIND_LOADED_TABLES_H_
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include "bench/routing/machine.h"
-#include "bench/study/datasets.h"
-#include "bench/study/large_array.h"
-#include "bench/study/queries.h"
-#include "bench/study/team.h"
+#include "bench/study/blind/datasets.h"
+#include "bench/study/blind/large_array.h"
+#include "bench/study/blind/queries.h"
+#include "bench/study/blind/team.h"
 
 namespace eris::bench::study {
 
@@ -68,4 +68,4 @@ class LoadedTables {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_LOADED_TABLES_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_LOADED_TABLES_H_

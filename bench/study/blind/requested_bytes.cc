@@ -1,4 +1,4 @@
-#include "bench/study/requested_bytes.h"
+#include "bench/study/blind/requested_bytes.h"
 
 #include <atomic>
 

@@ -3,8 +3,8 @@
 // preloaded allocator replaces. So all allocators are asked for the same.
 //
 // A thread counts in variables of its own, and adds them up when it calls TellRequested.
-#ifndef ERIS_BENCH_STUDY_REQUESTED_BYTES_H_
-#define ERIS_BENCH_STUDY_REQUESTED_BYTES_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_REQUESTED_BYTES_H_
+#define ERIS_BENCH_STUDY_BLIND_REQUESTED_BYTES_H_
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ RequestedBytes Requested();
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_REQUESTED_BYTES_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_REQUESTED_BYTES_H_

@@ -1,8 +1,8 @@
 // What a user sets for a program from outside, with numactl or prctl: where memory is placed, and
 // whether it may lie on huge pages. Called by main before it allocates anything large; threads
 // inherit it. What the system refuses ends the program. Paper: III-C, III-D.
-#ifndef ERIS_BENCH_STUDY_PROCESS_SETTING_H_
-#define ERIS_BENCH_STUDY_PROCESS_SETTING_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_PROCESS_SETTING_H_
+#define ERIS_BENCH_STUDY_BLIND_PROCESS_SETTING_H_
 
 #include <linux/mempolicy.h>
 #include <sys/prctl.h>
@@ -66,4 +66,4 @@ inline void SetPages(const std::string& pages) {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_PROCESS_SETTING_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_PROCESS_SETTING_H_

@@ -1,14 +1,14 @@
 // The same answers by a map and a sort of the standard library, in one thread: what the queries are
 // checked with. Slow.
-#ifndef ERIS_BENCH_STUDY_REFERENCE_H_
-#define ERIS_BENCH_STUDY_REFERENCE_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_REFERENCE_H_
+#define ERIS_BENCH_STUDY_BLIND_REFERENCE_H_
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "bench/study/queries.h"
+#include "bench/study/blind/queries.h"
 
 namespace eris::bench::study {
 
@@ -36,4 +36,4 @@ inline Answer ReferenceOf(const std::string& query, const Tables& tables) {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_REFERENCE_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_REFERENCE_H_

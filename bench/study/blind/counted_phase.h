@@ -1,7 +1,7 @@
 // Lets the access counter of the emulated machine (tests/numa) count everything that this program
 // does while an object of the class lives, on all cpus. Elsewhere it has no effect.
-#ifndef ERIS_BENCH_STUDY_COUNTED_PHASE_H_
-#define ERIS_BENCH_STUDY_COUNTED_PHASE_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_COUNTED_PHASE_H_
+#define ERIS_BENCH_STUDY_BLIND_COUNTED_PHASE_H_
 
 #include <sched.h>
 
@@ -46,4 +46,4 @@ class CountedPhase {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_COUNTED_PHASE_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_COUNTED_PHASE_H_

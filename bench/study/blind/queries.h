@@ -10,16 +10,16 @@
 //   W4  join by an index that is there       one lookup for each foreign key (IndexJoin)
 //
 // Paper: Table I, IV-B.
-#ifndef ERIS_BENCH_STUDY_QUERIES_H_
-#define ERIS_BENCH_STUDY_QUERIES_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_QUERIES_H_
+#define ERIS_BENCH_STUDY_BLIND_QUERIES_H_
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "bench/study/datasets.h"
-#include "bench/study/team.h"
+#include "bench/study/blind/datasets.h"
+#include "bench/study/blind/team.h"
 
 namespace eris::bench::study {
 
@@ -68,4 +68,4 @@ uint64_t TwiceTheMedian(std::vector<uint64_t>& values);
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_QUERIES_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_QUERIES_H_

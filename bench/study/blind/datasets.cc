@@ -1,4 +1,4 @@
-#include "bench/study/datasets.h"
+#include "bench/study/blind/datasets.h"
 
 #include <algorithm>
 #include <cmath>

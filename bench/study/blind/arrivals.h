@@ -2,15 +2,15 @@
 // wait, how long they take, and how much memory the process has meanwhile and some seconds later.
 // W1, W2 and W3 in equal parts, a thread each, over tables that all share.
 // Paper: On the impact of memory allocation on high-performance query processing, 4 and 5.
-#ifndef ERIS_BENCH_STUDY_ARRIVALS_H_
-#define ERIS_BENCH_STUDY_ARRIVALS_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_ARRIVALS_H_
+#define ERIS_BENCH_STUDY_BLIND_ARRIVALS_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "bench/study/queries.h"
+#include "bench/study/blind/queries.h"
 
 namespace eris::bench::study {
 
@@ -29,4 +29,4 @@ nlohmann::json RunArrivals(const Tables& groups, const Tables& join, const Arriv
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_ARRIVALS_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_ARRIVALS_H_

@@ -1,6 +1,6 @@
 // What the kernel counts about this process, as differences since construction.
-#ifndef ERIS_BENCH_STUDY_PROCESS_COUNTERS_H_
-#define ERIS_BENCH_STUDY_PROCESS_COUNTERS_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_PROCESS_COUNTERS_H_
+#define ERIS_BENCH_STUDY_BLIND_PROCESS_COUNTERS_H_
 
 #include <linux/perf_event.h>
 #include <sys/resource.h>
@@ -84,4 +84,4 @@ class ProcessCounters {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_PROCESS_COUNTERS_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_PROCESS_COUNTERS_H_

@@ -1,8 +1,8 @@
 // The data sets of the locality study, made from a seed: record i's key and value are functions of
 // (seed, i), so any number of threads make the same records. Immutable, any thread.
 // Paper: locality in in-memory analytics on NUMA systems, IV-B.
-#ifndef ERIS_BENCH_STUDY_DATASETS_H_
-#define ERIS_BENCH_STUDY_DATASETS_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_DATASETS_H_
+#define ERIS_BENCH_STUDY_BLIND_DATASETS_H_
 
 #include <cstdint>
 #include <string>
@@ -65,4 +65,4 @@ class Dataset {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_DATASETS_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_DATASETS_H_

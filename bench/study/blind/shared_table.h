@@ -1,8 +1,8 @@
 // The hash table that all threads of the blind program share: chains of nodes, a spin lock for each
 // chain. A node is an allocation of its own. Any thread, except where told.
 // Paper: IV-B, the shared global hash table of W1 and W2; the non-partitioning join's of W3.
-#ifndef ERIS_BENCH_STUDY_SHARED_TABLE_H_
-#define ERIS_BENCH_STUDY_SHARED_TABLE_H_
+#ifndef ERIS_BENCH_STUDY_BLIND_SHARED_TABLE_H_
+#define ERIS_BENCH_STUDY_BLIND_SHARED_TABLE_H_
 
 #include <sched.h>
 
@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "bench/key_order.h"
-#include "bench/study/large_array.h"
+#include "bench/study/blind/large_array.h"
 
 namespace eris::bench::study {
 
@@ -99,4 +99,4 @@ class SharedTable {
 
 }  // namespace eris::bench::study
 
-#endif  // ERIS_BENCH_STUDY_SHARED_TABLE_H_
+#endif  // ERIS_BENCH_STUDY_BLIND_SHARED_TABLE_H_
