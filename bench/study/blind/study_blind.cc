@@ -127,6 +127,7 @@ nlohmann::json RunOnce(const Flags& flags, uint32_t number, const Tables& tables
   const ProcessMemory held = ProcessMemory::Now();
   const uint64_t free_begin_ns = NowNs();
   query->Free(team);
+  if (flags.query != "w4") query.reset();
   const uint64_t freed_ns = NowNs();
   const ProcessMemory after = ProcessMemory::Now();
   return {{"seconds", static_cast<double>(worked_ns - begin_ns) * 1e-9},
