@@ -108,4 +108,4 @@ def details(report):
 
 def gap(_report):
     return ("Only what the kernel moves is seen, not what it costs, and the cost is what the paper is about. The program's data is smaller than the "
-            "paper's by a factor of hundreds, and the periods are shorter by a hundred, so that the kernel meets each page about as often.")
+            "paper's by a factor of hundreds, and the kernel's periods are a hundredth: how often it meets a page is not the paper's.")
