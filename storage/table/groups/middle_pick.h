@@ -27,7 +27,7 @@ struct MiddleScratch {
   static constexpr uint32_t kPartBits = 11;
   static constexpr uint32_t kParts = 1u << kPartBits;
   alignas(64) std::array<Int128, kMiddleNear> values;  // or as many of one word, and more
-  std::array<int64_t, 4 * (kMiddleNear + kernels::kRankSpare)> room;
+  std::array<int64_t, size_t{4} * (kMiddleNear + kernels::kRankSpare)> room;
   std::array<uint64_t, kParts> counts;
 };
 

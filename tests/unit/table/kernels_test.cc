@@ -252,6 +252,24 @@ void Widens(QueryRandom& random, uint32_t rows) {
   for (uint32_t i = 0; i < rows; ++i) ASSERT_EQ(out[i], values[i]);
 }
 
+void FindsRanks(QueryRandom& random, uint32_t rows) {
+  if (rows == 0) return;
+  // What is behind them must not matter.
+  const Values<int64_t> values(random, rows + kernels::kRankSpare);
+  const bool few = random() % 2 == 0;
+  for (uint32_t i = 0; i < rows && few; ++i) values.data()[i] %= 3;
+  std::vector<int64_t> sorted(values.data(), values.data() + rows);
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int64_t> room(4 * (rows + kernels::kRankSpare));
+  for (const uint32_t rank : {0u, (rows - 1) / 2, rows - 1}) {
+    const bool both = rank + 1 < rows;
+    int64_t at = 0, behind = 0;
+    kernels::ValuesAtRank(values.data(), rows, rank, room.data(), &at, both ? &behind : nullptr);
+    ASSERT_EQ(at, sorted[rank]) << rank;
+    if (both) ASSERT_EQ(behind, sorted[rank + 1]) << rank;
+  }
+}
+
 class KernelsTest : public testing::Test {
  protected:
   ~KernelsTest() override { Use(0); }
@@ -295,6 +313,7 @@ TEST_F(KernelsTest, AgreeWithPlainLoopsWithEveryKindOfVector) {
         ASSERT_NO_FATAL_FAILURE(FindsExtremes<int64_t>(random, rows));
         ASSERT_NO_FATAL_FAILURE(FindsExtremes<uint64_t>(random, rows));
         ASSERT_NO_FATAL_FAILURE(FindsExtremes<double>(random, rows));
+        ASSERT_NO_FATAL_FAILURE(FindsRanks(random, rows));
       }
       ASSERT_NO_FATAL_FAILURE(Compares<int64_t>(random, rows));
       ASSERT_NO_FATAL_FAILURE(Compares<uint64_t>(random, rows));
