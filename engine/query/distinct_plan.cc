@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "engine/query/groups/whole_groups.h"
 #include "engine/query/plan_copy.h"
-#include "engine/query/whole_groups.h"
 
 namespace eris::engine {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "engine/query/groups/two_phase_groups.h"
 #include "engine/query/planner/conditions.h"
-#include "engine/query/two_phase_groups.h"
 #include "storage/query/expression_tools.h"
 #include "storage/query/subquery_values.h"
 #include "storage/table/query/key_filter.h"

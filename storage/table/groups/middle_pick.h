@@ -114,7 +114,7 @@ class MiddlePick {
         for (uint64_t i = 0; i < count; ++i) {
           const Bits one = bits(i);
           if (one > most_) above = std::min(above, one);
-          // Of those that are equal none is copied: there may be any number of them.
+          // If all in the range are equal none is copied: there may be any number of them.
           if (least_ < most_ && one - least_ <= most_ - least_) near()[near_++] = ValueOf(one);
         }
         above_ = above;

@@ -1,6 +1,6 @@
 // Groups in two phases against groups in one, over random rows at several AEUs: every aggregate,
 // nulls, no rows, no keys.
-#include "engine/query/two_phase_groups.h"
+#include "engine/query/groups/two_phase_groups.h"
 
 #include <gtest/gtest.h>
 

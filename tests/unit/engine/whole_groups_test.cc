@@ -1,5 +1,5 @@
 // Which groups must be made at once, and the two queries that make them.
-#include "engine/query/whole_groups.h"
+#include "engine/query/groups/whole_groups.h"
 
 #include <gtest/gtest.h>
 

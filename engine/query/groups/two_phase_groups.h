@@ -1,7 +1,7 @@
 // Groups that several AEUs make: each of the rows that it has, then all of the groups. Pure
 // functions. Not from the papers.
-#ifndef ERIS_ENGINE_QUERY_TWO_PHASE_GROUPS_H_
-#define ERIS_ENGINE_QUERY_TWO_PHASE_GROUPS_H_
+#ifndef ERIS_ENGINE_QUERY_GROUPS_TWO_PHASE_GROUPS_H_
+#define ERIS_ENGINE_QUERY_GROUPS_TWO_PHASE_GROUPS_H_
 
 #include <cstdint>
 #include <optional>
@@ -35,4 +35,4 @@ std::vector<uint32_t> ComparedKeys(uint32_t keys, uint16_t carried);
 
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_QUERY_TWO_PHASE_GROUPS_H_
+#endif  // ERIS_ENGINE_QUERY_GROUPS_TWO_PHASE_GROUPS_H_

@@ -1,4 +1,4 @@
-#include "engine/query/two_phase_groups.h"
+#include "engine/query/groups/two_phase_groups.h"
 
 #include <utility>
 #include <vector>

@@ -1,8 +1,8 @@
 // Groups that must be made at once, of all of their rows: those with a median, for which partial
 // results do not help. Then AEUs exchange rows before anything is grouped. Pure functions. Not from
 // the papers.
-#ifndef ERIS_ENGINE_QUERY_WHOLE_GROUPS_H_
-#define ERIS_ENGINE_QUERY_WHOLE_GROUPS_H_
+#ifndef ERIS_ENGINE_QUERY_GROUPS_WHOLE_GROUPS_H_
+#define ERIS_ENGINE_QUERY_GROUPS_WHOLE_GROUPS_H_
 
 #include <cstdint>
 
@@ -29,4 +29,4 @@ bool NeedsWholeGroups(const Query& query);
 WholeGroups WholeGroupsOf(const Query& query, uint16_t carried = 0);
 }  // namespace eris::engine
 
-#endif  // ERIS_ENGINE_QUERY_WHOLE_GROUPS_H_
+#endif  // ERIS_ENGINE_QUERY_GROUPS_WHOLE_GROUPS_H_

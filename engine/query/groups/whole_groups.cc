@@ -1,4 +1,4 @@
-#include "engine/query/whole_groups.h"
+#include "engine/query/groups/whole_groups.h"
 
 #include <algorithm>
 #include <optional>
