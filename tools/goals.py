@@ -28,10 +28,11 @@ from goals_remote import REMOTE
 from goals_routing import ENGINE, ROUTING
 from goals_run import FAILED, NOT_MEASURED, common
 from goals_server import SERVER
+from goals_study import STUDY
 from goals_tables import TABLES
 
 PARTS = {"index": INDEX, "tables": TABLES, "queries": QUERIES, "doors": DOORS, "balancer": BALANCER, "remote": REMOTE, "memory": MEMORY, "leap": LEAP,
-         "routing": ROUTING, "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER}
+         "routing": ROUTING, "engine": ENGINE, "server": SERVER, "imports": IMPORTS, "order": ORDER, "study": STUDY}
 
 
 def tell(words):

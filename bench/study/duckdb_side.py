@@ -2,6 +2,7 @@
 """DuckDB's answers over the records that study_blind has written, in the form of its checksums (queries.h).
 
     duckdb_side.py FOLDER THREADS ROUNDS
+    duckdb_side.py FOLDER THREADS serve      # answers lines "run w1" with a line each, for turns with others
 
 Reads FOLDER/w1.records, w2.records, w3.records and w3.primary. Needs the packages of bench/scan/requirements.txt.
 """
@@ -22,23 +23,29 @@ QUERIES = {
 }
 
 
+def run(connection, name):
+    begin = time.perf_counter()
+    rows, total = connection.execute(QUERIES[name]).fetchone()
+    return {"rows": rows, "checksum": str(total % 2 ** 64), "seconds": time.perf_counter() - begin, "version": duckdb.__version__}
+
+
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    folder, threads, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    folder, threads, rounds = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     connection = duckdb.connect(config={"threads": threads})
     for name in ("w1_records", "w2_records", "w3_records", "w3_primary"):
         records = numpy.fromfile(f"{folder}/{name.replace('_', '.')}", dtype=RECORD)
         columns = {field: numpy.ascontiguousarray(records[field]) for field in RECORD.names}  # noqa: F841: DuckDB finds it by its name
         connection.execute(f"create table {name} as select * from columns")
+    if rounds == "serve":
+        for line in sys.stdin:
+            print(json.dumps(run(connection, line.split()[1])), flush=True)
+        return
     found = {}
-    for name, query in QUERIES.items():
-        seconds = []
-        for _ in range(rounds):
-            begin = time.perf_counter()
-            rows, total = connection.execute(query).fetchone()
-            seconds.append(time.perf_counter() - begin)
-        found[name] = {"rows": rows, "checksum": str(total % 2 ** 64), "seconds": seconds}
+    for name in QUERIES:
+        runs = [run(connection, name) for _ in range(int(rounds))]
+        found[name] = {**runs[0], "seconds": [one["seconds"] for one in runs]}
     print(json.dumps({"version": duckdb.__version__, "queries": found}))
 
 

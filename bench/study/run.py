@@ -27,9 +27,10 @@ import common
 import document
 import pages
 import placement
+import scheduler
 
 # In the document's order.
-AXES = (allocator, pages, affinity, placement, autonuma, arrival, combination, answers)
+AXES = (allocator, pages, affinity, placement, autonuma, scheduler, arrival, combination, answers)
 DOCUMENT, PICTURES = "study.md", "lab/figures"
 
 
@@ -65,6 +66,7 @@ def parse():
     parser.add_argument("--scale", type=float, metavar="X", help="of the paper's records (default: 0.1); leaves docs alone")
     parser.add_argument("--assemble", action="store_true", help="no measuring")
     parser.add_argument("--programs", action="store_true", help="print what the axes run, as paths in the build")
+    parser.add_argument("--json", choices=["-"], help="print the reports instead of writing anything")
     parser.add_argument("--results", help="folder of the reports (default: build/study)")
     parser.add_argument("--docs", help="folder of text and pictures (default: docs; a folder of build/study with --quick or --scale)")
     options = parser.parse_intermixed_args()  # allows axes after flags
@@ -82,12 +84,18 @@ def measure_all(options, name, places):
     scale = study.SCALES[options.size]
     if options.scale is not None:
         scale = dataclasses.replace(scale, data=options.scale)
-    lab, failed, began = study.StudyLab(options.build, scale), 0, time.monotonic()
+    lab, failed, began, reports = study.StudyLab(options.build, scale), 0, time.monotonic(), {}
     for axis in options.axes:
         report = common.measured(axis, lab, name)
+        if options.json:
+            reports[axis.NAME] = report
+            continue
         common.write(places.report(axis), study.json.dumps(report, indent=1) + "\n")
         failed += report["outcome"] == common.FAILED
         print(common.outcome_line(report), flush=True)
+    if options.json:
+        print(study.json.dumps(reports))
+        return failed
     print(f"{len(options.axes)} axes in {time.monotonic() - began:.0f} s", flush=True)
     return failed
 
@@ -114,6 +122,8 @@ def main():
     name = options.size if options.scale is None else f"scale-{options.scale:g}" + ("" if options.size == "full" else f"-{options.size}")
     places = Places.of(name, options.results, options.docs)
     failed = 0 if options.assemble else measure_all(options, name, places)
+    if options.json:
+        return 1 if failed else 0
     there = assemble(places)
     print(f"written: {os.path.relpath(places.docs / DOCUMENT)}" if there else "no report: nothing to assemble")
     return 1 if failed or not there else 0

@@ -5,7 +5,7 @@
 //   w1,w2,w3,w4,skew]
 //
 //   load                 makes the tables
-//   run w1|w2|w3|w4|skew a query: its rows and checksum, as the blind program has them (queries.h)
+//   run w1|w2|w3|w4|skew a query: its rows and checksum, as the blind program has them (blind/queries.h)
 //   tasks own|las|nls    how the queries after it are scheduled; what AEUs have done by each rule
 //
 // W1 groups and takes medians, W2 groups and counts, W3 is a join by hash, W4 the engine's index
@@ -29,7 +29,7 @@
 #include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "bench/study/datasets.h"
+#include "bench/study/blind/datasets.h"
 #include "eris/engine.h"
 
 namespace eris::bench::study {
@@ -171,6 +171,8 @@ class StudyEngine {
   }
 
   void LoadIndexes() {
+    foreign_values_.resize(join_.records);
+    for (uint64_t i = 0; i < join_.records; ++i) foreign_values_[i] = foreign_.At(i).value;
     LoadIndex("pk", join_.keys, [&](uint64_t i) { return foreign_.PrimaryAt(i).value; });
     LoadIndex("fk", join_.records, [&](uint64_t i) { return foreign_.At(i).key; });
   }
@@ -241,7 +243,7 @@ class StudyEngine {
       const auto* row = static_cast<const uint64_t*>(chunk->column(0).values);
       const auto* value = static_cast<const uint64_t*>(chunk->column(2).values);
       for (uint64_t i = 0; i < chunk->rows(); ++i) {
-        checksum += (value[i] + 1) * (foreign_.At(row[i]).value + 1);
+        checksum += (value[i] + 1) * (foreign_values_[row[i]] + 1);
       }
       rows += chunk->rows();
     }
@@ -254,6 +256,7 @@ class StudyEngine {
   const Dataset medians_;
   const Dataset counts_;
   const Dataset foreign_;
+  std::vector<uint64_t> foreign_values_;  // of W4's reader, by row
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;
 };
