@@ -28,7 +28,7 @@ ALLOWED["examples"] = ["eris/"]
 ROOMS = {
     "memory": ["system", "."],
     "storage": [".", "tree", "index hash", "table", "query"],
-    "storage/query": ["rows", "operators", "."],
+    "storage/query": ["rows", "plans", "operators", "."],
     "storage/table": ["rows", "kernels", "plan", "groups", "query", "."],
     "routing": ["ranges", "."],
     "aeu": ["state", "runners transfers", "."],

@@ -18,7 +18,7 @@ on one of two processors without NUMA up to 10 % (locality-aware scheduling in B
 
 WAYS = ("own", "las", "nls")
 DUCKDB = "DuckDB"
-# Of the engine; `skew`: W3 with Zipf's law, all probed rows at one AEU.
+# What the engine runs; `skew`: W3 with Zipf's law, all probed rows at one AEU.
 NAMES = {"w1": "W1, median per group", "w2": "W2, count per group", "w3": "W3, hash join", "skew": "W3, all probes at one AEU",
          "w4": "W4, prebuilt index"}
 RULES = ("las_own_immediate", "las_group_immediate", "las_group_deferred", "las_other_deferred", "las_near_immediate")
@@ -126,7 +126,7 @@ def details(report):
     taken = report["protocol"]["taken"]
     words = ", ".join(f"{rule.removeprefix('las_').replace('_', ' ')} {taken.get(rule, 0)}" for rule in RULES)
     return [*table(("query, ms", *WAYS, DUCKDB, "las over own", "las over nls", "las over DuckDB"), rows), "",
-            f"Tasks that las has taken, by its rules in order: {words}. AEUs woken for tasks: {report['protocol']['wakes']}."]
+            f"Tasks that las has taken, by its rules in order: {words}.", f"AEUs woken for tasks: {report['protocol']['wakes']}."]
 
 
 def gap(_report):

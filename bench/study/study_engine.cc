@@ -1,12 +1,11 @@
 // The locality study's queries as plans in an engine. Reads a command per line and answers each
 // with a line of JSON; run.py drives it beside the blind program and DuckDB.
 //
-//   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts
-//   w1,w2,w3,w4,skew]
+//   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts w1,w3,...]
 //
-//   load                 makes the tables
-//   run w1|w2|w3|w4|skew a query: its rows and checksum, as the blind program has them (blind/queries.h)
-//   tasks own|las|nls    how the queries after it are scheduled; what AEUs have done by each rule
+//   load                makes the tables of the parts; default: of w1, w2, w3, w4 and skew
+//   run PART            a query: rows and checksum, as the blind program has them (blind/queries.h)
+//   tasks own|las|nls   how queries after it are scheduled; the tasks by each rule so far
 //
 // W1 groups and takes medians, W2 groups and counts, W3 is a join by hash, W4 the engine's index
 // join. `skew` is W3 with foreign keys of Zipf's law with exponent 1, all of whose rows are at one

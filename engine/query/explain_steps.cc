@@ -10,8 +10,8 @@
 #include "base/status_macros.h"
 #include "engine/query/groups/two_phase_groups.h"
 #include "engine/query/key_filter_plan.h"
-#include "storage/query/expression_tools.h"
-#include "storage/query/subquery_values.h"
+#include "storage/query/plans/expression_tools.h"
+#include "storage/query/plans/subquery_values.h"
 #include "storage/table/plan/plan_compiler.h"
 
 namespace eris::engine {

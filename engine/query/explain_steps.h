@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "storage/query/plan_schemas.h"
-#include "storage/query/query_steps.h"
+#include "storage/query/plans/plan_schemas.h"
+#include "storage/query/plans/query_steps.h"
 
 namespace eris::engine {
 

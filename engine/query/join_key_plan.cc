@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "engine/query/plan_copy.h"
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "storage/table/plan/plan_body.h"
 
 namespace eris::engine {

@@ -9,8 +9,8 @@
 
 #include "engine/query/groups/two_phase_groups.h"
 #include "engine/query/planner/conditions.h"
-#include "storage/query/expression_tools.h"
-#include "storage/query/subquery_values.h"
+#include "storage/query/plans/expression_tools.h"
+#include "storage/query/plans/subquery_values.h"
 #include "storage/table/query/key_filter.h"
 
 namespace eris::engine {

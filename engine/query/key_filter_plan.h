@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "eris/schema.h"
-#include "storage/query/query_steps.h"
+#include "storage/query/plans/query_steps.h"
 
 namespace eris::engine {
 

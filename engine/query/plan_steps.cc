@@ -15,8 +15,8 @@
 #include "engine/query/planner/better_plan.h"
 #include "engine/query/planner/carried_keys.h"
 #include "engine/query/planner/plan_needs.h"
-#include "storage/query/expression_tools.h"
-#include "storage/query/subquery_values.h"
+#include "storage/query/plans/expression_tools.h"
+#include "storage/query/plans/subquery_values.h"
 #include "storage/table/plan/table_plan.h"
 
 namespace eris::engine {

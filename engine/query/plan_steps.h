@@ -12,8 +12,8 @@
 #include "engine/query/planner/plan_sizes.h"
 #include "eris/query_plan.h"
 #include "eris/schema.h"
-#include "storage/query/plan_schemas.h"
-#include "storage/query/query_steps.h"
+#include "storage/query/plans/plan_schemas.h"
+#include "storage/query/plans/query_steps.h"
 
 namespace eris::engine {
 

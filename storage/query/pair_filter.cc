@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::storage {
 

@@ -39,7 +39,7 @@ class PartTasks {
   void Arrive(StageTasks& all, size_t step);
   bool has_arrived(size_t step) const { return steps_[step].arrived; }
 
-  // The AEU's own table for a join of the stage, once it is made; nullptr: not yet.
+  // The AEU's own table for a join of the stage, once it is made; nullptr: it is not made.
   const JoinBuild* built(size_t step) const { return steps_[step].built; }
   void SetBuilt(size_t step, const JoinBuild* built) { steps_[step].built = built; }
 

@@ -66,7 +66,8 @@ struct QueryParts {
   // By part: the one that makes key filters for it, of the first AEU on its NumaNode. Written
   // before the first stage.
   std::vector<uint32_t> filter_makers{};
-  // Of the stage that is under way; nullptr: it has no free tasks. Written between stages.
+  // The free tasks of the stage that is under way; nullptr: it has no free tasks. Written between
+  // stages.
   std::unique_ptr<StageTasks> stage_tasks{};
 
   uint32_t aeus() const { return static_cast<uint32_t>(parts.size() - 1); }

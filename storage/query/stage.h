@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "eris/schema.h"
-#include "storage/query/query_steps.h"
+#include "storage/query/plans/query_steps.h"
 #include "storage/table/plan/table_plan.h"
 #include "storage/table/query/key_filter.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::engine {
 namespace {

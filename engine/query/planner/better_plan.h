@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "engine/query/planner/plan_sizes.h"
 #include "eris/query_plan.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/plan_schemas.h"
 
 namespace eris::engine {
 

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "base/status_macros.h"
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "storage/table/plan/plan_body.h"
 
 namespace eris::engine {

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "eris/query_plan.h"
 #include "eris/schema.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/plan_schemas.h"
 
 namespace eris::engine {
 

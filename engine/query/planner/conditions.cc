@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::engine {
 namespace {

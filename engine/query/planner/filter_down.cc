@@ -9,8 +9,8 @@
 #include "engine/query/plan_copy.h"
 #include "engine/query/planner/conditions.h"
 #include "engine/query/planner/plan_facts.h"
-#include "storage/query/expression_tools.h"
 #include "storage/query/operators/join_keys.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::engine {
 namespace {

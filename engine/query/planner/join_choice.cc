@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::engine {
 namespace {

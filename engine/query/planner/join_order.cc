@@ -12,8 +12,8 @@
 #include "engine/query/planner/join_choice.h"
 #include "engine/query/planner/join_graph.h"
 #include "engine/query/planner/plan_facts.h"
-#include "storage/query/expression_tools.h"
 #include "storage/query/operators/join_keys.h"
+#include "storage/query/plans/expression_tools.h"
 
 namespace eris::engine {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <variant>
 
-#include "storage/query/expression_tools.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/expression_tools.h"
+#include "storage/query/plans/plan_schemas.h"
 
 namespace eris::engine {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <variant>
 
-#include "storage/query/expression_tools.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/expression_tools.h"
+#include "storage/query/plans/plan_schemas.h"
 
 namespace eris::engine {
 namespace {

@@ -11,7 +11,7 @@
 #include "engine/engine_impl.h"
 #include "engine/query/plan_steps.h"
 #include "eris/engine.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/plan_schemas.h"
 #include "tests/support/objects.h"
 #include "tests/support/plan/chunk_cells.h"
 #include "tests/support/plan/plan_differs.h"

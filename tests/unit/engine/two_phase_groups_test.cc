@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "tests/unit/query/stage_lab.h"
 
 namespace eris::engine {

@@ -13,7 +13,7 @@
 #include "engine/query/planner/plan_sizes.h"
 #include "eris/query_plan.h"
 #include "eris/schema.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/plan_schemas.h"
 #include "tests/support/query_plan_text.h"
 
 namespace eris::test {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "tests/unit/query/stage_lab.h"
 #include "tests/unit/query/whole_query.h"
 

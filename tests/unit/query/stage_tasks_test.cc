@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/query/expression_tools.h"
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/expression_tools.h"
+#include "storage/query/plans/plan_schemas.h"
 #include "tests/unit/query/stage_lab.h"
 #include "tests/unit/query/whole_query.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "storage/query/stage.h"
 #include "storage/table/plan/table_plan.h"
 #include "tests/unit/query/query_lab.h"
@@ -60,7 +60,8 @@ struct WholeQuery {
       lab.SetColumns(set, {ColumnType::kInt64, ColumnType::kString, ColumnType::kInt64});
     }
     for (const RowSet set : {kLeft, kRight}) {
-      lab.Put(set, RandomRows(lab.all.columns[set], rows, Values::kFew, kNullsPercent, random), 100);
+      lab.Put(set, RandomRows(lab.all.columns[set], rows, Values::kFew, kNullsPercent, random),
+              100);
     }
   }
   absl::Status Run(StageLab& lab) const {

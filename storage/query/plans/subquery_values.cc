@@ -1,4 +1,4 @@
-#include "storage/query/subquery_values.h"
+#include "storage/query/plans/subquery_values.h"
 
 #include <cstring>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "storage/table/kernels/exact_number.h"
 #include "storage/table/query/block_values.h"
 

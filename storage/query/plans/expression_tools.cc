@@ -1,4 +1,4 @@
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 
 #include <utility>
 #include <variant>

@@ -1,4 +1,4 @@
-#include "storage/query/plan_schemas.h"
+#include "storage/query/plans/plan_schemas.h"
 
 #include <algorithm>
 #include <set>
@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "base/utf8.h"
 #include "eris/batch.h"
-#include "storage/query/expression_tools.h"
+#include "storage/query/plans/expression_tools.h"
 #include "storage/table/plan/plan_compiler.h"
 
 namespace eris::storage {

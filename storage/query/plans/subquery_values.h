@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "eris/expression.h"
 #include "eris/schema.h"
-#include "storage/query/query_steps.h"
+#include "storage/query/plans/query_steps.h"
 #include "storage/query/rows/envelope.h"
 
 namespace eris::storage {
