@@ -112,8 +112,9 @@ bool Aeu::Step(const StepBudget& budget) {
     }
   }
   if (!worked && trim_worthwhile_) TrimMemory();
-  if (!worked && idle_work_->Run(NowNs() + budget.idle_ns)) {
+  if (!worked && budget.idle_ns > 0 && idle_work_->Run(NowNs() + budget.idle_ns)) {
     worked = true;
+    runners_.Count();  // the rest of a task is a runner's
     EndQueryPieces();
   }
   if (port_.HasBuffered()) {

@@ -60,7 +60,7 @@ namespace eris::aeu {
 struct StepBudget {
   // Time of one turn for scans, joins, table scans and queries together.
   uint64_t scan_ns = 100'000;
-  uint64_t idle_ns = 200'000;  // time of idle work
+  uint64_t idle_ns = 200'000;  // time of idle work; 0: none
   // Bytes of blocks from the ingress that one turn executes; at least one block.
   size_t ingress_bytes = 1 << 20;
   // Bytes of byte strings and table rows that one turn copies in and out before it leaves further

@@ -102,7 +102,10 @@ void AeuThread::Run() {
 }
 
 bool AeuThread::RunTurn() noexcept {
-  aeu_->Step(options_.budget);
+  // The visitor is a client's thread: what is nobody's work is left to the AEU's own.
+  StepBudget budget = options_.budget;
+  budget.idle_ns = 0;
+  aeu_->Step(budget);
   const bool alarm = aeu_->WaitNs() > 0;  // which the thread has to set; first, as in Run
   return aeu_->HasWork() || alarm;
 }

@@ -20,7 +20,7 @@ enum class TaskKind : uint8_t {
 // When an AEU asks for a task.
 enum class TaskTurn : uint8_t {
   kSlice,  // in the time that it has for queries: immediate tasks of its own, deferred ones of its
-           // group
+           // group (nls: of all)
   kShare,  // the same, but deferred ones of each query in turn
   kIdle,   // it has nothing else to do: by all rules
 };

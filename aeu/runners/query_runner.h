@@ -47,7 +47,8 @@ class QueryRunner final : public Runner, public IdleWork, public tasks::Worker {
   // A task at a time, or a part of it, until the deadline or until a command comes.
   bool Run(uint64_t deadline_ns) override;
   bool HasWork() const override {
-    return scheduler_ != nullptr && scheduler_->MayHave(self_.value, tasks::TaskTurn::kIdle);
+    return task_ != nullptr ||
+           (scheduler_ != nullptr && scheduler_->MayHave(self_.value, tasks::TaskTurn::kIdle));
   }
 
   uint32_t aeu() const override { return self_.value; }

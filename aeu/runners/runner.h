@@ -77,13 +77,13 @@ class Runners {
     return false;
   }
   size_t running() const { return running_; }
-
- private:
+  // After work of a runner that did not go through here.
   void Count() {
     running_ = 0;
     for (const Kind& kind : kinds_) running_ += kind.runner->running();
   }
 
+ private:
   const std::array<Kind, kKinds> kinds_;
   size_t first_ = 0;    // the kind that comes first in the next turn
   size_t running_ = 0;  // of all kinds: checked in every turn

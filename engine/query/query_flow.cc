@@ -179,7 +179,7 @@ absl::StatusOr<bool> QueryFlow::Plan(const MapStep& step, Describe) {
     phases_ = TwoPhases(step.query, step.carried);
     ERIS_ASSIGN_OR_RETURN(MapTask map,
                           MapOf(columns, phases_->partial, from, Own(1), step.carried));
-    map.division = DivisionFor(from, /*groups=*/true);
+    map.division = DivisionFor(from);
     partial_ = map.plan->result();
     Everywhere({std::move(map)});
     return false;

@@ -136,9 +136,8 @@ class QueryFlow {
   // join, in both of its inputs.
   bool GroupsApart(uint32_t keys) const;
   bool KeysApart(const storage::JoinStep& step) const;
-  // How a step that reads the set is divided. Rows stay with their AEU if that is worth more:
-  // kNone, or for groups kParts.
-  storage::Division DivisionFor(storage::RowSet set, bool groups = false) const;
+  // How a step that reads the set is divided. Rows stay with their AEU if that is worth more.
+  storage::Division DivisionFor(storage::RowSet set) const;
   bool IsUneven(storage::RowSet set) const;
   // Whether there is a column none of whose numbers are at two AEUs.
   bool HasApartKeys(storage::RowSet set) const;

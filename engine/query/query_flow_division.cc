@@ -47,10 +47,11 @@ absl::Status QueryFlow::PlanFollower(Describe describe) {
   return absl::OkStatus();
 }
 
-Division QueryFlow::DivisionFor(RowSet set, bool groups) const {
+Division QueryFlow::DivisionFor(RowSet set) const {
   if (aeus_ == 1 || parts_.RowsOf(set) < limits_.divided_rows) return Division::kNone;
-  if (IsUneven(set) || !HasApartKeys(set)) return Division::kEnvelopes;
-  return groups ? Division::kParts : Division::kNone;
+  // A grouping is no exception: what one AEU has as a task of its own would be a second table of
+  // groups at the AEU that runs it, and GroupsApart compares AEUs.
+  return IsUneven(set) || !HasApartKeys(set) ? Division::kEnvelopes : Division::kNone;
 }
 
 bool QueryFlow::IsUneven(RowSet set) const {

@@ -1,6 +1,7 @@
 // A divided step at one AEU: makes tasks of what the AEU has, waits for the end of all tasks of all
 // AEUs, and then hands out what the AEU's own step of them still has.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -34,7 +35,6 @@ class DividedRun final : public StepRun {
         return AddSome();
       case Phase::kWait:
         if (!all_.HasEnded(step_)) return true;
-        all_.WakeOthers(part_.self());
         ERIS_RETURN_IF_ERROR(part_.tasks().error());
         phase_ = Phase::kFinish;
         return true;
@@ -50,22 +50,28 @@ class DividedRun final : public StepRun {
 
  private:
   enum class Phase : uint8_t { kBuild, kAdd, kWait, kFinish, kFree };
-  static constexpr uint32_t kAddedAtOnce = 32;
+  static constexpr uint32_t kAddedAtOnce = 16;
 
   absl::StatusOr<bool> AddSome() {
     const bool whole = DivisionOf(all_.stage().tasks[step_]) == Division::kParts;
     const uint32_t count = input_ == nullptr ? 0 : whole ? 1 : input_->size();
     const uint32_t end = std::min(count, next_ + kAddedAtOnce);
-    for (; next_ < end; ++next_) {
+    std::array<StepTask*, kAddedAtOnce> made{};
+    uint32_t added = 0;
+    for (uint32_t next = next_; next < end; ++next) {
       StepTask* const task = part_.tasks().New(all_, part_, step_);
       if (task == nullptr) return part_.memory().Refusal("tasks");
       if (whole) {
         task->SetList(input_);
       } else {
-        task->SetEnvelope(&(*input_)[next_], build_.get());
+        task->SetEnvelope(&(*input_)[next], build_.get());
       }
-      all_.Add(step_, 1);
-      all_.scheduler().Push(part_.self(), tasks::TaskKind::kDeferred, task);
+      made[added++] = task;
+    }
+    next_ = end;
+    all_.Add(step_, added);
+    for (uint32_t i = 0; i < added; ++i) {
+      all_.scheduler().Push(part_.self(), tasks::TaskKind::kDeferred, made[i]);
     }
     if (next_ < count) return true;
     part_.tasks().Arrive(all_, step_);

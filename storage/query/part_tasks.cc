@@ -51,7 +51,7 @@ absl::Status PartTasks::AddFollowers(StageTasks& all, QueryPart& part, size_t st
 
 StepTask* PartTasks::New(StageTasks& all, QueryPart& part, size_t step) {
   if (made_ == tasks_.size() * kTasksAtOnce) {
-    tasks_.reserve(tasks_.size() + 1);
+    if (tasks_.size() == tasks_.capacity()) tasks_.reserve(2 * tasks_.size() + 1);
     void* const block = part.memory().Allocate(kTasksAtOnce * sizeof(StepTask));
     if (block == nullptr) return nullptr;
     tasks_.push_back(static_cast<StepTask*>(block));
@@ -60,11 +60,16 @@ StepTask* PartTasks::New(StageTasks& all, QueryPart& part, size_t step) {
   return new (place) StepTask(all, step, part.self());
 }
 
-void PartTasks::FreeTasks(QueryMemory& memory) {
-  for (size_t i = 0; i < made_; ++i) tasks_[i / kTasksAtOnce][i % kTasksAtOnce].~StepTask();
-  for (StepTask* const block : tasks_) memory.Free(block, kTasksAtOnce * sizeof(StepTask));
-  tasks_.clear();
-  made_ = 0;
+bool PartTasks::FreeSome(QueryMemory& memory) {
+  for (size_t freed = 0; !tasks_.empty(); ++freed) {
+    if (freed == kFreedAtOnce) return true;
+    StepTask* const block = tasks_.back();
+    const size_t before = (tasks_.size() - 1) * kTasksAtOnce;
+    for (; made_ > before; --made_) block[made_ - 1 - before].~StepTask();
+    memory.Free(block, kTasksAtOnce * sizeof(StepTask));
+    tasks_.pop_back();
+  }
+  return false;
 }
 
 void PartTasks::Arrive(StageTasks& all, size_t step) {

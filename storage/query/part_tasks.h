@@ -32,8 +32,8 @@ class PartTasks {
 
   // A task that the AEU makes. nullptr: no memory. Throws std::bad_alloc.
   StepTask* New(StageTasks& all, QueryPart& part, size_t step);
-  // No task of the AEU is left.
-  void FreeTasks(QueryMemory& memory);
+  // Frees a piece of the memory of the AEU's tasks, none of which is left. False: all is free.
+  bool FreeSome(QueryMemory& memory);
 
   // The AEU has made all of its tasks of the step; or, if it has not, it never will.
   void Arrive(StageTasks& all, size_t step);
@@ -58,7 +58,8 @@ class PartTasks {
     uint32_t followed = 0;  // envelopes of its rows whose tasks have been added
     bool arrived = false;
   };
-  static constexpr size_t kTasksAtOnce = 32;
+  static constexpr size_t kTasksAtOnce = 32;  // in one block of memory
+  static constexpr size_t kFreedAtOnce = 16;  // blocks
 
   std::vector<Step> steps_;  // by task of the stage
   std::vector<StepTask*> tasks_;

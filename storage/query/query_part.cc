@@ -112,7 +112,11 @@ bool QueryPart::FreeSome(RowSet set) {
 
 bool QueryPart::FreeSome() {
   sink_.reset();
-  tasks_.reset();
+  if (tasks_ != nullptr) {
+    // An AEU that was not in the stage may have run tasks that made others.
+    if (tasks_->FreeSome(*memory_)) return true;
+    tasks_.reset();
+  }
   if (groups_ != nullptr) {
     if (groups_->FreeSome()) return true;
     groups_.reset();

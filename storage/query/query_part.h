@@ -1,7 +1,8 @@
 // What one AEU has of a running query: its part of the sets of rows (stage.h), in its own memory.
 // The engine makes one for each AEU, and one for rows that it reads itself. Used by the AEU's
 // thread while a stage is under way, by the engine between stages. Others read envelopes of it, in
-// stages after the one that has filled them. Not from the papers.
+// stages after the one that has filled them, or as free tasks of the same stage (stage_tasks.h).
+// Not from the papers.
 #ifndef ERIS_STORAGE_QUERY_QUERY_PART_H_
 #define ERIS_STORAGE_QUERY_QUERY_PART_H_
 

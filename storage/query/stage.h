@@ -4,9 +4,10 @@
 // papers: query processing is ERIS's next step (6).
 //
 // Rows are in sets, by number: each AEU has a list of envelopes for each set, its part. A set is
-// filled in one stage and read in later ones. Its envelopes stay with the AEU that has filled them,
-// and others refer to them (ShareTask, SpreadTask) or copy them (CopyTask); or they are sent
-// (SendTask) and, in a later stage, received (ReceiveTask).
+// filled in one stage and read in later ones, or by a task of the same stage that follows. Its
+// envelopes stay with the AEU that has filled them, and others refer to them (ShareTask,
+// SpreadTask) or copy them (CopyTask); or they are sent (SendTask) and, in a later stage, received
+// (ReceiveTask).
 #ifndef ERIS_STORAGE_QUERY_STAGE_H_
 #define ERIS_STORAGE_QUERY_STAGE_H_
 

@@ -21,7 +21,7 @@ constexpr uint32_t kEnvelopesAtOnce = 64;
 }  // namespace
 
 absl::StatusOr<bool> StageRun::Advance() {
-  if (error_.ok()) {
+  if (error_.ok() && !ending_) {
     absl::StatusOr<bool> more = base::OrNoMemory("no memory for a query", [&] { return Work(); });
     if (!more.ok()) {
       Stop(std::move(more).status());
@@ -30,7 +30,7 @@ absl::StatusOr<bool> StageRun::Advance() {
     }
   }
   if (!error_.ok() && Waits()) return true;
-  EndTasks();
+  if (EndTasks()) return true;
   if (error_.ok()) return false;
   // That it is to stop may be the consequence of an error here.
   const bool has_tasks = part_.all().stage_tasks != nullptr;
@@ -71,6 +71,7 @@ void StageRun::Stop(absl::Status reason) {
 }
 
 bool StageRun::Waits() const {
+  if (ending_) return false;
   if (error_.ok()) return run_ != nullptr && run_->Waits();
   for (size_t task = 0; task < stage_.tasks.size(); ++task) {
     const StageTasks* const all = Divided(task);
@@ -79,15 +80,16 @@ bool StageRun::Waits() const {
   return false;
 }
 
-void StageRun::EndTasks() {
+bool StageRun::EndTasks() {
   StageTasks* const all = part_.all().stage_tasks.get();
-  run_.reset();
-  if (all == nullptr) return;
-  if (!error_.ok()) all->WakeOthers(part_.self());  // in case that it has waited for them
-  for (size_t task = 0; task < stage_.tasks.size(); ++task) {
-    if (Divided(task) != nullptr) part_.tasks().EndStep(task);
+  if (!std::exchange(ending_, true)) {
+    run_.reset();
+    if (all == nullptr) return false;
+    for (size_t task = 0; task < stage_.tasks.size(); ++task) {
+      if (Divided(task) != nullptr) part_.tasks().EndStep(task);
+    }
   }
-  part_.tasks().FreeTasks(part_.memory());
+  return all != nullptr && part_.tasks().FreeSome(part_.memory());
 }
 
 StageTasks* StageRun::Divided(size_t task) const {

@@ -67,15 +67,17 @@ class StageRun {
   // The next piece of the task, and what comes after its last one.
   absl::StatusOr<bool> Work();
   void BeginNext();
-  // After all tasks, or after an error.
-  void EndTasks();
+  // After all tasks, or after an error: frees a piece of what it has had for free tasks. False: it
+  // has nothing of them any more.
+  bool EndTasks();
 
   QueryPart& part_;
   const Stage& stage_;
   size_t task_ = 0;
   std::unique_ptr<StepRun> run_;  // of the task, if it needs one
   PieceRows piece_rows_;
-  absl::Status error_;  // why it ends early
+  absl::Status error_;   // why it ends early
+  bool ending_ = false;  // no task is left
   // Where the task goes on, unless it has a run.
   uint32_t at_ = 0;
   uint32_t envelope_ = 0;

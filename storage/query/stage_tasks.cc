@@ -59,22 +59,14 @@ void StageTasks::TakeAway(size_t step) {
   const tasks::TaskScheduler& scheduler = scheduler_;
   // seq_cst: pairs with the load in HasEnded, and makes it see all that the task has made.
   if (left_[step].count.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
-  for (uint32_t aeu = 0; aeu < std::min(aeus, kWokenByOne); ++aeu) scheduler.Wake(aeu);
-}
-
-void StageTasks::Wake(uint32_t chunk) const {
-  const uint64_t first = uint64_t{chunk} * kWokenByOne;
-  const uint64_t end = std::min<uint64_t>(first + kWokenByOne, parts_.aeus());
-  for (uint64_t aeu = first; aeu < end; ++aeu) scheduler_.Wake(static_cast<uint32_t>(aeu));
+  // Not by a chain of AEUs that wake others: one that has failed would break it.
+  for (uint32_t aeu = 0; aeu < aeus; ++aeu) scheduler.Wake(aeu);
 }
 
 void StageTasks::Absent() {
   parts_.stop.store(true, std::memory_order_relaxed);  // advice, it publishes nothing
-  // Nobody waits for what is not divided.
-  size_t last = stage_.tasks.size();
-  const Stage& stage = stage_;
-  for (size_t step = 0; step < last; ++step) {
-    if (DivisionOf(stage.tasks[step]) != Division::kNone) TakeAway(step);
+  for (size_t step = 0; step < stage_.tasks.size(); ++step) {
+    if (DivisionOf(stage_.tasks[step]) != Division::kNone) TakeAway(step);
   }
 }
 

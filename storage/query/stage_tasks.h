@@ -43,29 +43,25 @@ class StageTasks {
 
   // So many tasks more; before they are handed out.
   void Add(size_t step, uint64_t tasks) {
-    // relaxed: it is not 0 before, and the queue of the tasks publishes it.
+    // relaxed: the queue of the tasks publishes it. It is not 0 before, except that the count of a
+    // step that follows another one may be when the query has been stopped: then the other one's is
+    // not, and AEUs look at them in order.
     left_[step].count.fetch_add(tasks, std::memory_order_relaxed);
   }
-  // One less: a task has ended, or an AEU has made its tasks. Wakes those that wait if it was the
-  // last one.
+  // One less: a task has ended, or an AEU has made its tasks. The last one wakes all AEUs: one load
+  // for each that is awake, a system call for each that sleeps.
   void TakeAway(size_t step);
   // Whether all have. seq_cst: an AEU that sleeps is woken, see routing::Waker; and then all that
   // the tasks have made is here (pairs with TakeAway).
   bool HasEnded(size_t step) const {
     return left_[step].count.load(std::memory_order_seq_cst) == 0;
   }
-  // The AEU has seen that it has ended: wakes others, if there are many.
-  void WakeOthers(uint32_t aeu) const { Wake(aeu + 1); }
   // An AEU has no part in the stage: the query is to stop.
   void Absent();
 
  private:
   StageTasks(QueryParts& parts, const Stage& stage, tasks::TaskScheduler& scheduler,
              TaskScheduling scheduling, uint64_t query);
-  // Wakes so many AEUs at most, from the one with that number times kWokenByOne on.
-  void Wake(uint32_t chunk) const;
-  static constexpr uint32_t kWokenByOne = 64;
-
   struct alignas(base::kNoSharingBytes) Left {
     std::atomic<uint64_t> count{0};
   };

@@ -60,9 +60,11 @@ absl::StatusOr<bool> StepTask::WorkOnList(QueryPart& part) {
     const auto& map = std::get<MapTask>(all_.stage().tasks[step_]);
     ERIS_ASSIGN_OR_RETURN(auto step, NewEnvelopeStep(WorldOf(part), map, part.OutputOnce(map.to)));
     run_ = NewListRun(std::move(step), list_);
-    for (uint32_t e = 0; part.self() != home && e < list_->size(); ++e) {
-      part.CountCrossed((*list_)[e]);
-    }
+  }
+  // A piece at a time; each envelope takes at least one.
+  constexpr uint32_t kCountedAtOnce = 64;
+  for (uint32_t n = 0; part.self() != home && n < kCountedAtOnce && crossed_ < list_->size(); ++n) {
+    part.CountCrossed((*list_)[crossed_++]);
   }
   run_->SetPieceRows(part.tasks().piece_rows().rows());
   return run_->Advance();

@@ -47,6 +47,7 @@ class StepTask final : public tasks::Task {
   const JoinBuild* build_ = nullptr;
   const EnvelopeList* list_ = nullptr;
   std::unique_ptr<StepRun> run_;  // for a list
+  uint32_t crossed_ = 0;          // envelopes of the list that have been counted
   bool begun_ = false;
 };
 

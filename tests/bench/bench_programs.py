@@ -211,6 +211,7 @@ PROGRAMS = {
           for query, rest in (("w1", "--affinity sparse --pages never"), ("w2", "--load main --repeat 2"), ("w3", "--placement local"),
                               ("w4", "--affinity dense --data zipf"))),
         Call("--arrivals 12 --rate 500 --idle-s 0.1 --scale 0.0005", one_object("latency_s/*", "wait_s/*", "resident_mean", "resident_later"))],
+    "study/study_engine": [],  # study/run.py and its axis scheduler bring the commands
     "table/kernel_lab": [Call("--gib=0.002 --rounds=1", lines_like(r"\d", 10))],
 }
 PACKAGES = {"routing/raw_routing": "libconcurrentqueue-dev", "remote/redis_load": "libhiredis-dev"}

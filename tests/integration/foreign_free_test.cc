@@ -116,6 +116,7 @@ TEST(ForeignFreeTest, AnOwnerThatSleepsIsWokenAndGivesItsMemoryBack) {
       << machine.manager().reserved_bytes() << " bytes are held";
   EXPECT_TRUE(Eventually([&] { return machine[0].counters().parks.Read() > parks; }));
   machine.Stop();
+  machine[1].SetIdleWork(nullptr);
   machine.lab().Settle();
   EXPECT_TRUE(machine.lab().at_rest());
   EXPECT_EQ(machine.manager().Account().used_bytes, 0u);
@@ -162,6 +163,7 @@ TEST(ForeignFreeTest, ASingleBlockWakesItsOwnerEveryTime) {
     ASSERT_TRUE(Eventually([&] { return machine[0].counters().turns.Read() > turns; }));
   }
   machine.Stop();
+  machine[1].SetIdleWork(nullptr);
   machine.lab().Settle();
   EXPECT_FALSE(machine.CacheOf(0).Collect()) << "a block was left in the bin";
   EXPECT_EQ(machine.manager().Account().used_bytes, 0u);
@@ -267,6 +269,7 @@ TEST(ForeignFreeTest, AEUsThatFreeEachOthersBlocksLoseNone) {
     });
   }));
   machine.Stop();
+  for (uint32_t i = 0; i < kAeus; ++i) machine[i].SetIdleWork(nullptr);
   // The rest, by hand: everything to the first one.
   std::vector<Handed> left;
   market.Take(~size_t{0}, left);

@@ -44,7 +44,8 @@ class QueryPlans {
     // Rows of other NumaNodes are copied, however few.
     (*engine)->core().query_limits.copied_rows = 0;
     (*engine)->core().query_limits.divided_rows = 0;
-    (*engine)->core().query_limits.uneven_quarters = 0;
+    // Even ones, too, wherever rows are sent anyway.
+    if (sends) (*engine)->core().query_limits.uneven_quarters = 0;
     engine_ = *std::move(engine);
     session_ = engine_->NewSession();
   }
