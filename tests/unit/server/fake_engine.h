@@ -59,6 +59,9 @@ class FakeEngine final : public Engine {
   std::vector<TransferRecord> TransferHistory() override;
   absl::StatusOr<HotRanges> FindHotRanges(absl::string_view name, uint32_t ranges_max) override;
   absl::Status SetBalancer(const BalancerOptions& options) override;
+  absl::Status SetTaskScheduling(TaskScheduling) override {
+    return absl::UnimplementedError("no calls of the server ask for it");
+  }
   void PauseBalancer() override;
   void ResumeBalancer() override;
   absl::StatusOr<BalancePlan> PlanBalance(absl::string_view name) override;
