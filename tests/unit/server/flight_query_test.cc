@@ -156,7 +156,7 @@ TEST(FlightQueryTest, FiltersAndAggregatesAreTexts) {
   EXPECT_THAT(one->aggregates, ElementsAre("max(a) as m"));
   EXPECT_THAT(QueryRefusal({.filter = "a <"}, table),
               HasSubstr("field \"filter\": at character 4"));
-  EXPECT_THAT(QueryRefusal({.aggregates = {"median(a)"}}, table),
+  EXPECT_THAT(QueryRefusal({.aggregates = {"middle(a)"}}, table),
               HasSubstr("field \"aggregates\": at character 1"));
 }
 
