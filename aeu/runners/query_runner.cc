@@ -61,8 +61,6 @@ bool QueryRunner::AdvanceStage(uint64_t& now_ns) {
   part.CountTime(now_ns - began_ns);
   one.run->Took(now_ns - began_ns);
   if (more.ok() && *more) return true;
-  // The other AEUs need not go on. relaxed: advice.
-  if (!more.ok()) part.all().stop.store(true, std::memory_order_relaxed);
   Finish(one, more.status());
   running_.erase(running_.begin() + static_cast<ptrdiff_t>(at));
   return true;

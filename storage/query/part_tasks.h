@@ -37,7 +37,6 @@ class PartTasks {
 
   // The AEU has made all of its tasks of the step; or, if it has not, it never will.
   void Arrive(StageTasks& all, size_t step);
-  bool has_arrived(size_t step) const { return steps_[step].arrived; }
 
   // The AEU's own table for a join of the stage, once it is made; nullptr: it is not made.
   const JoinBuild* built(size_t step) const { return steps_[step].built; }
