@@ -24,6 +24,10 @@ void TaskScheduler::Push(uint32_t self, TaskKind kind, Task* task) {
   const TaskScheduling scheduling = task->scheduling;  // the task may be gone when it is there
   ERIS_DCHECK(scheduling != TaskScheduling::kOwn);
   if (scheduling == TaskScheduling::kBlind) {
+    // relaxed: once it is set it stays.
+    if (!blind_used_.load(std::memory_order_relaxed)) {
+      blind_used_.store(true, std::memory_order_seq_cst);  // pairs with the load in MayHave
+    }
     blind_.Push(self, kind, task);
   } else {
     locality_aware_.Push(self, kind, task);
@@ -58,7 +62,10 @@ void TaskScheduler::WakeFor(uint32_t self, TaskKind kind, TaskScheduling schedul
 
 Task* TaskScheduler::Take(uint32_t self, TaskTurn turn) {
   FoundTask found = locality_aware_.Take(self, turn);
-  if (found.task == nullptr) found = blind_.Take(self, turn);
+  // relaxed: a hint, as in BasicTaskQueue::TryTake.
+  if (found.task == nullptr && blind_used_.load(std::memory_order_relaxed)) {
+    found = blind_.Take(self, turn);
+  }
   if (found.task == nullptr) return nullptr;
   Count(counters_[self].taken[static_cast<size_t>(found.rule)]);
   if (groups_.NumaNodeOf(self) != groups_.NumaNodeOf(found.task->home)) {
@@ -68,7 +75,9 @@ Task* TaskScheduler::Take(uint32_t self, TaskTurn turn) {
 }
 
 bool TaskScheduler::MayHave(uint32_t self, TaskTurn turn) const {
-  return locality_aware_.MayHave(self, turn) || blind_.MayHave(self, turn);
+  // seq_cst: pairs with the store in Push.
+  return locality_aware_.MayHave(self, turn) ||
+         (blind_used_.load(std::memory_order_seq_cst) && blind_.MayHave(self, turn));
 }
 
 TaskStats TaskScheduler::Stats(uint32_t aeu) const {

@@ -73,6 +73,9 @@ class TaskScheduler {
   const std::function<void(uint32_t)> wake_;
   LocalityAwarePool locality_aware_;
   BlindPool blind_;
+  // Shared: set by the first task of blind_, so that AEUs without work do not look through it.
+  // seq_cst: as the counts of queues, see BasicTaskQueue::Push and Empty.
+  std::atomic<bool> blind_used_{false};
   std::vector<std::unique_ptr<Sleepers>> sleepers_;  // by group
   // Shared: written by each AEU for itself, read by anyone.
   std::vector<Counters> counters_;  // by AEU
