@@ -1,6 +1,6 @@
-// Which AEUs of a core group sleep, so that whoever adds a task wakes one of them, and one only.
-// An AEU that is about to sleep says so and then looks for tasks once more; who adds a task does so
-// before looking for sleepers. Both are sequentially consistent, so that one of the two sees the
+// Which AEUs of a core group sleep: a thread that adds a task wakes exactly one of them. An AEU
+// that is about to sleep says so, then looks for tasks once more; a thread that adds a task does so
+// before it looks for sleepers. Both are sequentially consistent, so that one of the two sees the
 // other. Paper: locality-aware scheduling in Bobox, 4.3.
 #ifndef ERIS_TASKS_SLEEPERS_H_
 #define ERIS_TASKS_SLEEPERS_H_
@@ -27,7 +27,7 @@ class BasicSleepers {
     // seq_cst: pairs with the load in TakeOne.
     sleeping_[member / kBits].bits.fetch_or(BitOf(member), std::memory_order_seq_cst);
   }
-  // The member itself: it is awake, whoever has woken it.
+  // The member itself, once it is awake.
   void Remove(uint32_t member) {
     // relaxed: no data comes with it.
     sleeping_[member / kBits].bits.fetch_and(~BitOf(member), std::memory_order_relaxed);

@@ -110,7 +110,7 @@ class BasicTaskQueue {
     Link(task);
   }
 
-  // The queries before and after it have `head` beside them.
+  // Makes `head` the neighbour of the queries before and after it.
   void Link(TaskLinks* head) {
     (head->query_before_ == nullptr ? first_query_ : head->query_before_->query_after_) = head;
     (head->query_after_ == nullptr ? last_query_ : head->query_after_->query_before_) = head;

@@ -18,7 +18,7 @@ the paper's data sets. ERIS itself takes part only where a section says so.
 
 A figure is the median of its rounds; in brackets are the least and the largest. Machines differ by some ten years: what is to be compared
 are ratios. A dash: the paper's text gives no number, or it cannot be measured here. What is counted in the emulated machine (the guest)
-has no time beside it: the guest's NumaNodes differ in place and not in speed.
+has no time: the guest's NumaNodes differ in place and not in speed.
 """
 ORDER = (MEASURED, COUNTED, SIMULATED, IMPOSSIBLE)
 READINGS = """**The data sets**, as the paper's words are understood here. Moving cluster: keys are uniform in a window of 1,024 keys that slides

@@ -1,5 +1,5 @@
 // The locality study's queries as plans in an engine. Reads a command per line and answers each
-// with a line of JSON; run.py drives it beside the blind program and DuckDB.
+// with a line of JSON; run.py runs it in turns with DuckDB.
 //
 //   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts w1,w3,...]
 //

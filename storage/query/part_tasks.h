@@ -1,5 +1,5 @@
-// What an AEU has for the free tasks of a stage: the steps that it runs for them, whoever they come
-// from, and the tasks that it has made. Used by the AEU's thread. Not from the papers.
+// What an AEU has for the free tasks of a stage: its own steps, which it runs for tasks of all
+// AEUs, and the tasks that it has made. Used by the AEU's thread. Not from the papers.
 #ifndef ERIS_STORAGE_QUERY_PART_TASKS_H_
 #define ERIS_STORAGE_QUERY_PART_TASKS_H_
 

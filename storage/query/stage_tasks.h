@@ -5,12 +5,12 @@
 //
 // A divided step has ended when all AEUs have made their tasks and all tasks have ended. That is a
 // count: it begins with one for each AEU; an AEU adds its tasks before it hands them out, then
-// takes its one away; a task that has ended takes one away. Whoever takes the last one wakes the
-// AEUs. Each AEU waits for that in its own stage, also if it has failed: so nothing that a task
+// takes its one away; a task that has ended takes one away. The AEU that takes the last one wakes
+// all. Each AEU waits for that in its own stage, also if it has failed: so nothing that a task
 // reads is freed before, and no task runs after the stage.
 //
-// A step that follows another one takes the rows that this makes: whoever has filled an envelope
-// adds the task for it, an immediate one, while the rows are in its cache.
+// A step may follow another one, whose rows it reads: an AEU that has filled an envelope adds the
+// task for it, an immediate one, while the rows are in its cache.
 #ifndef ERIS_STORAGE_QUERY_STAGE_TASKS_H_
 #define ERIS_STORAGE_QUERY_STAGE_TASKS_H_
 

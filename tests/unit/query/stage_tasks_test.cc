@@ -67,7 +67,7 @@ TEST_P(StageTasksTest, RowsAreThoseOfUndividedSteps) {
   }
 }
 
-// What one AEU has is one task: groups with equal keys stay together, whoever makes them.
+// What one AEU has is one task: groups with equal keys stay together, at any AEU.
 TEST_P(StageTasksTest, PartsStayTogether) {
   StageLab lab(GetParam().aeus, 2, random_);
   lab.Divide(GetParam().scheduling);
