@@ -106,7 +106,8 @@ class StageLab {
         if (other != aeu) groups.near[aeu].push_back(other);
       }
     }
-    scheduler = std::make_unique<tasks::TaskScheduler>(groups, scheduling, [](uint32_t) {});
+    scheduler = std::make_unique<tasks::TaskScheduler>(
+        groups, scheduling, [this](uint32_t aeu) { workers_[aeu].asleep = false; });
     for (uint32_t aeu = 0; aeu < aeus(); ++aeu) workers_.emplace_back(aeu, *this);
   }
 
@@ -191,15 +192,17 @@ class StageLab {
     const uint32_t self;
     StageLab& lab;
     tasks::Task* task = nullptr;  // has begun
+    bool asleep = false;
   };
 
-  // As QueryRunner does it: in each step an AEU does a piece of its stage or of a task. All go on
-  // until their end, whatever happens.
+  // As QueryRunner and AeuThread do it: in each step an AEU does a piece of its stage or of a task;
+  // one without work sleeps until it is woken. All go on until their end, whatever happens.
   absl::Status RunDivided(const Stage& stage) {
     all.stop = false;
     all.stage_tasks =
         StageTasks::Create(all, stage, *scheduler, scheduler->scheduling(), ++queries_);
     std::vector<std::unique_ptr<StageRun>> runs;
+    for (LabWorker& worker : workers_) worker.asleep = false;  // the command wakes them
     uint32_t left = aeus();
     for (uint32_t aeu = 0; aeu < aeus(); ++aeu) {
       const bool begins = aeu != absent || all.stage_tasks == nullptr;
@@ -211,13 +214,18 @@ class StageLab {
     absl::Status status;
     for (uint32_t idle = 0; left > 0;) {
       const uint32_t aeu = random_() % aeus();
+      if (workers_[aeu].asleep) {
+        if (++idle > 100 * aeus() + 10'000) {
+          ADD_FAILURE() << "nobody goes on";
+          break;
+        }
+        continue;
+      }
+      scheduler->Awake(aeu);
       const bool worked =
           random_() % 2 == 0 ? StepTask(workers_[aeu]) : StepStage(runs[aeu], status, left);
       idle = worked ? 0 : idle + 1;
-      if (idle > 10'000) {
-        ADD_FAILURE() << "nobody goes on";
-        break;
-      }
+      if (!worked) TrySleep(workers_[aeu], runs[aeu].get());
     }
     for (const LabWorker& worker : workers_) {
       EXPECT_EQ(worker.task, nullptr) << "a task goes on after its stage";
@@ -228,6 +236,11 @@ class StageLab {
     SendHome();
     all.stop = false;
     return status;
+  }
+  void TrySleep(LabWorker& worker, const StageRun* run) {
+    scheduler->PrepareToSleep(worker.self);
+    worker.asleep = worker.task == nullptr && (run == nullptr || run->Waits()) &&
+                    !scheduler->MayHave(worker.self, tasks::TaskTurn::kIdle);
   }
   bool StepTask(LabWorker& worker) {
     static constexpr std::array kTurns = {tasks::TaskTurn::kSlice, tasks::TaskTurn::kShare,

@@ -123,6 +123,28 @@ TEST_P(StageTasksTest, NothingIsLeftWhereverMemoryIsRefused) {
   EXPECT_GT(refused, 8u);
 }
 
+// Many AEUs, most of which sleep until the last task has ended; one of them fails, or never begins.
+TEST(ManyAeusTest, AllAreWokenAtTheEndOfAStep) {
+  constexpr uint32_t kAeus = 150;
+  const WholeQuery query(JoinType::kInner, /*divided=*/true);
+  Random random(Seed());
+  for (const uint32_t fails : {0u, 1u, 70u}) {
+    for (const bool begins : {true, false}) {
+      StageLab lab(kAeus, WholeQuery::kSets, random);
+      lab.Divide(TaskScheduling::kLocalityAware);
+      query.Fill(lab, 600, random);
+      if (begins) {
+        lab.caches[fails]->ArmFailures(1, StageLab::kOnce);
+      } else {
+        lab.absent = fails;
+      }
+      const absl::Status status = query.Run(lab);
+      lab.caches[fails]->ArmFailures(0, StageLab::kOnce);
+      EXPECT_FALSE(status.ok()) << SeedText();
+    }
+  }
+}
+
 // An AEU without memory to begin: the others do not wait for its tasks.
 TEST_P(StageTasksTest, AnAeuMayBeAbsent) {
   StageLab lab(GetParam().aeus, WholeQuery::kSets, random_);
