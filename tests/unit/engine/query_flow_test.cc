@@ -133,14 +133,16 @@ class FlowLab {
       }
     }
   }
-  // With an object called cut all tables are cut alike.
+  // With an object called cut all tables are cut alike; with one called halves by their first
+  // column, while all AEUs have the same values in the second.
   void Load(const ScanWork& scan, const std::map<std::string, int64_t>& objects) {
     if (objects.count("cut") == 0) {
       return lab.Put(scan.set, Numbers(objects.at(scan.object)), 10, lab.aeus());
     }
     for (uint32_t aeu = 0; aeu < lab.aeus(); ++aeu) {
-      storage::AddRows(lab.part(aeu).memory(), lab.part(aeu).Output(scan.set),
-                       Thousands(aeu, objects.at(scan.object)), random_, 10);
+      std::vector<CellRow> rows = Thousands(aeu, objects.at(scan.object));
+      for (CellRow& row : rows) row[1].number %= objects.count("halves") > 0 ? 1000 : INT64_MAX;
+      storage::AddRows(lab.part(aeu).memory(), lab.part(aeu).Output(scan.set), rows, random_, 10);
     }
   }
   uint64_t answer_rows() { return lab.TextsOf(flow_.answer()).size(); }
@@ -274,6 +276,25 @@ TEST(QueryFlowTest, HomeCopiesRowsOfOtherNumaNodes) {
     EXPECT_EQ(limited.Run({{"t", 100}}).back(),
               copied == 20 ? "home: copy share sort" : "home: share sort");
     limited.ExpectAnswer(0, 30);
+  }
+}
+
+// What AEUs have is grouped by a column with the same values at both: equal groups are merged, also
+// if one AEU makes them all while the other one is busy.
+TEST(QueryFlowTest, GroupsOfDividedStepsComeOnce) {
+  MapStep by_second{.input = 0};
+  by_second.query.group_by = {"f1"};
+  by_second.query.aggregates = {
+      {.function = AggregateFunction::kMax, .argument = Field(1), .name = {}}};
+  for (const uint64_t quarters : {uint64_t{0}, uint64_t{6}}) {
+    for (const uint32_t runs_tasks : {0u, 1u}) {
+      FlowLab flow(2, {Scan("t"), {.what = by_second, .schema = Pairs()}},
+                   {.merged_at_home = 0, .divided_rows = 0, .uneven_quarters = quarters});
+      flow.lab.Divide(TaskScheduling::kLocalityAware);
+      flow.lab.runs_tasks = runs_tasks;
+      flow.Run({{"t", 50}, {"cut", 0}, {"halves", 0}});
+      flow.ExpectAnswer(0, 50);
+    }
   }
 }
 

@@ -182,6 +182,7 @@ class StageLab {
   uint64_t pieces = 0;
   std::unique_ptr<tasks::TaskScheduler> scheduler;  // nullptr: nothing is divided
   std::optional<uint32_t> absent;                   // an AEU that does not begin divided stages
+  std::optional<uint32_t> runs_tasks;               // the only AEU that does
 
  private:
   struct LabWorker final : tasks::Worker {
@@ -243,6 +244,7 @@ class StageLab {
                     !scheduler->MayHave(worker.self, tasks::TaskTurn::kIdle);
   }
   bool StepTask(LabWorker& worker) {
+    if (runs_tasks.value_or(worker.self) != worker.self) return false;
     static constexpr std::array kTurns = {tasks::TaskTurn::kSlice, tasks::TaskTurn::kShare,
                                           tasks::TaskTurn::kIdle};
     if (worker.task == nullptr) worker.task = scheduler->Take(worker.self, kTurns[random_() % 3]);
