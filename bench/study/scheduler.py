@@ -95,7 +95,7 @@ def rounds_of(lab, engine, duckdb):
 
 def ways(_report):
     return [Way("time, tasks by rule, wakes", MEASURED),
-            Way("bytes that cross NumaNodes, 64 cores in 8 NumaNodes", SIMULATED, "tests/unit/tasks: LAS brings 0.06 of what NLS does for 16 queries"),
+            Way("bytes that cross NumaNodes, 64 cores in 8 NumaNodes", SIMULATED, "tests/unit/tasks: for 16 queries at once las may bring 0.3 of what nls does, at most"),
             Way("remote lines of free tasks", IMPOSSIBLE, "not counted so far: one NumaNode here")]
 
 
