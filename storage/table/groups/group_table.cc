@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,10 @@ namespace {
 constexpr uint32_t kFirstGroups = 32;
 // Fewer are in the nearest caches, and need no fetching ahead.
 constexpr uint32_t kNearGroups = 256;
+// Whether keys lie close together is looked at whenever there are twice as many groups, while that
+// takes less than some 50 us.
+constexpr uint32_t kNearTriesMax = 1u << 14;
+constexpr uint64_t kNearSpanPerGroup = 32;
 // Some 30 us.
 constexpr uint32_t kPagesFreedAtOnce = 16;
 
@@ -57,6 +62,8 @@ GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, Page
       texts_(source),
       values_(source),
       slots_(source),
+      near_keys_(source),
+      try_near_at_(key_words_ == 1 ? kNearGroups : 0),
       records_(source, cells_offset_ + plan.accumulators.size() * sizeof(Cell), kFirstGroups) {
   for (const Accumulator& accumulator : plan.accumulators) {
     empty_.push_back(EmptyCell(accumulator.kind, plan.values[accumulator.value].value_class));
@@ -110,7 +117,8 @@ bool GroupTable::FindOrAddAll(const GroupKeys& keys, uint32_t count, uint32_t* g
   ERIS_DCHECK(count <= kGroupsAtOnce);
   switch (key_words_) {
     case 1:
-      return FindOrAddSome<1>(keys, count, groups);
+      return near_keys_.used() ? FindOrAddNear(keys, count, groups)
+                               : FindOrAddSome<1>(keys, count, groups);
     case 2:
       return FindOrAddSome<2>(keys, count, groups);
     default:
@@ -149,20 +157,83 @@ bool GroupTable::FindOrAddSome(const GroupKeys& keys, uint32_t count, uint32_t* 
   return true;
 }
 
+bool GroupTable::FindOrAddNear(const GroupKeys& keys, uint32_t count, uint32_t* groups) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t* const place = near_keys_.Place(keys.words[i]);
+    groups[i] = place != nullptr && keys.nulls[i] == 0 ? *place : kNoGroup;
+    if (groups[i] != kNoGroup) PrefetchRecord(groups[i]);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (groups[i] != kNoGroup) continue;
+    groups[i] = FindOrAddNear(keys.words[i], keys.nulls[i]);
+    if (groups[i] == kNoGroup) return false;
+  }
+  return true;
+}
+
+uint32_t GroupTable::FindOrAddNear(uint64_t word, uint16_t nulls) {
+  uint32_t* place = nulls == 0 ? near_keys_.Place(word) : nullptr;
+  if (place == nullptr && nulls == 0) place = near_keys_.Extend(word, size_);
+  if (place == nullptr) return FindOrAddByHash<1>(HashOf<1>(&word, nulls), &word, nulls);
+  if (*place == kNoGroup) *place = AddRecord(&word, nulls);
+  return *place;
+}
+
+void GroupTable::TryNearKeys() {
+  try_near_at_ = size_ < kNearTriesMax ? 2 * size_ : 0;
+  // Distances from one key, so that negative ones are close to the others.
+  std::optional<uint64_t> from;
+  int64_t least = 0, most = 0;
+  for (uint32_t group = 0; group < size_; ++group) {
+    if ((nulls(group) & key_nulls_) != 0) continue;
+    if (!from) from = words(group)[0];
+    const auto distance = static_cast<int64_t>(words(group)[0] - *from);
+    least = std::min(least, distance);
+    most = std::max(most, distance);
+  }
+  const uint64_t span = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
+  if (!from || span > size_ * kNearSpanPerGroup ||
+      !near_keys_.Begin(*from + static_cast<uint64_t>(least), span + 1)) {
+    return;
+  }
+  try_near_at_ = 0;
+  for (uint32_t group = 0; group < size_; ++group) {
+    if ((nulls(group) & key_nulls_) == 0) *near_keys_.Place(words(group)[0]) = group;
+  }
+}
+
 template <uint32_t kWords>
 uint32_t GroupTable::FindOrAdd(uint32_t hash, const uint64_t* words, uint16_t nulls) {
+  if constexpr (kWords == 1) {
+    if (near_keys_.used()) return FindOrAddNear(words[0], nulls);
+  }
+  return FindOrAddByHash<kWords>(hash, words, nulls);
+}
+
+template <uint32_t kWords>
+uint32_t GroupTable::FindOrAddByHash(uint32_t hash, const uint64_t* words, uint16_t nulls) {
   const uint32_t found =
       slots_.Find(hash, [&](uint32_t group) { return Equal<kWords>(group, words, nulls); });
   return found != kNoGroup ? found : Add(hash, words, nulls);
 }
 
 uint32_t GroupTable::Add(uint32_t hash, const uint64_t* words, uint16_t nulls) {
+  // Before the group is there: what throws leaves the table as it was.
+  if (size_ == try_near_at_ && size_ > 0) {
+    TryNearKeys();
+    if (near_keys_.used()) return FindOrAddNear(words[0], nulls);
+  }
+  const uint32_t added = AddRecord(words, nulls);
+  if (added != kNoGroup) slots_.Add(hash, added);
+  return added;
+}
+
+uint32_t GroupTable::AddRecord(const uint64_t* words, uint16_t nulls) {
   if (!MayAdd()) return kNoGroup;
   std::byte* const record = this->record(size_);
   std::copy_n(words, key_words_, WordsIn(record));
   WordsIn(record)[key_words_] = uint64_t{nulls} << kRowBits;
   std::copy(empty_.begin(), empty_.end(), cells(size_));
-  slots_.Add(hash, size_);
   return size_++;
 }
 
@@ -293,8 +364,8 @@ bool GroupTable::Merge(const GroupTable& other) {
 bool GroupTable::FreeSome() {
   size_ = 0;
   uint32_t pages = kPagesFreedAtOnce;
-  return records_.FreeSome(pages) || slots_.FreeSome(pages) || texts_.FreeSome(pages) ||
-         values_.FreeSome(pages);
+  return records_.FreeSome(pages) || slots_.FreeSome(pages) || near_keys_.FreeSome(pages) ||
+         texts_.FreeSome(pages) || values_.FreeSome(pages);
 }
 
 int GroupTable::CompareColumn(uint32_t a, uint32_t b, size_t column) const {

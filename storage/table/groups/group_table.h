@@ -29,6 +29,7 @@
 #include "storage/table/groups/group_slots.h"
 #include "storage/table/groups/group_texts.h"
 #include "storage/table/groups/group_values.h"
+#include "storage/table/groups/near_keys.h"
 #include "storage/table/plan/plan_body.h"
 
 namespace eris::storage {
@@ -182,11 +183,20 @@ class GroupTable {
   void PrefetchRecord(uint32_t group) const;
   template <uint32_t kWords>
   bool FindOrAddSome(const GroupKeys& keys, uint32_t count, uint32_t* groups);
-  // kNoGroup, of both: as FindOrAddAll.
+  // FindOrAddSome for keys of one word, some of which have places.
+  bool FindOrAddNear(const GroupKeys& keys, uint32_t count, uint32_t* groups);
+  // kNoGroup, of all: as FindOrAddAll.
   template <uint32_t kWords>
   uint32_t FindOrAdd(uint32_t hash, const uint64_t* words, uint16_t nulls);
+  template <uint32_t kWords>
+  uint32_t FindOrAddByHash(uint32_t hash, const uint64_t* words, uint16_t nulls);
+  uint32_t FindOrAddNear(uint64_t word, uint16_t nulls);
   uint32_t Add(uint32_t hash, const uint64_t* words, uint16_t nulls);
+  // A group without a way to find it.
+  uint32_t AddRecord(const uint64_t* words, uint16_t nulls);
   bool MayAdd();
+  // Gives places to the keys of all groups if they lie close together.
+  void TryNearKeys();
   uint32_t Intern(std::string_view text, uint32_t hash);
   // False, with the status of the source.
   bool Refused();
@@ -212,7 +222,9 @@ class GroupTable {
   GroupTexts texts_;
   GroupValues values_;
   GroupSlots slots_;
-  RecordPages records_;  // by group
+  NearKeys near_keys_;        // only for keys of one word
+  uint32_t try_near_at_ = 0;  // groups; 0: no more
+  RecordPages records_;       // by group
   uint32_t size_ = 0;
   absl::Status status_;
 };

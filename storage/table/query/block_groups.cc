@@ -157,7 +157,11 @@ bool BlockGroups::AddToKeys(size_t i, const SegmentColumn& column, uint32_t base
     VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
       if constexpr (std::is_arithmetic_v<T>) {
         const T* const values = static_cast<const T*>(column.values) + base;
-        for (uint32_t k = 0; k < count; ++k) words[k * stride] = GroupWord(values[picks[k]]);
+        if (stride == 1) {  // most often, and without a multiplication for each
+          for (uint32_t k = 0; k < count; ++k) words[k] = GroupWord(values[picks[k]]);
+        } else {
+          for (uint32_t k = 0; k < count; ++k) words[k * stride] = GroupWord(values[picks[k]]);
+        }
       }
     });
   }

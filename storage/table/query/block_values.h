@@ -34,7 +34,17 @@ void ForRows(const uint64_t* mask, uint32_t rows, What what) {
 // Writes the rows of a block whose bits are set to `picks`; how many they are.
 inline uint32_t PickRows(const uint64_t* mask, uint32_t rows, uint16_t* picks) {
   uint32_t count = 0;
-  ForRows(mask, rows, [&](uint32_t row) { picks[count++] = static_cast<uint16_t>(row); });
+  for (uint32_t first = 0; first < rows; first += 64) {
+    const uint64_t word = mask[first / 64];
+    if (word == ~uint64_t{0}) {
+      for (uint32_t i = 0; i < 64; ++i) picks[count + i] = static_cast<uint16_t>(first + i);
+      count += 64;
+      continue;
+    }
+    for (uint64_t left = word; left != 0; left &= left - 1) {
+      picks[count++] = static_cast<uint16_t>(first + static_cast<uint32_t>(__builtin_ctzll(left)));
+    }
+  }
   return count;
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <memory>
@@ -114,7 +115,7 @@ class GroupLab {
       } else if (types_[c] == ColumnType::kFloat64) {
         if (!null) key.words.back() = GroupWord(static_cast<double>(part) / 8);
       } else {
-        if (!null) key.words.back() = part * 1'000'003;
+        if (!null) key.words.back() = first + part * step;
         if (types_[c] == ColumnType::kInt128) key.words.push_back(null ? 0 : part % 3);
       }
     }
@@ -212,6 +213,9 @@ class GroupLab {
   GroupTable table;
   std::map<Key, Wanted> wanted;
   uint64_t refusals = 0;
+  // Integers begin with `first`, and are `step` apart.
+  uint64_t first = 0;
+  uint64_t step = 1'000'003;
 };
 
 constexpr ColumnType kAll[] = {ColumnType::kInt32,   ColumnType::kInt64,  ColumnType::kUint64,
@@ -227,6 +231,8 @@ TEST(GroupTableTest, RandomGroupsAreThoseOfAMap) {
     for (ColumnType& type : types) type = kAll[random() % std::size(kAll)];
     TestPages pages;
     GroupLab lab(types, random(), pages);
+    lab.step = std::array<uint64_t, 3>{1, 20, 1'000'003}[random() % 3];
+    if (random() % 2 == 0) lab.first = random();
     lab.AddManyRows(5000, 1 + random() % 5000);
     if (HasFatalFailure()) return;
   }
@@ -248,6 +254,61 @@ TEST(GroupTableTest, ManyGroupsGrowAPageAtATime) {
     EXPECT_GT(pieces, 2u);
     EXPECT_EQ(pages.bytes, 0u);
   }
+}
+
+// Numbers that are close together, then others, and then both.
+TEST(GroupTableTest, NearAndFarNumbersAreFound) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE(test::SeedText(seed));
+  Random random(seed);
+  for (int round = 0; round < 12; ++round) {
+    SCOPED_TRACE(round);
+    TestPages pages;
+    GroupLab lab({round % 3 == 0 ? ColumnType::kUint64 : ColumnType::kInt64}, random(), pages);
+    uint64_t window = random();
+    for (int part = 0; part < 20; ++part) {
+      // A window that moves up or down, at times far away, with gaps of several sizes.
+      lab.step = std::array<uint64_t, 4>{1, 1, 7, 1u << 20}[random() % 4];
+      const uint64_t moves[] = {5'000, ~uint64_t{40'000}, 300'000, random()};
+      window += moves[random() % 4];
+      lab.first = window;
+      lab.AddManyRows(2'000, 1 + random() % 4'000);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_LE(pages.largest, kGroupPageBytes);
+  }
+}
+
+TEST(GroupTableTest, NearNumbersTakeTheirPlacesOnly) {
+  const auto bytes_of = [](uint64_t step) {
+    TestPages pages;
+    GroupLab lab({ColumnType::kInt64}, 1, pages);
+    lab.step = step;
+    lab.AddManyRows(300'000, 100'000);
+    return pages.bytes;
+  };
+  const size_t near = bytes_of(1), far = bytes_of(1'000'003);
+  // 4 bytes for each instead of 18, but for those that came before the table knew.
+  EXPECT_LT(near + 100'000 * 10, far);
+  // With gaps they have places, too, as long as these take little.
+  EXPECT_LT(bytes_of(8), far + 100'000 * 16);
+  EXPECT_LT(bytes_of(100), far + 100'000);
+}
+
+TEST(GroupTableTest, RefusedPlacesAreDoneWithout) {
+  uint64_t done_without = 0;
+  for (uint64_t nth = 1;; ++nth) {
+    SCOPED_TRACE(nth);
+    TestPages pages;
+    pages.refused = nth;
+    GroupLab lab({ColumnType::kInt64}, 7, pages);
+    lab.step = 4;
+    lab.AddManyRows(20'000, 20'000);
+    if (HasFatalFailure()) return;
+    if (pages.allocations < nth) break;
+    done_without += lab.refusals == 0;
+  }
+  EXPECT_GT(done_without, 1u);
 }
 
 TEST(GroupTableTest, FewGroupsNeedNoPages) {
