@@ -109,10 +109,10 @@ endfunction()
 
 # eris_planted_fault(NAME SOURCE path FOR server DEPS eris::server_rpc TEST Suite.Test)
 # Shows that a test of <FOR>_tests finds a fault. SOURCE is compiled with ERIS_PLANTED_<NAME> and stands before the library's own, and then
-# the test has to fail. The library must compile SOURCE by itself (SKIP_UNITY_BUILD_INCLUSION). Not in the thread sanitizer's tree, which
-# has not all tests.
+# the test has to fail, or to be ended by a check whose text CHECK matches. The library must compile SOURCE by itself
+# (SKIP_UNITY_BUILD_INCLUSION). Not in the thread sanitizer's tree, which has not all tests.
 function(eris_planted_fault)
-  cmake_parse_arguments(ARG "" "NAME;SOURCE;FOR;TEST" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;SOURCE;FOR;TEST;CHECK" "DEPS" ${ARGN})
   if("thread" IN_LIST ERIS_SANITIZE)
     return()
   endif()
@@ -124,9 +124,14 @@ function(eris_planted_fault)
   add_executable(${program} $<TARGET_OBJECTS:${program}_fault> $<TARGET_OBJECTS:${ARG_FOR}_tests>)
   target_link_libraries(${program} PRIVATE $<TARGET_PROPERTY:${ARG_FOR}_tests,LINK_LIBRARIES>)
   set_target_properties(${program} PROPERTIES ERIS_ONLY_CHECKS ON LINKER_LANGUAGE CXX)
-  add_test(NAME finds_${ARG_NAME} COMMAND ${program} --gtest_filter=${ARG_TEST})
+  set(found "\\[  FAILED  \\] ${ARG_TEST}")
+  if(ARG_CHECK)
+    list(APPEND found "${ARG_CHECK}")
+  endif()
+  # By way of a shell: a program that a check has ended would count as failed, whatever it has printed.
+  add_test(NAME finds_${ARG_NAME} COMMAND sh -c "\"$0\" \"$@\" || true" $<TARGET_FILE:${program}> --gtest_filter=${ARG_TEST})
   set_tests_properties(finds_${ARG_NAME} PROPERTIES LABELS unit TIMEOUT 120 ENVIRONMENT "GTEST_OUTPUT=;ERIS_TEST_REPORTS="
-    PASS_REGULAR_EXPRESSION "\\[  FAILED  \\] ${ARG_TEST}")
+    PASS_REGULAR_EXPRESSION "${found}")
 endfunction()
 
 # eris_cc_bench(NAME prefix_tree_bench SRCS ... DEPS ...)

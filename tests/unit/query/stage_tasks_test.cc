@@ -35,9 +35,9 @@ class StageTasksTest : public testing::TestWithParam<How> {
 INSTANTIATE_TEST_SUITE_P(Aeus, StageTasksTest,
                          testing::Values(How{1}, How{2}, How{5}, How{2, TaskScheduling::kBlind},
                                          How{7, TaskScheduling::kBlind}),
-                         [](const auto& info) {
-                           return std::to_string(info.param.aeus) +
-                                  std::string(NameOf(info.param.scheduling));
+                         [](const auto& tested) {
+                           return std::to_string(tested.param.aeus) +
+                                  std::string(NameOf(tested.param.scheduling));
                          });
 
 TEST_P(StageTasksTest, RowsAreThoseOfUndividedSteps) {
