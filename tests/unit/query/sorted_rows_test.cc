@@ -211,7 +211,8 @@ TEST(SortedRowsTest, RefusedMemoryChangesNothing) {
       EXPECT_EQ(SortLab::ReadAll(sorted, random), sort.Expected(keys, limit));
       return was_refused;
     });
-    EXPECT_GE(refused, 3u);
+    // Few rows by short keys need two pages.
+    EXPECT_GE(refused, limit == 10 ? 2u : 3u);
     // Given up where it was refused.
     RefuseEach(sort.lab, [&] {
       SortedRows sorted(sort.lab.memory, sort.list, keys, limit);
