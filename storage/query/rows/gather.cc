@@ -17,6 +17,7 @@ namespace {
 // How many rows ahead a value is fetched. Of a string the offsets are fetched at twice the
 // distance, because its bytes can only be fetched when they are there.
 constexpr uint32_t kGatherAhead = 16;
+constexpr uint32_t kFewEnvelopes = 128;
 
 class ListColumn {
  public:
@@ -31,6 +32,7 @@ class ListColumn {
     return validity != nullptr && !BitAt(validity, RowOf(number));
   }
   bool has_nulls() const { return list_.has_nulls(column_); }
+  uint32_t envelopes() const { return list_.size(); }
   template <class T>
   const T* At(RowNumber number) const {
     return static_cast<const T*>(of(number).values) + RowOf(number);
@@ -64,16 +66,30 @@ void GatherValid(const ListColumn& column, const RowNumber* numbers, uint32_t co
   }
 }
 
+// at(number): where a row's value is.
+template <class T, class At>
+void GatherFrom(At at, const RowNumber* numbers, uint32_t count, T* out) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (i + kGatherAhead < count && numbers[i + kGatherAhead] != kNoRow) {
+      base::Prefetch(at(numbers[i + kGatherAhead]));
+    }
+    out[i] = numbers[i] == kNoRow ? T{} : *at(numbers[i]);
+  }
+}
+
 template <class T>
 void GatherValues(const ListColumn& column, const RowNumber* numbers, uint32_t count, void* to,
                   uint32_t rows) {
   T* const out = static_cast<T*>(to) + rows;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (i + kGatherAhead < count && numbers[i + kGatherAhead] != kNoRow) {
-      base::Prefetch(column.At<T>(numbers[i + kGatherAhead]));
-    }
-    out[i] = numbers[i] == kNoRow ? T{} : *column.At<T>(numbers[i]);
+  const T* begins[kFewEnvelopes];
+  if (column.envelopes() > std::min(count, kFewEnvelopes)) {
+    GatherFrom([&](RowNumber number) { return column.At<T>(number); }, numbers, count, out);
+    return;
   }
+  // Looked up once for an envelope instead of for each row, which takes two loads more.
+  for (uint32_t e = 0; e < column.envelopes(); ++e) begins[e] = column.At<T>(RowNumberOf(e, 0));
+  GatherFrom([&](RowNumber number) { return begins[EnvelopeOf(number)] + RowOf(number); }, numbers,
+             count, out);
 }
 
 void GatherStrings(const ListColumn& column, const RowNumber* numbers, uint32_t count,
@@ -97,6 +113,13 @@ void CopyPicks(const SegmentColumn& from, uint32_t base, const uint16_t* picks, 
                ResultColumn& out, uint32_t rows) {
   const T* const values = static_cast<const T*>(from.values) + base;
   T* const to = static_cast<T*>(out.values) + rows;
+  // Most often, as each row has one partner.
+  bool follow = true;
+  for (uint32_t i = 0; i < count; ++i) follow &= uint32_t{picks[i]} - picks[0] == i;
+  if (follow) {
+    std::memcpy(to, values + picks[0], count * sizeof(T));
+    return;
+  }
   for (uint32_t i = 0; i < count; ++i) to[i] = values[picks[i]];
 }
 
