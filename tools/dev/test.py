@@ -11,11 +11,16 @@ import sys
 
 from stages import LOGS, ROOT, Stages, jobs
 
+DISK_GIB = 16  # what the trees and environments of all stages take
+
 WHOLE_PROGRAMS = [f"tests/{folder}/all" for folder in ("explore", "heap", "integration", "sim", "stress", "numa", "e2e", "linearizability", "house")]
 
 
 def main():
     shutil.rmtree(LOGS / "reports", ignore_errors=True)
+    free = shutil.disk_usage(ROOT).free >> 30
+    if free < DISK_GIB:
+        print(f"disk: {free} GiB are free, all stages take some {DISK_GIB}: without them tests fail with 'No space left on device'", flush=True)
     stages = Stages()
     parallel = ["-j", jobs()]
     two = ["-j", str(min(2, int(jobs())))]  # tests that start processes with a thread for each cpu, and gigabytes
