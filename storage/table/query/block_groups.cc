@@ -13,6 +13,23 @@ namespace {
 
 bool IsNarrow(ColumnType type) { return ColumnValueBytes(type) == 4; }
 
+// Whether rows, which are ascending, follow each other.
+bool Follow(const uint16_t* picks, uint32_t count) {
+  return count > 0 && uint32_t{picks[count - 1]} - picks[0] == count - 1;
+}
+
+// Writes the words of picked values, every so many words.
+template <class T>
+void PutWords(const T* values, const uint16_t* picks, uint32_t count, uint32_t stride,
+              uint64_t* words) {
+  if (stride == 1 && Follow(picks, count)) {
+    const T* const from = values + picks[0];
+    for (uint32_t k = 0; k < count; ++k) words[k] = GroupWord(from[k]);
+    return;
+  }
+  for (uint32_t k = 0; k < count; ++k) words[k * stride] = GroupWord(values[picks[k]]);
+}
+
 }  // namespace
 
 BlockGroups::BlockGroups(const PlanBody& plan) : plan_(plan), coders_(plan.group_columns.size()) {}
@@ -156,12 +173,7 @@ bool BlockGroups::AddToKeys(size_t i, const SegmentColumn& column, uint32_t base
   } else {
     VisitColumnType(column.type, [&]<class T>(ColumnTraits<T>) {
       if constexpr (std::is_arithmetic_v<T>) {
-        const T* const values = static_cast<const T*>(column.values) + base;
-        if (stride == 1) {  // most often, and without a multiplication for each
-          for (uint32_t k = 0; k < count; ++k) words[k] = GroupWord(values[picks[k]]);
-        } else {
-          for (uint32_t k = 0; k < count; ++k) words[k * stride] = GroupWord(values[picks[k]]);
-        }
+        PutWords(static_cast<const T*>(column.values) + base, picks, count, stride, words);
       }
     });
   }
@@ -214,6 +226,10 @@ bool BlockGroups::Find(const SegmentView& segment, uint32_t base, uint32_t rows,
     const uint32_t picked = PickRows(mask, rows, picks);
     for (uint32_t first = 0; first < picked; first += kGroupsAtOnce) {
       const uint32_t count = std::min(kGroupsAtOnce, picked - first);
+      if (Follow(picks + first, count)) {
+        if (!FindSome(segment, base, picks + first, count, table, ids + picks[first])) return false;
+        continue;
+      }
       uint32_t groups[kGroupsAtOnce];
       if (!FindSome(segment, base, picks + first, count, table, groups)) return false;
       for (uint32_t i = 0; i < count; ++i) ids[picks[first + i]] = groups[i];
