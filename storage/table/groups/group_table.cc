@@ -109,6 +109,7 @@ void GroupTable::PrefetchRecord(uint32_t group) const {
   const std::byte* const record = this->record(group);
   const size_t bytes = cells_offset_ + empty_.size() * sizeof(Cell);
   base::Prefetch(record);
+  if (bytes <= sizeof(Cell)) return;  // so aligned that it is in one line
   // Longer ones are fetched by the core's own prefetcher.
   base::Prefetch(record + std::min(bytes, 2 * base::kCacheLineBytes) - 1);
 }
@@ -158,9 +159,13 @@ bool GroupTable::FindOrAddSome(const GroupKeys& keys, uint32_t count, uint32_t* 
 }
 
 bool GroupTable::FindOrAddNear(const GroupKeys& keys, uint32_t count, uint32_t* groups) {
+  near_keys_.Find(keys.words.data(), count, groups);
+  uint16_t nulls = 0;
+  for (uint32_t i = 0; i < count; ++i) nulls |= keys.nulls[i];
+  for (uint32_t i = 0; nulls != 0 && i < count; ++i) {
+    if (keys.nulls[i] != 0) groups[i] = kNoGroup;
+  }
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t* const place = near_keys_.Place(keys.words[i]);
-    groups[i] = place != nullptr && keys.nulls[i] == 0 ? *place : kNoGroup;
     if (groups[i] != kNoGroup) PrefetchRecord(groups[i]);
   }
   for (uint32_t i = 0; i < count; ++i) {

@@ -33,6 +33,19 @@ class NearKeys {
     if (page >= pages_.size() || pages_[page] == nullptr) return nullptr;
     return pages_[page] + at % kPageKeys;
   }
+  // The groups of so many keys; kNone: none, or the key has no place.
+  void Find(const uint64_t* keys, uint32_t count, uint32_t* groups) const {
+    // Copies: the compiler cannot know that `groups` are no part of this.
+    const uint64_t base = base_;
+    const uint64_t size = pages_.size();
+    uint32_t* const* const pages = pages_.data();
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t at = keys[i] - base;
+      const uint64_t page = at / kPageKeys;
+      const uint32_t* const places = page < size ? pages[page] : nullptr;
+      groups[i] = places != nullptr ? places[at % kPageKeys] : kNone;
+    }
+  }
   // Gives places to all keys from `low` on, `span` of them, at most 2^32. False: refused; there are
   // none then. REQUIRES: !used(). Throws std::bad_alloc; then, too, there are none.
   [[nodiscard]] bool Begin(uint64_t low, uint64_t span);

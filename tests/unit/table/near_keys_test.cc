@@ -72,6 +72,13 @@ TEST(NearKeysTest, GapsHaveNoPages) {
   ASSERT_NE(keys.Extend(149 * kPage, 1'000'000), nullptr);
   EXPECT_EQ(*keys.Place(20 * kPage + 5), NearKeys::kNone);
   EXPECT_EQ(pages.taken, 4u);
+
+  *keys.Place(150 * kPage) = 7;
+  const uint64_t wanted[] = {150 * kPage, 148 * kPage, 149 * kPage, 20 * kPage - 1, 200 * kPage};
+  uint32_t groups[5];
+  keys.Find(wanted, 5, groups);
+  EXPECT_EQ(groups[0], 7u);
+  for (uint32_t i = 1; i < 5; ++i) EXPECT_EQ(groups[i], NearKeys::kNone) << i;
 }
 
 // Otherwise a key would be found in one way before, and in another one after.
