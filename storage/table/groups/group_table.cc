@@ -22,7 +22,7 @@ constexpr uint32_t kFirstGroups = 32;
 constexpr uint32_t kNearGroups = 256;
 // Whether keys lie close together is looked at whenever there are twice as many groups, while that
 // takes less than some 50 us.
-constexpr uint32_t kNearTriesMax = 1u << 14;
+constexpr uint32_t kNearTriesMax = 1u << 13;
 constexpr uint64_t kNearSpanPerGroup = 32;
 // Some 30 us.
 constexpr uint32_t kPagesFreedAtOnce = 16;
