@@ -45,10 +45,10 @@ class Scan:
     lines_of: tuple  # by NumaNode, whose memory gave them
 
 
-def measure(build, *arguments, **options):
-    """Scans, and the counter's result. Errors: counting.CANNOT_COUNT, counting.CountFailed."""
+def measure(build, *arguments, shape=SHAPE, **options):
+    """Scans, and the counter's result. `shape`: as SHAPE, with other NumaNodes. Errors: counting.CANNOT_COUNT, counting.CountFailed."""
     program = pathlib.Path(build, "bench", "scan", "scan_placement")
-    result = counting.count(build, SHAPE, program, "--counted", *arguments, **CACHE, **options)
+    result = counting.count(build, shape, program, "--counted", *arguments, **CACHE, **options)
     scans = []
     for line in result.output.splitlines():
         if not line.startswith("{"):

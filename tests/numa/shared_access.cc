@@ -5,15 +5,19 @@
 // each cpu, which make batches of keys at random over all AEUs and send them, the AEUs' turns, the
 // completion of batches, and the reading of answers. After that one scan, one join and one transfer
 // of a range, of the engine alone: the shared tree has none. shared_access.py knows the phases.
+//
+//   shared_access [--maps] [--brief] [--keys N]
+//     --brief: only batches of 1024 keys, in the shared tree one key at a time, and nothing after
+//     them.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +26,7 @@
 
 #include "absl/time/time.h"
 #include "bench/key_order.h"
+#include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
 #include "bench/shared/shared_memory.h"
 #include "bench/shared/shared_tree.h"
@@ -37,7 +42,6 @@ namespace {
 using bench::Die;
 using bench::SharedTree;
 
-constexpr uint64_t kKeys = 1 << 18;        // some 5 MB: not what a simulated cache holds
 constexpr uint64_t kOuterRows = 1 << 16;   // of the join
 constexpr size_t kCountedKeys = 48 << 10;  // by each cpu, in each job
 constexpr size_t kWarmUpKeys = 8 << 10;    // not counted: scratch memory, symbols
@@ -45,6 +49,9 @@ constexpr size_t kKeysInFlight = 8 << 10;  // of each session
 constexpr size_t kLoadBatch = 1024;
 constexpr char kObject[] = "counted";
 constexpr char kOuter[] = "outer";
+
+// Set before anything runs. By default some 5 MB: not what a simulated cache holds.
+uint64_t key_count = 1 << 18;
 
 enum class Does : uint8_t { kLookups, kUpserts };
 
@@ -71,6 +78,16 @@ constexpr Job kSharedJobs[] = {
     {.batch_keys = 4096, .does = Does::kUpserts, .phase = 10},
     {.batch_keys = 1024, .does = Does::kUpserts, .phase = 11, .one_by_one = true}};
 constexpr uint8_t kScan = 12, kJoin = 13, kTransfer = 14;
+constexpr size_t kBriefBatch = 1024;
+
+struct RunOptions {
+  bool maps = false;
+  bool brief = false;
+
+  bool LeavesOut(const Job& job, bool one_by_one) const {
+    return brief && (job.batch_keys != kBriefBatch || job.one_by_one != one_by_one);
+  }
+};
 
 // How many keys or rows a phase had.
 void TellCount(uint8_t phase, uint64_t count) { std::printf("did %u %lu\n", phase, count); }
@@ -82,7 +99,7 @@ class Batches {
       : next_(number << 32), keys_(batch_keys), values_(batch_keys) {}
   // Keys that are there, at random.
   const std::vector<uint64_t>& Next() {
-    for (uint64_t& key : keys_) key = KeyOf(bench::WalkAt(next_++, kKeys));
+    for (uint64_t& key : keys_) key = KeyOf(bench::WalkAt(next_++, key_count));
     return keys_;
   }
   // The keys from number `first` on.
@@ -138,7 +155,7 @@ class Seat {
   // This cpu's part of the keys.
   void Load(size_t seats) {
     Renew(kLoadBatch);
-    Work(kKeys / kLoadBatch / seats, seats, 0, 0, [&](Call& call, size_t batch) {
+    Work(key_count / kLoadBatch / seats, seats, 0, 0, [&](Call& call, size_t batch) {
       Upsert(call, call.batches.NextFrom((batch * seats + cpu_) * kLoadBatch), false);
     });
   }
@@ -296,7 +313,7 @@ void LoadOuter(engine::EngineImpl& engine, const Object& outer) {
   std::vector<uint64_t> keys, values;
   for (uint64_t i = 0; i < kOuterRows; ++i) {
     keys.push_back(KeyOf(i));
-    values.push_back(KeyOf(bench::WalkAt(i, kKeys)));
+    values.push_back(KeyOf(bench::WalkAt(i, key_count)));
   }
   Must(session->Upsert(outer, keys, values));
 }
@@ -309,7 +326,7 @@ class ErisRun {
     last_cpu_ = static_cast<uint32_t>(bench::AllowedCpus().back());
   }
 
-  void Run(bool print_maps) {
+  void Run(const RunOptions& options) {
     Object outer;
     Served(0, [&] {
       const auto session = engine_.NewSession();
@@ -320,28 +337,33 @@ class ErisRun {
     });
     RunStep(kLoad);
     for (const Job& job : kErisJobs) {
+      if (options.LeavesOut(job, /*one_by_one=*/false)) continue;
       job_ = &job;
       RunStep(kWarmUp);
       RunStep(kCount);
       TellCount(job.phase, crew_.size() * kCountedKeys);
     }
-    if (Must(engine_.Describe(kObject)).keys != kKeys) Die("keys are missing");
+    if (Must(engine_.Describe(kObject)).keys != key_count) Die("keys are missing");
+    if (!options.brief) CountRows(outer);
+    if (options.maps) PrintMaps();  // while all stacks are there
+    Served(0, [&] { engine_.Close(); });
+  }
+
+ private:
+  enum Step { kServe, kLoad, kWarmUp, kCount };
+
+  void CountRows(const Object& outer) {
     uint64_t rows = 0;
     Served(0, [&] { ScanAll(engine_, object_); });  // sizes chunks
     Served(kScan, [&] { rows = ScanAll(engine_, object_); });
-    if (rows != kKeys) Die("rows of the scan are missing");
+    if (rows != key_count) Die("rows of the scan are missing");
     TellCount(kScan, rows);
     Served(kJoin, [&] { rows = JoinAll(engine_, outer, object_); });
     if (rows != kOuterRows) Die("rows of the join are missing");
     TellCount(kJoin, rows);
     Served(kTransfer, [&] { rows = MoveFirstRange(engine_, last_cpu_); });
     TellCount(kTransfer, rows);
-    if (print_maps) PrintMaps();  // while all stacks are there
-    Served(0, [&] { engine_.Close(); });
   }
-
- private:
-  enum Step { kServe, kLoad, kWarmUp, kCount };
 
   Crew::Step StepsOn(uint32_t cpu) {
     const auto seat = std::make_shared<Seat>(engine_, object_, cpu, finished_);
@@ -385,13 +407,13 @@ class ErisRun {
   Crew crew_;  // last: its threads use the rest
 };
 
-void RunEris(bool print_maps) {
+void RunEris(const RunOptions& run) {
   Options options;
   options.memory_limit_bytes = 256 << 20;
   options.huge_pages = HugePages::kNone;  // as the shared tree, see there
   options.balancer.enabled = false;
   const auto engine = Must(engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kNone));
-  ErisRun(*engine).Run(print_maps);
+  ErisRun(*engine).Run(run);
 }
 
 // What one thread does in the shared tree.
@@ -400,7 +422,7 @@ class SharedWorker {
   SharedWorker(SharedTree& tree, uint32_t cpu) : thread_(tree), cpu_(cpu) {}
 
   void Load(size_t cpus) {
-    for (uint64_t i = cpu_; i < kKeys; i += cpus) {
+    for (uint64_t i = cpu_; i < key_count; i += cpus) {
       if (thread_.Upsert(KeyOf(i), ValueOf(KeyOf(i))) != bench::UpsertResult::kInserted) {
         Die("a key was there");
       }
@@ -456,7 +478,7 @@ class SharedWorker {
   std::unique_ptr<bool[]> found_;
 };
 
-void RunShared() {
+void RunShared(const RunOptions& options) {
   // Ordinary pages: a few huge ones would be local or not by luck.
   bench::SharedMemory memory(bench::SharedPlacement::kInterleaved, 256 << 20,
                              memory::PageKind::kAnonymous);
@@ -470,8 +492,9 @@ void RunShared() {
   });
   // One after the other: a thread that rests holds nothing but memory back.
   for (size_t i = 0; i < crew.size(); ++i) crew.RunOne(i, 0);
-  if (tree.CountKeys() != kKeys) Die("keys are missing");
+  if (tree.CountKeys() != key_count) Die("keys are missing");
   for (size_t i = 0; i < std::size(kSharedJobs); ++i) {
+    if (options.LeavesOut(kSharedJobs[i], /*one_by_one=*/true)) continue;
     crew.Run(static_cast<int>(i) + 1);
     TellCount(kSharedJobs[i].phase, cpus * kCountedKeys);
   }
@@ -488,14 +511,18 @@ bool RunApart(const std::function<void()>& run) {
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-int Main(bool print_maps) {
+int Main(int argc, char** argv) {
+  RunOptions options;
+  bench::ParseFlags(argc, argv,
+                    {{"--maps", options.maps},
+                     {"--brief", options.brief},
+                     {"--keys", key_count, 1 << 14, 1 << 21}});
+  if (!std::has_single_bit(key_count)) Die("--keys wants a power of two");
   if (const std::string wrong = ReadKnownPages(); !wrong.empty()) Die(wrong);
-  return RunApart([=] { RunEris(print_maps); }) && RunApart(RunShared) ? 0 : 1;
+  return RunApart([&] { RunEris(options); }) && RunApart([&] { RunShared(options); }) ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace eris::numa_lab
 
-int main(int argc, char** argv) {
-  return eris::numa_lab::Main(argc > 1 && std::strcmp(argv[1], "--maps") == 0);
-}
+int main(int argc, char** argv) { return eris::numa_lab::Main(argc, argv); }

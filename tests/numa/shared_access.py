@@ -75,15 +75,20 @@ class Found:
         return job["eris"].far / job[PEER].far
 
 
-def run(build, *arguments, **options):
-    """Errors: counting.CANNOT_COUNT, counting.CountFailed."""
-    return counting.count(build, SHAPE, pathlib.Path(build, "tests", "numa", "shared_access"), *arguments, **CACHE, **COHERENCE, false_sharing=1,
-                          **options)
+def run(build, *arguments, shape=SHAPE, **options):
+    """`options`: the counter's, instead of the usual ones. Errors: counting.CANNOT_COUNT, counting.CountFailed."""
+    return counting.count(build, shape, pathlib.Path(build, "tests", "numa", "shared_access"), *arguments,
+                          **{**CACHE, **COHERENCE, "false_sharing": 1, **options})
+
+
+def keys_of(result):
+    """Phase -> how many keys or rows it had."""
+    return {int(phase): int(count) for phase, count in re.findall(r"^did (\d+) (\d+)$", result.output, re.MULTILINE)}
 
 
 def evaluate(result):
     """Errors: counting.CountFailed."""
-    did = {int(phase): int(count) for phase, count in re.findall(r"^did (\d+) (\d+)$", result.output, re.MULTILINE)}
+    did = keys_of(result)
 
     def per_key(phases):
         if not did.get(phases[0]):
