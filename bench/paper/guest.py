@@ -18,7 +18,7 @@ POINT_PROGRAMS = (INIT, "tests/numa/local_access")
 SHARED_PROGRAMS = (INIT, "tests/numa/shared_access")
 
 
-def counted(lab, programs, measure, *arguments):
+def counted(lab, programs, measure, *arguments, **options):
     """The result of `measure`. Errors: NotPossible (no emulator, no kernel, not built), ProgramFailed."""
     if not lab.scale.guest:
         raise NotPossible("left out at this scale")
@@ -26,7 +26,7 @@ def counted(lab, programs, measure, *arguments):
         lab.path(program)
     print(f"  counting {programs[-1]} in the emulated machine", file=sys.stderr, flush=True)
     try:
-        return measure(lab.build, *arguments)
+        return measure(lab.build, *arguments, **options)
     except counting.CANNOT_COUNT as error:
         raise NotPossible(str(error).strip()) from error
     except counting.CountFailed as error:
