@@ -2,6 +2,7 @@
 import textwrap
 
 import common
+import ratios
 from common import DONE, FAILED
 
 HEAD = """# The paper's experiments, here
@@ -14,9 +15,6 @@ build/paper/quick.
 A figure is the median of its rounds, with the least and the largest in the pictures and in the reports (build/paper). Machines
 differ by more than ten years: what is to be compared are ratios and shapes; `here / paper` stands where both are given. A dash: the
 paper gives no number, or none to compare with, or it cannot be measured here.
-
-Figures 1 and 8 compare ERIS with the same tree shared by all threads on dense keys, as the paper does. `./dev goals remote` compares the
-two on 67.1 M sparse keys, so its ratios are other ones; [remote.md](remote.md) has them, and says what the keys change.
 
 [study.md](../study.md) has another paper's experiments: what can be done for an unaware program from outside.
 """
@@ -75,6 +73,8 @@ def text(figures, reports):
     scales = sorted({one["scale"] for one in reports.values()})
     out = [HEAD, f"Machine: {'; '.join(machines)}." + ("" if scales == ["full"] else f" Scale: {', '.join(scales)}."), "",
            *overview(figures, reports), ""]
+    if compared := ratios.table(reports):
+        out += ["## ERIS over the shared index: why the ratios differ", "", wrapped(ratios.WHY), "", *compared, ""]
     for figure in figures:
         out += section(figure, reports[figure.NAME])
     return "\n".join(out)

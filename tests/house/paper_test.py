@@ -27,6 +27,7 @@ import fig9_scan_bandwidth  # noqa: E402
 import fig10_12_traffic  # noqa: E402
 import fig13_dynamic  # noqa: E402
 import guest  # noqa: E402
+import ratios  # noqa: E402
 import run  # noqa: E402
 import shared_index  # noqa: E402
 import table2_nodes  # noqa: E402
@@ -253,6 +254,18 @@ class FigureTest(unittest.TestCase):
         report = self.made(fig8_index_size)
         self.assertEqual(len({one["x"] for one in report["points"]}), len(common.SCALES["full"].index_sizes))
         self.assertAlmostEqual(row(fig8_index_size, report, "the largest index", "AMD").ours, 4)
+
+    def test_the_table_of_ratios_says_how_each_was_measured(self):
+        reports = {figure.NAME: self.made(figure) for figure in (fig1_scaling, fig8_index_size)}
+        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in ratios.table(reports)[2:]]
+        self.assertEqual([line[0] for line in lines], ["Figure 1, 2 AEUs", "Figure 8, the smallest index", "Figure 8, the largest index",
+                                                       "`./dev goals remote`", "[remote.md](remote.md), several runs"])
+        self.assertEqual(lines[2][1:8], ["dense", "67.1 M", "2 client threads, 2 AEUs, on the same 2 cores", "1,024, 16 in flight", "4", "1.33", "2"])
+        for line in lines[3:]:
+            self.assertEqual(line[1:3], ["sparse", "67.1 M"])
+            self.assertNotIn("–", line)
+        self.assertEqual(ratios.table({}), [])
+        self.assertEqual(ratios.of_goals("no table"), [])
 
     def test_fig9_compares_with_interleaved_memory_where_there_is_any(self):
         report = self.made(fig9_scan_bandwidth, 2)
