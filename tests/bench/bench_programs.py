@@ -203,7 +203,11 @@ PROGRAMS = {
     "scan/scan_placement": [Call("--rows 65536 --rounds 1", lines_like(r'"gb_s"', 4))],
     "scan/upsert_overhead": [Call("65536 1", one_object("versioned_over_bare", "held_mkeys_s"))],
     "shared/shared_index_lab": [Call("--keys 16384 --threads 2 --rounds 1 --rewrite-seconds 0.02 --lookup-seconds 0.02 --json -",
-                                     one_object("structures/*/lookups_s/median", "ratios/*/median"))],
+                                     one_object("structures/*/lookups_s/median", "ratios/*/median")),
+                                *(Call(f"--keys 16384 --threads {threads} --structures eris,shared,processes --layout {layout} --rounds 1 --rewrite-seconds 0.02 "
+                                       "--lookup-seconds 0.02 --zipf-seconds 0.02 --settle-seconds 0.02 --ask-seconds 0.02 --json -",
+                                       one_object("structures/*/zipf_lookups_s/median", "structures/eris/asks_s/median"))
+                                  for threads, layout in ((2, "dense"), (3, "sparse")))],
     "study/autonuma_setup": [],  # in the emulated machine alone: tests/numa/study_counts_test.py
     "study/blind/study_blind": [
         *(Call(f"--query {query} --scale 0.001 --check {rest}",
