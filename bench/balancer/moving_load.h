@@ -1,5 +1,6 @@
 // The loads of the balancer's benchmarks: which of `keys` keys is used next, in phases. Keys are
-// spread over 64 bits in the order of their numbers, so a range of numbers is a range of keys.
+// spread over 64 bits in the order of their numbers, or are their numbers if they are dense, so a
+// range of numbers is a range of keys.
 // Load, LoadedKeys: any thread; KeyStream: one.
 #ifndef ERIS_BENCH_BALANCER_MOVING_LOAD_H_
 #define ERIS_BENCH_BALANCER_MOVING_LOAD_H_
@@ -18,7 +19,8 @@ namespace eris::bench {
 
 class LoadedKeys {
  public:
-  explicit LoadedKeys(uint64_t count) : count_(count), stride_(~uint64_t{0} / count) {}
+  explicit LoadedKeys(uint64_t count, bool dense = false)
+      : count_(count), stride_(dense ? 1 : ~uint64_t{0} / count) {}
   uint64_t count() const { return count_; }
   // Ascends with the number; the places inside a stride look random.
   uint64_t Key(uint64_t number) const { return number * stride_ + load::Mix(number) % stride_; }
@@ -32,26 +34,32 @@ class LoadedKeys {
 
 inline constexpr char kLoadedName[] = "keys";
 
-// An index with all keys, the same number on each AEU. ValueOf gives the values.
-inline Object CreateLoaded(Engine& engine, const LoadedKeys& keys, uint32_t aeus) {
+// An index with the keys of the numbers [first, end), the same number on each AEU. ValueOf gives
+// the values.
+inline Object CreateLoaded(Engine& engine, const LoadedKeys& keys, uint32_t aeus, uint64_t first,
+                           uint64_t end) {
   constexpr size_t kBatch = 4096;
   CreateOptions create;
   for (uint32_t i = 1; i < aeus; ++i) {
-    create.split_points.push_back(keys.Border(keys.count() / aeus * i));
+    create.split_points.push_back(keys.Border(first + (end - first) / aeus * i));
   }
   Must(engine.Create(kLoadedName, create));
   const auto session = engine.NewSession();
   const Object object = Must(session->Open(kLoadedName));
   std::vector<uint64_t> some, values;
-  for (uint64_t number = 0; number < keys.count(); ++number) {
+  for (uint64_t number = first; number < end; ++number) {
     some.push_back(keys.Key(number));
     values.push_back(load::ValueOf(some.back()));
-    if (some.size() < kBatch && number + 1 < keys.count()) continue;
+    if (some.size() < kBatch && number + 1 < end) continue;
     Must(session->Upsert(object, some, values));
     some.clear();
     values.clear();
   }
   return object;
+}
+
+inline Object CreateLoaded(Engine& engine, const LoadedKeys& keys, uint32_t aeus) {
+  return CreateLoaded(engine, keys, aeus, 0, keys.count());
 }
 
 // Ends the program unless this is the right answer for a lookup of `keys`, which all exist.

@@ -4,7 +4,10 @@
 //
 //   shifting_load [--algorithm off|one_shot|ma(k)] [--load middle|shift|zipf|narrow|even]
 //                 [--aeus 2] [--keys 16777216] [--phases 5] [--phase-s 4] [--period-ms 500]
-//                 [--pause-us 200] [--clients 4] [--batch 4096]
+//                 [--pause-us 200] [--clients 4] [--batch 4096] [--seed 1] [--dense]
+//
+//   shifting_load --processes 2    instead of one engine one process per core, each with its range
+//                                  of the keys (process_servers.h): nothing can move
 //
 //   shifting_load --moves copy|leap   instead: lookups of all keys at a steady pace while a quarter
 //                          of the data goes to another AEU and back, and their latencies; after a
@@ -17,17 +20,20 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/balancer/balancer_json.h"
 #include "bench/balancer/moving_load.h"
+#include "bench/balancer/process_servers.h"
 #include "bench/must.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
@@ -52,6 +58,9 @@ struct LabOptions {
   uint32_t pause_us = 200;
   uint32_t clients = 4;
   uint32_t batch = 4096;
+  uint32_t seed = 1;
+  uint32_t processes = 0;
+  bool dense = false;
   std::string moves;  // a kind of transfer; empty: the phases of a load
   std::string topology;
   double rate = 2000;
@@ -59,17 +68,21 @@ struct LabOptions {
   uint32_t rounds = 5;
 };
 
+// Looks the keys of one client up, as Session::Lookup.
+using Lookup =
+    std::function<void(absl::Span<const uint64_t>, absl::Span<uint64_t>, absl::Span<uint8_t>)>;
+
 // One client's lookups, one batch after the other. Its keys are drawn in advance, because it shares
 // the cpus with the AEUs.
 class Client {
  public:
-  Client(Engine& engine, const Object& object, const LoadedKeys& keys, const load::Zipf& zipf,
+  Client(Lookup lookup, const LoadedKeys& keys, const load::Zipf& zipf,
          const std::vector<LoadPhase>& phases, uint32_t batch, uint64_t seed)
-      : session_(engine.NewSession()), object_(object), values_(batch), found_(batch) {
+      : lookup_(std::move(lookup)), values_(batch), found_(batch) {
     KeyStream stream(keys, zipf, seed);
     for (const LoadPhase& phase : phases) {
       std::vector<uint64_t>& drawn =
-          drawn_.emplace_back(std::max<size_t>(kDrawn / batch, 1) * batch);
+          drawn_.emplace_back(std::max<size_t>(DrawnOf(keys) / batch, 1) * batch);
       for (uint64_t& key : drawn) key = stream.Next(phase);
     }
   }
@@ -81,47 +94,71 @@ class Client {
     const absl::Span<const uint64_t> asked(drawn.data() + next_, values_.size());
     next_ += values_.size();
     const uint64_t begin_ns = NowNs();
-    Must(session_->Lookup(object_, asked, absl::MakeSpan(values_), absl::MakeSpan(found_)));
+    lookup_(asked, absl::MakeSpan(values_), absl::MakeSpan(found_));
     const uint64_t took_ns = NowNs() - begin_ns;
     CheckLoaded(asked, values_, found_);
     return took_ns;
   }
 
  private:
-  static constexpr size_t kDrawn = 1 << 19;  // keys of each phase
+  // Keys of each phase: more than a cache holds.
+  static size_t DrawnOf(const LoadedKeys& keys) {
+    return std::clamp<uint64_t>(keys.count() / 64, 1 << 19, 1 << 22);
+  }
 
-  const std::unique_ptr<Session> session_;
-  const Object object_;
+  const Lookup lookup_;
   std::vector<std::vector<uint64_t>> drawn_;  // by phase
   size_t next_ = 0;
   std::vector<uint64_t> values_;
   std::vector<uint8_t> found_;
 };
 
-// One for each client; made in parallel.
-std::vector<std::unique_ptr<Client>> MakeClients(const LabOptions& lab, Engine& engine,
-                                                 const Object& object, const LoadedKeys& keys,
+// One for each client, by a session of its own.
+std::vector<Lookup> Lookups(const LabOptions& lab, Engine& engine, const Object& object) {
+  std::vector<Lookup> lookups;
+  for (uint32_t c = 0; c < lab.clients; ++c) {
+    const std::shared_ptr<Session> session = engine.NewSession();
+    lookups.emplace_back([session, object](auto keys, auto values, auto found) {
+      Must(session->Lookup(object, keys, values, found));
+    });
+  }
+  return lookups;
+}
+
+// One for each of the lookups.
+std::vector<std::unique_ptr<Client>> MakeClients(const LabOptions& lab,
+                                                 const std::vector<Lookup>& lookups,
+                                                 const LoadedKeys& keys,
                                                  const std::vector<LoadPhase>& phases) {
   const load::Zipf zipf(lab.load == "zipf" ? lab.keys : 2);
   std::vector<std::unique_ptr<Client>> clients;
   for (uint32_t c = 0; c < lab.clients; ++c) {
-    clients.push_back(
-        std::make_unique<Client>(engine, object, keys, zipf, phases, lab.batch, uint64_t{c} + 1));
+    clients.push_back(std::make_unique<Client>(lookups[c], keys, zipf, phases, lab.batch,
+                                               uint64_t{lab.seed - 1} * lab.clients + c + 1));
   }
   return clients;
 }
 
-json LoadsOf(const std::vector<std::vector<uint64_t>>& done) {
-  json loads = json::array();
-  for (const auto& keys : done) loads.push_back(keys);
-  return loads;
+// By tenth of a second until the end: keys by AEU, as a running sum.
+json WatchAeus(Engine& engine, uint64_t begin_ns, uint64_t total_ns) {
+  json done = json::array();
+  while (NowNs() - begin_ns < total_ns) {
+    std::vector<uint64_t> now;
+    for (const AeuStats& aeu : engine.Stats().aeus) now.push_back(aeu.keys);
+    done.push_back(now);
+    const uint64_t next_ns = done.size() * 100'000'000;
+    const uint64_t at_ns = NowNs() - begin_ns;
+    if (at_ns < next_ns) absl::SleepFor(absl::Nanoseconds(next_ns - at_ns));
+  }
+  return done;
 }
 
-json RunPhases(const LabOptions& lab, Engine& engine, const Object& object,
+// `engine`: nullptr if there are processes instead.
+json RunPhases(const LabOptions& lab, Engine* engine, const std::vector<Lookup>& lookups,
                const LoadedKeys& keys) {
   const std::vector<LoadPhase> phases = PhasesOf(lab.load, lab.keys, lab.phases);
   if (phases.empty()) Die("no load " + lab.load);
-  const auto clients = MakeClients(lab, engine, object, keys, phases);
+  const auto clients = MakeClients(lab, lookups, keys, phases);
   const auto phase_ns = static_cast<uint64_t>(lab.phase_s * 1e9);
   const uint64_t total_ns = phase_ns * phases.size();
   std::vector<std::atomic<uint64_t>> windows(total_ns / kWindowNs + 1);
@@ -145,15 +182,10 @@ json RunPhases(const LabOptions& lab, Engine& engine, const Object& object,
       }
     });
   }
-  engine.ResumeBalancer();
-  std::vector<std::vector<uint64_t>> done;  // by tenth of a second: keys by AEU, as a running sum
-  while (NowNs() - begin_ns < total_ns) {
-    std::vector<uint64_t> now;
-    for (const AeuStats& aeu : engine.Stats().aeus) now.push_back(aeu.keys);
-    done.push_back(now);
-    const uint64_t next_ns = done.size() * 100'000'000;
-    const uint64_t at_ns = NowNs() - begin_ns;
-    if (at_ns < next_ns) absl::SleepFor(absl::Nanoseconds(next_ns - at_ns));
+  json done = json::array();
+  if (engine != nullptr) {
+    engine->ResumeBalancer();
+    done = WatchAeus(*engine, begin_ns, total_ns);
   }
   for (std::thread& thread : threads) thread.join();
 
@@ -169,12 +201,13 @@ json RunPhases(const LabOptions& lab, Engine& engine, const Object& object,
                                 {"batch_p999_us", all.PercentileNs(99.9) / 1000}});
   }
   for (const auto& window : windows) report["keys"].push_back(window.load());
-  report["keys_by_aeu"] = LoadsOf(done);
+  report["keys_by_aeu"] = std::move(done);
   report["transfers"] = json::array();
-  std::vector<TransferRecord> history = engine.TransferHistory();
+  if (engine == nullptr) return report;
+  std::vector<TransferRecord> history = engine->TransferHistory();
   std::reverse(history.begin(), history.end());
   for (const TransferRecord& one : history) report["transfers"].push_back(JsonOf(one, began));
-  report["cycles"] = engine.Balancer().cycles;
+  report["cycles"] = engine->Balancer().cycles;
   return report;
 }
 
@@ -200,7 +233,8 @@ void MoveQuarter(const LabOptions& lab, Engine& engine, const Object& object,
 // fixed rate. Latencies count from the time a batch was due, so none is missed while a client waits
 // for another.
 json RunMoves(const LabOptions& lab, Engine& engine, const Object& object, const LoadedKeys& keys) {
-  const auto clients = MakeClients(lab, engine, object, keys, {{"all keys", 0, lab.keys, false}});
+  const auto clients =
+      MakeClients(lab, Lookups(lab, engine, object), keys, {{"all keys", 0, lab.keys, false}});
   enum : int { kIdle, kSteady, kMoving, kEnd };
   std::atomic<int> mode{kIdle};
   std::vector<load::Histogram> steady(lab.clients), moving(lab.clients);
@@ -265,15 +299,16 @@ LabOptions Parse(int argc, char** argv) {
               {"--pause-us", lab.pause_us, 0},
               {"--clients", lab.clients, 1},
               {"--batch", lab.batch, 1},
+              {"--seed", lab.seed, 1},
+              {"--processes", lab.processes, 0, 1024},
+              {"--dense", lab.dense},
               {"--rate", lab.rate, 0.001},
               {"--steady-s", lab.steady_s, 0.001},
               {"--rounds", lab.rounds, 1}});
   return lab;
 }
 
-int Run(int argc, char** argv) {
-  const LabOptions lab = Parse(argc, argv);
-  const LoadedKeys keys(lab.keys);
+json RunEngine(const LabOptions& lab, const LoadedKeys& keys) {
   Options options;
   options.aeu_count = lab.aeus;
   options.balancer.period_ms = lab.period_ms;
@@ -285,16 +320,38 @@ int Run(int argc, char** argv) {
   const std::unique_ptr<Engine> engine = Must(Engine::Open(options));
   engine->PauseBalancer();  // the load of filling does not last
   const Object object = CreateLoaded(*engine, keys, lab.aeus);
-  json report =
-      moves ? RunMoves(lab, *engine, object, keys) : RunPhases(lab, *engine, object, keys);
+  json report = moves ? RunMoves(lab, *engine, object, keys)
+                      : RunPhases(lab, engine.get(), Lookups(lab, *engine, object), keys);
   report["algorithm"] = moves ? "off" : lab.algorithm;
-  report["load"] = lab.load;
   report["aeus"] = lab.aeus;
+  engine->Close();
+  return report;
+}
+
+json RunProcesses(const LabOptions& lab, const LoadedKeys& keys) {
+  if (lab.batch > ProcessServers::kBatchMax) Die("--batch is too large for --processes");
+  ProcessServers servers(keys, lab.processes, lab.clients);
+  std::vector<Lookup> lookups;
+  for (uint32_t c = 0; c < lab.clients; ++c) {
+    lookups.emplace_back([&servers, c](auto asked, auto values, auto found) {
+      servers.Lookup(c, asked, values, found);
+    });
+  }
+  json report = RunPhases(lab, nullptr, lookups, keys);
+  report["algorithm"] = "off";
+  report["processes"] = lab.processes;
+  return report;
+}
+
+int Run(int argc, char** argv) {
+  const LabOptions lab = Parse(argc, argv);
+  const LoadedKeys keys(lab.keys, lab.dense);
+  json report = lab.processes > 0 ? RunProcesses(lab, keys) : RunEngine(lab, keys);
+  report["load"] = lab.load;
   report["key_count"] = lab.keys;
   report["period_ms"] = lab.period_ms;
   report["clients"] = lab.clients;
   report["batch"] = lab.batch;
-  engine->Close();
   std::cout << report.dump() << std::endl;
   return 0;
 }

@@ -3,7 +3,7 @@
 //
 //   stepped_load [--topology "numa:8 core:8 pu:1"] [--aeus 64] [--algorithm one_shot|ma(k)|off]
 //                [--load middle|shift|zipf|narrow|even] [--phases 5] [--keys 1048576] [--cycles 24]
-//                [--asked 262144] [--threshold 0]
+//                [--asked 262144] [--threshold 0] [--seed 1]
 //
 // In each cycle `asked` keys are looked up and the balancer balances once or, with a threshold,
 // acts as in a period. A phase of all keys is followed by `phases` phases of the load. The load of
@@ -43,6 +43,7 @@ struct LabOptions {
   uint64_t keys = 1 << 20;
   uint32_t cycles = 24;
   uint64_t asked = 1 << 18;
+  uint32_t seed = 1;
   double threshold = 0;  // 0: makes every move that makes loads more equal
 };
 
@@ -133,6 +134,7 @@ LabOptions Parse(int argc, char** argv) {
               {"--threshold", lab.threshold, 0, 1},
               {"--keys", lab.keys, 1024},
               {"--cycles", lab.cycles, 1},
+              {"--seed", lab.seed, 1},
               {"--asked", lab.asked, kBatch}});
   return lab;
 }
@@ -154,7 +156,7 @@ int Run(int argc, char** argv) {
   EngineImpl& engine = *opened;
   const LoadedKeys keys(lab.keys);
   const load::Zipf zipf(lab.keys);
-  KeyStream stream(keys, zipf, 1);
+  KeyStream stream(keys, zipf, lab.seed);
   const auto session = engine.NewSession();
   Object object;
   Stepping(engine, [&] { object = CreateLoaded(engine, keys, lab.aeus); });

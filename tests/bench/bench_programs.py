@@ -141,10 +141,11 @@ PROGRAMS = {
     "balancer/scan_begins": [Call("--rows 20000 --scans 50", one_object("p99_over_steady", "moving/p99_us"))],
     "balancer/shifting_load": [
         Call("--keys 65536 --phases 1 --phase-s 0.2 --period-ms 50 --load middle", one_object("keys/*", "phases/*/batch_p99_us")),
+        Call("--processes 2 --keys 65536 --phases 1 --phase-s 0.2 --load shift --seed 2", one_object("keys/*", "phases/*/batch_p99_us")),
         Call("--moves copy --keys 65536 --rounds 1 --steady-s 0.05 --batch 256", one_object("steady/p99_us", "transfers/*/rows")),
         Call("--moves leap --topology='numa:2 core:1 pu:1' --keys 65536 --rounds 1 --steady-s 0.05 --batch 256",
              one_object("moving/p99_us", "transfers/*/home_bytes"))],
-    "balancer/stepped_load": [Call("--keys 16384 --asked 4096 --cycles 2 --phases 1 --aeus 8 --algorithm ma(1)",
+    "balancer/stepped_load": [Call("--keys 16384 --asked 4096 --cycles 2 --phases 1 --aeus 8 --algorithm ma(1) --seed 2",
                                    one_object("phases/*/bound", "phases/*/max_over_mean/*"))],
     "balancer/table_copies": [
         Call("--rows 20000 --columns 4 --string 16 --rounds 1", one_object("transfers/*/longest_pause_us", "transfers/*/rows")),
