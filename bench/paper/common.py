@@ -43,6 +43,7 @@ class Scale:
     index_rounds: int  # of whole indexes, filled anew each time
     index_s: float  # for each phase of Figure 1, instead of the paper's minute
     index_size_s: float  # the lookups of Figure 8
+    index_settle_s: float  # Zipf's load before that which counts
     index_keys: int  # Figure 1
     index_sizes: tuple  # Figure 8
     column_rows: int
@@ -62,19 +63,19 @@ class Scale:
 
 
 SCALES = {
-    "full": Scale(rounds=7, index_rounds=3, index_s=3, index_size_s=2, index_keys=1 << 24,
-                  index_sizes=(1 << 20, 1 << 22, 1 << 24, 1 << 26), column_rows=1 << 27, node_mib=1024, buffer_ms=40,
+    "full": Scale(rounds=7, index_rounds=3, index_s=3, index_size_s=2, index_settle_s=3,
+                  index_keys=1 << 24, index_sizes=(1 << 20, 1 << 22, 1 << 24, 1 << 26), column_rows=1 << 27, node_mib=1024, buffer_ms=40,
                   buffer_keys=(1_000_000, 16_000_000), dynamic_keys=1 << 24, dynamic_phase_s=4,
                   dynamic_asked=1 << 18, dynamic_cycles_max=1000, leap_mib=512, leap_rounds=3,
                   leap_areas_kib=(4, 64, 512, 2048, 16384, 65536, 262144), leap_s=1, leap_rows=1 << 24, guest=True),
-    "quick": Scale(rounds=3, index_rounds=1, index_s=1, index_size_s=1, index_keys=1 << 22,
+    "quick": Scale(rounds=3, index_rounds=1, index_s=1, index_size_s=1, index_settle_s=2, index_keys=1 << 22,
                    index_sizes=(1 << 20, 1 << 22), column_rows=1 << 25, node_mib=512, buffer_ms=20,
-                   buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2, dynamic_asked=0,
-                   dynamic_cycles_max=0, leap_mib=256, leap_rounds=1, leap_areas_kib=(64, 512, 2048, 16384), leap_s=0.3,
+                   buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2,
+                   dynamic_asked=0, dynamic_cycles_max=0, leap_mib=256, leap_rounds=1, leap_areas_kib=(64, 512, 2048, 16384), leap_s=0.3,
                    leap_rows=1 << 22, guest=False),
     # For tests: only checks that it runs. Its figures mean nothing. The emulated machine has its own tests
     # (tests/numa).
-    "tiny": Scale(rounds=1, index_rounds=1, index_s=0.1, index_size_s=0.1, index_keys=1 << 14,
+    "tiny": Scale(rounds=1, index_rounds=1, index_s=0.1, index_size_s=0.1, index_settle_s=0.1, index_keys=1 << 14,
                   index_sizes=(1 << 12, 1 << 14), column_rows=1 << 18, node_mib=4, buffer_ms=5, buffer_keys=(10_000,),
                   dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_asked=1 << 12, dynamic_cycles_max=3, leap_mib=16,
                   leap_rounds=1, leap_areas_kib=(512, 2048), leap_s=0.05, leap_rows=1 << 16, guest=False),

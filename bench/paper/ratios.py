@@ -20,7 +20,7 @@ each line of a longer path, and an AEU, which works on groups of keys, does not;
 groups, and no routing to pay. *The size*: an index that fits into the cache leaves nothing to wait for, so the cost of routing is what is
 left. *Who asks*: client threads take a part of the AEUs' cores. *The machine*: a virtual one, whose memory has been slower and faster by
 half between hours; within one line both sides were measured in turns."""
-HEAD = ("| measured by | keys | size | who asks | batch | lookups: over shared | lookups: over shared, batched | upserts: over shared | machine |",
+HEAD = ("| measured by | keys | size | who asks | batch | lookups: over shared | over shared, batched | upserts: over shared | machine |",
         "|---|---|---:|---|---:|---:|---:|---:|---|")
 
 
@@ -48,7 +48,8 @@ def clients_ask(threads):
 def of_figure(name, report, x, keys, threads):
     """One line for each way to ask of which the figure has a curve."""
     did, found = report["protocol"], []
-    ways = {"ERIS": (clients_ask(threads), f"{did['batch']:,}, {did['in_flight']} in flight"), **ASKING}
+    ways = {"ERIS": (clients_ask(threads), f"{did['batch']:,}, {did['in_flight']} in flight"),
+            **{series: (asks, batch) for series, (_, asks, batch) in ASKING.items()}}
     for series, (asks, batch) in ways.items():
         def ratio(panel, peer):
             return over(median_of(report, panel, series, x), median_of(report, panel, peer, x))  # noqa: B023
