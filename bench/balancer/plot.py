@@ -14,8 +14,8 @@ sys.path[:0] = [os.path.join(HERE, "..")]
 from plot_panels import OURS, OURS_SECOND, PEER, SECOND, text  # noqa: E402
 
 WIDTH, PANEL, LEFT, RIGHT = 860, 170, 60, 110
-COLOURS = {"one_shot": OURS, "ma(1)": PEER, "ma(8)": SECOND, "off": "#666"}
-NAMES = {"one_shot": "one-shot"}
+COLOURS = {"one_shot": OURS, "ma(1)": PEER, "ma(8)": SECOND, "off": "#666", "processes": "#1e8449"}
+NAMES = {"one_shot": "one-shot", "processes": "N processes"}
 
 
 def axis(top, lowest, highest, ticks, unit):
@@ -40,11 +40,16 @@ def names(lines, y):
     return out
 
 
+def band(low, high, colour):
+    """Between the points of the least and of the most values."""
+    return f'<polygon points="{" ".join([*low, *reversed(high)])}" fill="{colour}" opacity=".15"/>'
+
+
 def shifting(report, load, top, title):
     runs = {name: one["timeline"] for name, one in report["shifting"][load].items()}
     one = next(iter(runs.values()))
     seconds = len(one["mkeys_s"]) / 10
-    highest = 1.1 * max(max(run["mkeys_s"]) for run in runs.values())
+    highest = 1.1 * max(max(run.get("high", run["mkeys_s"])) for run in runs.values())
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100) if highest / step <= 6)
     y, out = axis(top, 0, highest, [step * i for i in range(int(highest / step) + 1)], "M lookups/s")
     x = lambda second: LEFT + (WIDTH - RIGHT - LEFT) * second / seconds  # noqa: E731
@@ -62,28 +67,33 @@ def shifting(report, load, top, title):
                        f'width="{max(1.5, x(moved["seconds"]) - x(0)):.1f}"/>')
     lines = []
     for name, run in runs.items():
-        points = " ".join(f"{x((i + 0.5) / 10):.1f},{y(value):.1f}" for i, value in enumerate(run["mkeys_s"]))
-        out.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.5"/>')
+        points, *spread = ([f"{x((i + 0.5) / 10):.1f},{y(value):.1f}" for i, value in enumerate(run[key])] for key in ("mkeys_s", "low", "high") if key in run)
+        out += [band(*spread, COLOURS[name])] if spread else []
+        out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.5"/>')
         lines.append((NAMES.get(name, name), run["mkeys_s"][-2], COLOURS[name]))
     return out + names(lines, y)
 
 
 def stepped(report, aeus, top):
-    runs = {name: phases[1]["max_over_mean"] for name, phases in report["stepped"][aeus]["middle"].items()}
+    phases = {name: phases[1] for name, phases in report["stepped"][aeus]["middle"].items()}
+    runs = {name: phase["max_over_mean"] for name, phase in phases.items()}
     cycles = max(len(loads) for loads in runs.values())
-    highest = max(2.0, 1.05 * max(max(loads) for loads in runs.values()))
+    highest = max(2.0, 1.05 * max(max(phase.get("high", phase["max_over_mean"])) for phase in phases.values()))
     y, out = axis(top, 1, highest, [1 + 0.25 * i for i in range(int((highest - 1) / 0.25) + 1)], "max / mean")
     x = lambda cycle: LEFT + (WIDTH - RIGHT - LEFT) * math.log(1 + cycle) / math.log(cycles)  # noqa: E731
     out.append(text(LEFT, top - 18, f"Load of the busiest of {aeus} over the mean after the shift to the middle half of the keys, by "
                     "balancing cycles", more='font-weight="bold"'))
     lines = []
     for name, loads in runs.items():
-        points, last = [], LEFT - 2
-        for cycle, load in enumerate(loads):
+        seen, last = [], LEFT - 2
+        for cycle in range(len(loads)):
             if x(cycle) < last + 1 and cycle + 1 < len(loads):
                 continue  # too small to see
             last = x(cycle)
-            points.append(f"{last:.1f},{y(load):.1f}")
+            seen.append(cycle)
+        points, *spread = ([f"{x(cycle):.1f},{y(phases[name][key][cycle]):.1f}" for cycle in seen] for key in ("max_over_mean", "low", "high")
+                           if key in phases[name])
+        out += [band(*spread, COLOURS[name])] if spread else []
         out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.5"/>')
         lines.append((NAMES.get(name, name), loads[-1], COLOURS[name]))
     for cycle in (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024):

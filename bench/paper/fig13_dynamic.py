@@ -8,6 +8,7 @@ import sys
 
 import common
 from common import Row, median_of, over, points_of
+from lab_process import rotated
 
 # By path: folders have files of the same names.
 balancer = common.module("bench/balancer/run.py")
@@ -27,6 +28,8 @@ PERIOD_MS = 500
 AEUS, TOPOLOGY = 64, "numa:8 core:8 pu:1"  # stepped in turn
 CYCLES = {"one_shot": 16, "ma(8)": 64, "ma(1)": 1000}  # observed cycles, stepped
 NAMES = {"off": "off", "one_shot": "one-shot", "ma(1)": "MA1", "ma(8)": "MA8"}
+PROCESSES = "processes"  # beside the algorithms: one engine per core, in a process of its own
+CURVES = {**NAMES, PROCESSES: "N processes"}
 
 
 def algorithms(aeus):
@@ -34,25 +37,47 @@ def algorithms(aeus):
     return ["off", "one_shot"] + [f"ma({k})" for k in (1, 8) if 2 * k + 1 < aeus]
 
 
-def rounds_of(scale, algorithm):
-    return 3 if algorithm == "one_shot" and scale.rounds > 3 else 1
+def curves(aeus):
+    return [*algorithms(aeus), PROCESSES]
+
+
+def in_turns(rounds, names, run):
+    """Name -> the results of run(name, round)."""
+    found = {name: [] for name in names}
+    for number in range(rounds):
+        for name in rotated(names, number):
+            found[name].append(run(name, number))
+    return found
+
+
+def middle(runs):
+    """At each step of the rounds' lines the median, the least and the largest. Rounds may differ by a step."""
+    steps = list(zip(*runs))
+    return tuple([round(pick(values), 3) for values in steps] for pick in (statistics.median, min, max))
 
 
 def shifting(lab, aeus, timelines):
-    """Points by algorithm: parts of the even load's throughput."""
+    """Points by curve: parts of the even load's throughput."""
     scale, points = lab.scale, []
-    for algorithm in algorithms(aeus):
-        runs = []
-        for _ in range(rounds_of(scale, algorithm)):
-            report = lab.json(SHIFTING, "--algorithm", algorithm, "--load", "shift", "--aeus", aeus, "--keys", scale.dynamic_keys,
-                              "--phase-s", scale.dynamic_phase_s, "--phases", 5, "--period-ms", PERIOD_MS)
-            even = balancer.Throughput(report).mean(report["phase_s"] / 2, report["phase_s"])
-            runs.append((even, [balancer.figures_of_phase(report, phase, even) for phase in range(1, len(report["phases"]))]))
-        timelines[algorithm] = balancer.timeline(report)
-        name = NAMES[algorithm]
-        points.append(common.point(RATE, f"{name}: even load", 0, "M lookups/s", [even / 1e6 for even, _ in runs]))
+
+    def run(curve, number):
+        which = ("--processes", aeus) if curve == PROCESSES else ("--algorithm", curve, "--aeus", aeus)
+        report = lab.json(SHIFTING, *which, "--load", "shift", "--keys", scale.dynamic_keys, "--phase-s", scale.dynamic_phase_s, "--phases", 5,
+                          "--period-ms", PERIOD_MS, "--seed", common.SEED + number)
+        even = balancer.Throughput(report).mean(report["phase_s"] / 2, report["phase_s"])
+        return (even, [balancer.figures_of_phase(report, phase, even) for phase in range(1, len(report["phases"]))], balancer.timeline(report))
+
+    for curve, runs in in_turns(scale.dynamic_rounds, curves(aeus), run).items():
+        lines = [timeline for _, _, timeline in runs]
+        median, low, high = middle([one["mkeys_s"] for one in lines])
+        timelines[curve] = {"mkeys_s": median, "low": low, "high": high, "phase_s": lines[0]["phase_s"], "phases": lines[0]["phases"],
+                            "transfers": [moved for one in lines for moved in one["transfers"]]}
+        name = CURVES[curve]
+        points.append(common.point(RATE, f"{name}: even load", 0, "M lookups/s", [even / 1e6 for even, _, _ in runs]))
         for phase in range(len(runs[0][1])):
-            of_phase = [figures[phase] for _, figures in runs]
+            of_phase = [figures[phase] for _, figures, _ in runs]
+            points.append(common.point(RATE, f"{name}: keys at the end", phase + 1, "M lookups/s",
+                                       [even / 1e6 * figures[phase]["last_over_balanced"] for even, figures, _ in runs]))
             for series, key in ("first", "first_over_balanced"), ("last", "last_over_balanced"), ("dip", "dip"):
                 values = [one[key] for one in of_phase if key in one]
                 if values:
@@ -63,36 +88,39 @@ def shifting(lab, aeus, timelines):
     return points
 
 
-def stepped(lab, curves):
+def stepped(lab, drawn):
     """Balancing cycles until the busiest of 64 AEUs is within 20 % of the optimum after the shift to the middle
     half.
     """
+    def run(algorithm, number):
+        return lab.json(STEPPED, "--topology", TOPOLOGY, "--aeus", AEUS, "--load", "middle", "--algorithm", algorithm, "--phases", 1,
+                        "--cycles", min(CYCLES[algorithm], lab.scale.dynamic_cycles_max), "--asked", lab.scale.dynamic_asked,
+                        "--seed", common.SEED + number)["phases"][1]
+
     points = []
-    for algorithm, cycles in CYCLES.items():
-        phase = lab.json(STEPPED, "--topology", TOPOLOGY, "--aeus", AEUS, "--load", "middle", "--algorithm", algorithm, "--phases", 1,
-                         "--cycles", min(cycles, lab.scale.dynamic_cycles_max), "--asked", lab.scale.dynamic_asked)["phases"][1]
-        curves[algorithm] = [{}, {"max_over_mean": [round(one, 3) for one in phase["max_over_mean"]]}]
-        needed = balancer.cycles_to(phase["max_over_mean"], 1.2 * phase["bound"])
-        moved = max(phase["rows_moved"]) if phase["rows_moved"] else 0
-        points.append(common.point(EVENNESS, f"{NAMES[algorithm]}: rows moved in one cycle", AEUS, "rows, at most", [moved]))
-        if needed is not None:
-            points.append(common.point(EVENNESS, f"{NAMES[algorithm]}: cycles", AEUS, "cycles", [needed]))
+    for algorithm, phases in in_turns(lab.scale.dynamic_rounds, list(CYCLES), run).items():
+        median, low, high = middle([phase["max_over_mean"] for phase in phases])
+        drawn[algorithm] = [{}, {"max_over_mean": median, "low": low, "high": high}]
+        needed = [balancer.cycles_to(phase["max_over_mean"], 1.2 * phase["bound"]) for phase in phases]
+        moved = [max(phase["rows_moved"], default=0) for phase in phases]
+        points.append(common.point(EVENNESS, f"{NAMES[algorithm]}: rows moved in one cycle", AEUS, "rows, at most", moved))
+        if None not in needed:
+            points.append(common.point(EVENNESS, f"{NAMES[algorithm]}: cycles", AEUS, "cycles", needed))
     return points
 
 
 def measure(lab):
-    aeus, missing, timelines, curves = max(2, lab.cores), [], {}, {}
+    aeus, missing, timelines, drawn = max(2, lab.cores), [], {}, {}
     points = common.attempt(missing, "the shifting load", shifting, lab, aeus, timelines) or []
     if lab.scale.dynamic_asked:
-        points += common.attempt(missing, "64 AEUs, stepped", stepped, lab, curves) or []
+        points += common.attempt(missing, "64 AEUs, stepped", stepped, lab, drawn) or []
     for algorithm in NAMES:
         if algorithm not in algorithms(aeus):
             missing.append({"what": f"{NAMES[algorithm]} on real AEUs", "why": f"with {aeus} AEUs it is one-shot"})
     return {"protocol": {"aeus": aeus, "keys": lab.scale.dynamic_keys, "phase_s": lab.scale.dynamic_phase_s, "period_ms": PERIOD_MS,
-                         "time_scale": lab.scale.dynamic_phase_s / 20,
-                         "rounds": {NAMES[algorithm]: rounds_of(lab.scale, algorithm) for algorithm in algorithms(aeus)},
+                         "time_scale": lab.scale.dynamic_phase_s / 20, "rounds": lab.scale.dynamic_rounds,
                          "stepped_cycles": {NAMES[algorithm]: cycles for algorithm, cycles in CYCLES.items()}},
-            "timelines": timelines, "curves": curves, "points": points, "missing": missing}
+            "timelines": timelines, "curves": drawn, "points": points, "missing": missing}
 
 
 def draw(report):
@@ -100,7 +128,8 @@ def draw(report):
              "stepped": {f"{AEUS} AEUs": {"middle": report["curves"]}}}
     parts = []
     if report["timelines"]:
-        parts.append(lambda top: plot.shifting(drawn, "shift", top, "Half of the keys, then that half moved up four times; bars: transfers"))
+        parts.append(lambda top: plot.shifting(drawn, "shift", top, "Half of the keys, then that half moved up four times; bands: least and most; "
+                                                  "bars: transfers"))
     if report["curves"]:
         parts.append(lambda top: plot.stepped(drawn, f"{AEUS} AEUs", top))
     did = report["protocol"]
@@ -112,11 +141,13 @@ def here(report):
     did = report["protocol"]
     text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M keys: all keys, then the lower "
             f"half (the middle one would leave two AEUs balanced), moved up four times by a 64th, a phase of {did['phase_s']:g} s for the "
-            f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. Rounds, one algorithm after the other and not in turns: "
-            + ", ".join(f"{name} {rounds}" for name, rounds in did["rounds"].items()) + ".")
+            f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. {common.count(did['rounds'], 'round')} in turns, each with other random keys; lines are the rounds' medians "
+            f"at each tenth of a second, bands their least and most. *{CURVES[PROCESSES]}*: {did['aeus']} processes bound to a core each, each an "
+            "engine of one AEU with an equal range of the keys, as one would start a server per NumaNode; the same clients cut each batch by "
+            "ranges and hand the pieces over in shared memory, which is less than any socket costs. No range can change hands there.")
     if report["curves"]:
         text += (f" The algorithms apart: {AEUS} AEUs of a synthetic machine of 8 NumaNodes, stepped one after the other, the middle half as "
-                 "in the paper; counted are balancing cycles, not seconds.")
+                 "in the paper; counted are balancing cycles, not seconds; as many rounds.")
     return text
 
 
@@ -139,9 +170,13 @@ def never_even(report):
 
 def compare(report):
     rows, (late, phases), never = [], not_back(report), never_even(report)
-    for name in [NAMES[algorithm] for algorithm in report["timelines"]]:
-        rows.append(Row(f"{name}: end of a phase over the even load, the worst phase", of_all_phases(report, f"{name}: last", min),
-                        1 if name != "off" else None, "Figure 13, its maximum again" if name != "off" else ""))
+    for curve in report["timelines"]:
+        balanced = curve not in ("off", PROCESSES)
+        rows.append(Row(f"{CURVES[curve]}: end of a phase over the even load, the worst phase", of_all_phases(report, f"{CURVES[curve]}: last", min),
+                        1 if balanced else None, "Figure 13, its maximum again" if balanced else ""))
+    for words, series in ("even load", "even load"), ("end of a phase, the median phase", "keys at the end"):
+        rows.append(Row(f"one-shot over {CURVES[PROCESSES]}, lookups/s: {words}",
+                        over(*(of_all_phases(report, f"{name}: {series}") for name in ("one-shot", CURVES[PROCESSES])))))
     rows += [Row("one-shot over off: end of a phase, the median phase",
                  over(of_all_phases(report, "one-shot: last"), of_all_phases(report, "off: last"))),
              Row("one-shot: back at 95 % after, cycles, the slowest phase",

@@ -64,7 +64,7 @@ class RecordedLab(common.Lab):
 def shifting(*arguments):
     """A load on two AEUs, of which one has half its throughput after each change until the balancer has moved ranges."""
     balanced, seconds, phases = 400_000, 4, 6
-    at_work = arguments[arguments.index("--algorithm") + 1] != "off"
+    at_work = "--processes" not in arguments and arguments[arguments.index("--algorithm") + 1] != "off"
     keys = []
     for window in range(100 * seconds * phases + 1):
         phase, into = divmod(window, 100 * seconds)
@@ -317,8 +317,27 @@ class FigureTest(unittest.TestCase):
         self.assertAlmostEqual(row(fig13_dynamic, report, "one-shot: back").ours, 3, delta=0.1)
         self.assertEqual(row(fig13_dynamic, report, "MA8: cycles").ours, 2)
         self.assertIn("MA1 on real AEUs", common.outcome_line(report))
-        self.assertIn("off 1, one-shot 3.", fig13_dynamic.here(report))
+        self.assertAlmostEqual(row(fig13_dynamic, report, "one-shot over N processes, lookups/s: end").ours, 2)
+        self.assertAlmostEqual(row(fig13_dynamic, report, "one-shot over N processes, lookups/s: even").ours, 1)
+        self.assertIn("3 rounds in turns", fig13_dynamic.here(report))
         self.assertNotIn("not ", fig13_dynamic.gap(report))
+
+    def test_fig13_has_the_spread_of_rounds_in_turns(self):
+        order = []
+
+        def slower_each_round(*arguments):
+            seed = int(arguments[arguments.index("--seed") + 1])
+            order.append((seed, arguments[1] if "--algorithm" in arguments else "processes"))
+            report = json.loads(shifting(*arguments))
+            report["keys"] = [keys // seed for keys in report["keys"]]
+            return json.dumps(report)
+
+        report = self.made(fig13_dynamic, given={**answers(1), fig13_dynamic.SHIFTING: slower_each_round})
+        self.assertEqual(order, [(1, "off"), (1, "one_shot"), (1, "processes"), (2, "one_shot"), (2, "processes"), (2, "off"),
+                                 (3, "processes"), (3, "off"), (3, "one_shot")])
+        line = report["timelines"]["off"]
+        self.assertEqual((line["low"][0], line["mkeys_s"][0], line["high"][0]), (13.333, 20, 40))
+        self.assertEqual(fig13_dynamic.draw(report).count("<polygon"), 6)
 
     def test_fig13_says_what_never_came_back_or_even(self):
         given, rounds = answers(1), itertools.count()
@@ -326,7 +345,7 @@ class FigureTest(unittest.TestCase):
         def late(*arguments):
             report = json.loads(shifting(*arguments))
             # One round of one-shot never gets over its third change.
-            if arguments[arguments.index("--algorithm") + 1] == "one_shot" and next(rounds) == 1:
+            if "one_shot" in arguments and next(rounds) == 1:
                 report["keys"][1200:1601] = [200_000] * 401
             return json.dumps(report)
 
