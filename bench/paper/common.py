@@ -55,6 +55,9 @@ class Scale:
     dynamic_rounds: int
     dynamic_asked: int  # keys a cycle of the 64 stepped AEUs; 0: without them
     dynamic_cycles_max: int
+    energy_keys: int
+    energy_rounds: int
+    energy_s: float  # for each state
     leap_mib: int  # what migrates
     leap_rounds: int
     leap_areas_kib: tuple
@@ -67,18 +70,20 @@ SCALES = {
     "full": Scale(rounds=7, index_rounds=3, index_s=3, index_size_s=2, index_settle_s=3,
                   index_keys=1 << 24, index_sizes=(1 << 20, 1 << 22, 1 << 24, 1 << 26), column_rows=1 << 27, node_mib=1024, buffer_ms=40,
                   buffer_keys=(1_000_000, 16_000_000), dynamic_keys=1 << 24, dynamic_phase_s=4, dynamic_rounds=3,
-                  dynamic_asked=1 << 18, dynamic_cycles_max=1000, leap_mib=512, leap_rounds=3,
+                  dynamic_asked=1 << 18, dynamic_cycles_max=1000, energy_keys=1 << 22, energy_rounds=5, energy_s=2, leap_mib=512, leap_rounds=3,
                   leap_areas_kib=(4, 64, 512, 2048, 16384, 65536, 262144), leap_s=1, leap_rows=1 << 24, guest=True),
     "quick": Scale(rounds=3, index_rounds=1, index_s=1, index_size_s=1, index_settle_s=2, index_keys=1 << 22,
                    index_sizes=(1 << 20, 1 << 22), column_rows=1 << 25, node_mib=512, buffer_ms=20,
                    buffer_keys=(1_000_000,), dynamic_keys=1 << 22, dynamic_phase_s=2, dynamic_rounds=1,
-                   dynamic_asked=0, dynamic_cycles_max=0, leap_mib=256, leap_rounds=1, leap_areas_kib=(64, 512, 2048, 16384), leap_s=0.3,
+                   dynamic_asked=0, dynamic_cycles_max=0, energy_keys=1 << 20, energy_rounds=3, energy_s=1,
+                   leap_mib=256, leap_rounds=1, leap_areas_kib=(64, 512, 2048, 16384), leap_s=0.3,
                    leap_rows=1 << 22, guest=False),
     # For tests: only checks that it runs. Its figures mean nothing. The emulated machine has its own tests
     # (tests/numa).
     "tiny": Scale(rounds=1, index_rounds=1, index_s=0.1, index_size_s=0.1, index_settle_s=0.1, index_keys=1 << 14,
                   index_sizes=(1 << 12, 1 << 14), column_rows=1 << 18, node_mib=4, buffer_ms=5, buffer_keys=(10_000,),
-                  dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_rounds=1, dynamic_asked=1 << 12, dynamic_cycles_max=3, leap_mib=16,
+                  dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_rounds=1, dynamic_asked=1 << 12, dynamic_cycles_max=3, energy_keys=1 << 14,
+                  energy_rounds=1, energy_s=0.2, leap_mib=16,
                   leap_rounds=1, leap_areas_kib=(512, 2048), leap_s=0.05, leap_rows=1 << 16, guest=False),
 }
 PAPER_PHASE_S = 60

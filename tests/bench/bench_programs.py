@@ -183,6 +183,8 @@ PROGRAMS = {
         Call("--tiny --trace {work}/trace --way none", objects(3, "ns"), ("build", "round 0", "random")),
         Call("--paper --way cache --threads 2 --operations 10000", one_object("seconds", "requested", "peak"))],
     "memory/tree_memory": [Call("--keys 20000 --operations 100000 --watch-s 0.1", one_object("*"))],
+    "paper/engine_energy": [Call("--aeus 2 --keys 16384 --rounds 1 --seconds 0.1",
+                                 one_object("states/*/cpus/median", "states/*/aeu_wakeups_s/median", "states/half/batches_s/median"))],
     "paper/node_matrix": [Call("--mib 4 --rounds 1", one_object("pairs/*/all_cores_gb_s/median", "pairs/*/latency_ns/median"))],
     "paper/shared_scan": [Call("--rows 65536 --rounds 1", lines_like(r'"gb_s": *\{', 1))],
     "queries/query_bench": [],  # queries/run.py brings its tables

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(PAPER))
 
 import common  # noqa: E402
+import energy  # noqa: E402
 import experiments  # noqa: E402
 import fig1_scaling  # noqa: E402
 import fig5_buffer_size  # noqa: E402
@@ -362,6 +363,20 @@ class FigureTest(unittest.TestCase):
             self.assertIn(words, text)
         for words in "in 1 of 5 phases, in one of its rounds", "not even within 1000 cycles of MA1":
             self.assertIn(words, fig13_dynamic.gap(report))
+
+    def test_energy_is_time_and_wake_ups_and_joules_only_where_they_are_counted(self):
+        report = self.made(energy)
+        self.assertAlmostEqual(row(energy, report, "idle: the same over AEUs").ours, 0.005)
+        self.assertAlmostEqual(row(energy, report, "half-loaded: wake-ups of AEUs per batch").ours, 2)
+        self.assertIsNone(row(energy, report, "idle: watts").ours)
+        self.assertIn("No joule was measured", energy.gap(report))
+        self.assertIn("powercap", common.outcome_line(report))
+        counting = json.loads(answers(1)[energy.PROGRAM])
+        for watts, state in enumerate(counting["states"].values(), 10):
+            state["watts"] = {"median": watts, "min": watts, "max": watts}
+        report = self.made(energy, given={energy.PROGRAM: json.dumps({**counting, "packages": 2})})
+        self.assertEqual(row(energy, report, "loaded: watts", "half").ours, 11)
+        self.assertNotIn("No joule", energy.gap(report))
 
     def test_fig13_says_nothing_of_what_was_not_run(self):
         given = answers(1)
