@@ -64,6 +64,7 @@ class Scale:
     leap_s: float  # for each run of page_leap's Figure 6, instead of the paper's 10 s
     leap_rows: int  # of lineitem
     guest: bool  # counts in the emulated machine
+    dynamic_dense: bool = False  # keys: their numbers, as in the paper
 
 
 SCALES = {
@@ -84,8 +85,11 @@ SCALES = {
                   index_sizes=(1 << 12, 1 << 14), column_rows=1 << 18, node_mib=4, buffer_ms=5, buffer_keys=(10_000,),
                   dynamic_keys=1 << 16, dynamic_phase_s=0.5, dynamic_rounds=1, dynamic_asked=1 << 12, dynamic_cycles_max=3, energy_keys=1 << 14,
                   energy_rounds=1, energy_s=0.2, leap_mib=16,
-                  leap_rounds=1, leap_areas_kib=(512, 2048), leap_s=0.05, leap_rows=1 << 16, guest=False),
+                  leap_rounds=1, leap_areas_kib=(512, 2048), leap_s=0.05, leap_rows=1 << 16, guest=False, dynamic_dense=True),
 }
+# The size of the paper's Figure 13, for it and for one point of Figure 8: 12 GiB of memory, some 20 minutes.
+SCALES["paper-size"] = dataclasses.replace(SCALES["full"], index_rounds=1, index_sizes=(1 << 29,), dynamic_keys=1 << 29, dynamic_rounds=1,
+                                           dynamic_asked=0, dynamic_dense=True, guest=False)
 PAPER_PHASE_S = 60
 PAPER_EVEN = "in the paper 1 of 8, of 8 NumaNodes (4.2.4, AMD)"
 
@@ -362,6 +366,8 @@ def parser_of(**how):
     parser.add_argument("build", metavar="builddir", help="e.g. build/release")
     parser.add_argument("--quick", action="store_const", dest="scale", const="quick", default="full",
                         help="less of everything, without the emulated machine; leaves docs alone")
+    parser.add_argument("--paper-size", action="store_const", dest="scale", const="paper-size",
+                        help="512 M dense keys, one round: name fig8 and fig13; leaves docs alone")
     parser.add_argument("--scale", choices=SCALES, dest="scale", help=argparse.SUPPRESS)
     parser.add_argument("--results", help="folder of the reports (default: build/paper)")
     parser.add_argument("--docs", help="folder of text and figures (default: docs/lab; build/paper/quick with --quick)")

@@ -63,7 +63,7 @@ def shifting(lab, aeus, timelines):
     def run(curve, number):
         which = ("--processes", aeus) if curve == PROCESSES else ("--algorithm", curve, "--aeus", aeus)
         report = lab.json(SHIFTING, *which, "--load", "shift", "--keys", scale.dynamic_keys, "--phase-s", scale.dynamic_phase_s, "--phases", 5,
-                          "--period-ms", PERIOD_MS, "--seed", common.SEED + number)
+                          "--period-ms", PERIOD_MS, "--seed", common.SEED + number, *(["--dense"] if scale.dynamic_dense else []))
         even = balancer.Throughput(report).mean(report["phase_s"] / 2, report["phase_s"])
         return (even, [balancer.figures_of_phase(report, phase, even) for phase in range(1, len(report["phases"]))], balancer.timeline(report))
 
@@ -118,7 +118,7 @@ def measure(lab):
         if algorithm not in algorithms(aeus):
             missing.append({"what": f"{NAMES[algorithm]} on real AEUs", "why": f"with {aeus} AEUs it is one-shot"})
     return {"protocol": {"aeus": aeus, "keys": lab.scale.dynamic_keys, "phase_s": lab.scale.dynamic_phase_s, "period_ms": PERIOD_MS,
-                         "time_scale": lab.scale.dynamic_phase_s / 20, "rounds": lab.scale.dynamic_rounds,
+                         "time_scale": lab.scale.dynamic_phase_s / 20, "rounds": lab.scale.dynamic_rounds, "dense": lab.scale.dynamic_dense,
                          "stepped_cycles": {NAMES[algorithm]: cycles for algorithm, cycles in CYCLES.items()}},
             "timelines": timelines, "curves": drawn, "points": points, "missing": missing}
 
@@ -139,7 +139,8 @@ def draw(report):
 
 def here(report):
     did = report["protocol"]
-    text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M keys: all keys, then the lower "
+    kind = "dense" if did["dense"] else "sparse"
+    text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M {kind} keys: all keys, then the lower "
             f"half (the middle one would leave two AEUs balanced), moved up four times by a 64th, a phase of {did['phase_s']:g} s for the "
             f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. {common.count(did['rounds'], 'round')} in turns, each with other random keys; lines are the rounds' medians "
             f"at each tenth of a second, bands their least and most. *{CURVES[PROCESSES]}*: {did['aeus']} processes bound to a core each, each an "

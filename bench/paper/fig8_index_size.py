@@ -38,7 +38,8 @@ def draw(report):
 
 def here(report):
     did = report["protocol"]
-    return (shared_index.described(did, f"{did['keys'][0] / 1e6:.3g} to {did['keys'][-1] / 1e6:.3g} M")
+    sizes = " to ".join(f"{keys / 1e6:.3g}" for keys in sorted({min(did["keys"]), max(did["keys"])}))
+    return (shared_index.described(did, f"{sizes} M")
             + f" {did['threads']} threads. Then, for as long, lookups by Zipf's law with parameter 0.99, the lowest key most often, so that the hot keys "
             f"are neighbours and one AEU's: the load that equal ranges fit worst. The balancer has {did['settle_s']:g} s of it before; the paper has uniform "
             "keys alone there (4.1). " + shared_index.asking_described() + " " + shared_index.processes_described(did["threads"]))
