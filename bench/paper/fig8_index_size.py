@@ -59,9 +59,10 @@ def compare(report):
         for ours, peer in (ASK, "ERIS"), (ASK, "shared"), (ASK, "shared, batched"):
             rows.append(Row(f"{LOOK_UPS}, {keys / 1e6:.3g} M keys: {ours} over {peer}", over(median_of(report, LOOK_UPS, ours, keys),
                                                                                             median_of(report, LOOK_UPS, peer, keys))))
-    at = over(median_of(report, LOOK_UPS, "ERIS", largest), median_of(report, LOOK_UPS, "shared", largest))
-    for paper, where in (1.6, "4.2.1, AMD, 1 billion keys"), (3.5, "4.2.1, SGI, 16 billion keys"):
-        rows.append(Row(f"the largest index, {LOOK_UPS}: ERIS over shared", at, paper, where))
+    for ours in "ERIS", ASK:
+        at = over(median_of(report, LOOK_UPS, ours, largest), median_of(report, LOOK_UPS, "shared", largest))
+        for paper, where in (1.6, "4.2.1, AMD, 1 billion keys"), (3.5, "4.2.1, SGI, 16 billion keys"):
+            rows.append(Row(f"the largest index, {LOOK_UPS}: {ours} over shared", at, paper, where))
     return rows
 
 

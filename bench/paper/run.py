@@ -38,7 +38,7 @@ class Paper:
     text: Callable  # of the document as it is ("" if there is none) and all reports
 
 
-ERIS = Paper(FIGURES, "experiments.md", lambda _page, reports: experiments.text(FIGURES, reports))
+ERIS = Paper(FIGURES, "experiments.md", lambda _page, reports: experiments.text([figure for figure in FIGURES if figure.NAME in reports], reports))
 PAPERS = {common.LEAP: Paper(page_leap.FIGURES, "page_leap.md", page_leap.text)}  # by its word on the command line
 
 
@@ -64,10 +64,10 @@ def load(paper, places):
     return found
 
 
-def assemble(paper, places):
-    """Writes the text; returns what is missing for it, if anything."""
+def assemble(paper, places, partly=False):
+    """Writes the text; returns what is missing for it, if anything. `partly`: a text of the reports that are there."""
     reports, document = load(paper, places), places.docs / paper.document
-    missing = [figure.NAME for figure in paper.figures if figure.NAME not in reports]
+    missing = [] if partly and reports else [figure.NAME for figure in paper.figures if figure.NAME not in reports]
     if not missing:
         common.write(document, paper.text(document.read_text(encoding="utf-8") if document.is_file() else "", reports))
     return missing
@@ -100,7 +100,7 @@ def main():
             report = common.make(figure, options.build, options.scale, places)
             failed += report["outcome"] == common.FAILED
             print(common.outcome_line(report), flush=True)
-    missing = assemble(paper, places)
+    missing = assemble(paper, places, partly=options.scale == "paper-size")
     print(f"not assembled: no report yet of {', '.join(missing)}" if missing else f"written: {places.docs / paper.document}")
     return 1 if failed or (options.assemble and missing) else 0
 
