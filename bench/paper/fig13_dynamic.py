@@ -142,10 +142,11 @@ def here(report):
     kind = "dense" if did["dense"] else "sparse"
     text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M {kind} keys: all keys, then the lower "
             f"half (the middle one would leave two AEUs balanced), moved up four times by a 64th, a phase of {did['phase_s']:g} s for the "
-            f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. {common.count(did['rounds'], 'round')} in turns, each with other random keys; lines are the rounds' medians "
-            f"at each tenth of a second, bands their least and most. *{CURVES[PROCESSES]}*: {did['aeus']} processes bound to a core each, each an "
-            "engine of one AEU with an equal range of the keys, as one would start a server per NumaNode; the same clients cut each batch by "
-            "ranges and hand the pieces over in shared memory, which is less than any socket costs. No range can change hands there.")
+            f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. {common.count(did['rounds'], 'round')} in turns, each with other random keys; "
+            f"lines are the rounds' medians at each tenth of a second, bands their least and most. *{CURVES[PROCESSES]}*: "
+            f"{did['aeus']} processes bound to a core each, each an engine of one AEU with an equal range of the keys, as one would start "
+            "a server per NumaNode; the same clients cut each batch by ranges and hand the pieces over in shared "
+            "memory, which is less than any socket costs. No range can change hands there.")
     if report["curves"]:
         text += (f" The algorithms apart: {AEUS} AEUs of a synthetic machine of 8 NumaNodes, stepped one after the other, the middle half as "
                  "in the paper; counted are balancing cycles, not seconds; as many rounds.")

@@ -60,5 +60,5 @@ def asking_described():
 def processes_described(threads):
     return (f"*{PROCESSES}*: what one does without an engine that knows of NumaNodes: {threads} processes, each "
             "bound to one core where one would bind it to a NumaNode, with an engine of one AEU, an equal range of the keys, and one client thread that "
-            "asks for keys of that range alone. Nothing carries a key from a client to its process and no batch is cut, so this is the most that such a setup can reach. All clients would "
-            "ask all processes: the slowest one's rate counts for each.")
+            "asks for keys of that range alone. Nothing carries a key from a client to its process and no batch is cut, so this is the most that such a "
+            "setup can reach. All clients would ask all processes: the slowest one's rate counts for each.")
