@@ -10,6 +10,7 @@
 //
 //   load                loads the tables
 //   run N               query N; also the page faults that it took
+//   at_once N COUNT     query N by COUNT readers that begin together: until the last has ended
 //   tasks own|las|nls   how the queries after it are scheduled
 //   moving 0|1          ends or begins to move ranges of the tables all the time
 //   lookups MS 0|1      single lookups in an index, without or with the queries in a loop
@@ -38,6 +39,7 @@
 #include <vector>
 
 #include "bench/must.h"
+#include "bench/queries/at_once.h"
 #include "bench/queries/query_loads.h"
 #include "bench/queries/tpch_engine.h"
 #include "bench/report.h"
@@ -105,6 +107,9 @@ class QueryBench {
     if (is("load", 0)) return Load();
     if (session_ == nullptr) Die("the tables are not loaded: load");
     if (is("run", 1)) return Run(Number(words[1], 1u, kTpchQueries));
+    if (is("at_once", 2)) {
+      return AtOnce(Number(words[1], 1u, kTpchQueries), Number(words[2], 1u, 1024u));
+    }
     if (is("tasks", 1)) return Schedule(words[1]);
     if (is("moving", 1)) return Moving(words[1] == "1");
     if (is("lookups", 2)) {
@@ -167,6 +172,15 @@ class QueryBench {
     found["ms"] = ms;
     found["faults"] = taken;
     return found;
+  }
+
+  json AtOnce(uint32_t number, uint32_t readers) {
+    std::vector<uint64_t> rows(readers);
+    const double ms = MsOfAll(tpch_.engine(), readers, [&](uint32_t reader, Session& session) {
+      for (const auto& chunk : Must(tpch_.Run(session, number)).chunks) rows[reader] += chunk.rows;
+    });
+    if (std::count(rows.begin(), rows.end(), rows[0]) != readers) Die("different answers");
+    return {{"ms", ms}, {"rows", rows[0]}};
   }
 
   // Also what AEUs have done so far by each rule.

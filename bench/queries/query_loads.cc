@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -15,9 +16,8 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "absl/types/span.h"
-#include "bench/key_order.h"
 #include "bench/must.h"
+#include "bench/queries/single_lookups.h"
 
 namespace eris::bench {
 namespace {
@@ -49,20 +49,6 @@ uint64_t ResidentBytes() {
   uint64_t whole = 0, resident = 0;
   if (!(file >> whole >> resident)) Die("cannot read /proc/self/statm");
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-constexpr uint64_t kLookedUpKeys = 1 << 20;
-
-// The index that single lookups use; made by the first call.
-Object LookedUp(Engine& engine, Session& session) {
-  constexpr char kName[] = "looked_up";
-  if (!engine.Describe(kName).ok()) {
-    Must(engine.Create(kName, {.expected = {0, kLookedUpKeys}}));
-    std::vector<uint64_t> keys(kLookedUpKeys);
-    std::iota(keys.begin(), keys.end(), uint64_t{0});
-    Must(session.Upsert(Must(session.Open(kName)), keys, keys));
-  }
-  return Must(session.Open(kName));
 }
 
 bool IsQuiet(Engine& engine) {
@@ -160,43 +146,12 @@ std::pair<KeyRange, AeuId> RangeMover::NextMove(const CutTable& table, uint32_t 
 // --- lookups, clients ---
 
 json Lookups(TpchEngine& tpch, uint64_t ms, bool with_queries) {
-  const auto session = tpch.engine().NewSession();
-  const Object index = LookedUp(tpch.engine(), *session);
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> loops{0};
-  std::thread queries;
-  if (with_queries) {
-    queries = std::thread([&] {
-      const auto own = tpch.engine().NewSession();
-      while (!stop.load(std::memory_order_relaxed)) {
-        RunAll(tpch, *own);
-        loops.fetch_add(1, std::memory_order_relaxed);
-      }
-    });
-  }
-  std::vector<double> us;
-  const uint64_t end_ns = NowNs() + ms * 1'000'000;
-  const auto is_enough = [&] {
-    return NowNs() >= end_ns && (!with_queries || loops.load(std::memory_order_relaxed) > 0);
-  };
-  for (uint64_t i = 0; i == 0 || !is_enough(); ++i) {
-    const uint64_t key = Mix(i) % kLookedUpKeys;
-    uint64_t value = 0;
-    uint8_t found = 0;
-    const uint64_t begin_ns = NowNs();
-    Must(session->Lookup(index, absl::MakeConstSpan(&key, 1), absl::MakeSpan(&value, 1),
-                         absl::MakeSpan(&found, 1)));
-    us.push_back(static_cast<double>(NowNs() - begin_ns) / 1e3);
-    if (found == 0 || value != key) Die("a wrong value");
-  }
-  stop.store(true, std::memory_order_relaxed);
-  if (queries.joinable()) queries.join();
-  std::sort(us.begin(), us.end());
-  return {{"lookups", us.size()},
-          {"p50_us", At(us, 0.5)},
-          {"p99_us", At(us, 0.99)},
-          {"p999_us", At(us, 0.999)},
-          {"queries", loops.load(std::memory_order_relaxed) * kTpchQueries}};
+  std::function<void(Session&)> queries;
+  if (with_queries) queries = [&](Session& session) { RunAll(tpch, session); };
+  json told = SingleLookups(tpch.engine(), ms, queries);
+  told["queries"] = told["loops"].get<uint64_t>() * kTpchQueries;
+  told.erase("loops");
+  return told;
 }
 
 json Clients(TpchEngine& tpch, uint32_t clients, uint32_t rounds) {
