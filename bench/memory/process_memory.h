@@ -1,4 +1,5 @@
-// This process's memory according to the kernel, read without the process's allocator. Any thread.
+// This process's memory according to the kernel, read without the process's allocator.
+// One thread at a time.
 #ifndef ERIS_BENCH_MEMORY_PROCESS_MEMORY_H_
 #define ERIS_BENCH_MEMORY_PROCESS_MEMORY_H_
 
@@ -28,12 +29,7 @@ struct ProcessMemory {
   int64_t lazily_freed = 0;
 
   static ProcessMemory Now() {
-    static char text[4096];
-    const int file = open("/proc/self/smaps_rollup", O_RDONLY);
-    const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (length <= 0) Die("cannot read /proc/self/smaps_rollup");
-    close(file);
-    text[length] = '\0';
+    const char* const text = TextOf("/proc/self/smaps_rollup");
     return {Field(text, "\nRss:"), Field(text, "\nAnonymous:"), Field(text, "\nAnonHugePages:"),
             Field(text, "\nLazyFree:")};
   }
@@ -42,11 +38,29 @@ struct ProcessMemory {
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<int64_t>(usage.ru_maxrss) * 1024;
   }
+  // The most since the last call.
+  static int64_t TakePeakResident() {
+    const int64_t peak = Field(TextOf("/proc/self/status"), "\nVmHWM:");
+    const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "5", 1) != 1) Die("cannot write /proc/self/clear_refs");
+    close(file);
+    return peak;
+  }
 
  private:
+  // Valid until the next call.
+  static const char* TextOf(const char* path) {
+    static char text[4096];
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (length <= 0) Die(std::string("cannot read ") + path);
+    close(file);
+    text[length] = '\0';
+    return text;
+  }
   static int64_t Field(const char* text, const char* name) {
     const char* found = std::strstr(text, name);
-    if (found == nullptr) Die(std::string("/proc/self/smaps_rollup has no ") + (name + 1));
+    if (found == nullptr) Die(std::string("/proc/self has no ") + (name + 1));
     return std::atoll(found + std::strlen(name)) * 1024;
   }
 };
