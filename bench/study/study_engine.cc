@@ -2,10 +2,19 @@
 // with a line of JSON; run.py runs it in turns with DuckDB.
 //
 //   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts w1,w3,...]
+//                [--query-memory own|malloc]
+//
+//   --query-memory: where queries' rows, groups and tables come from (query_memory_seam.h)
 //
 //   load                makes the tables of the parts; default: of w1, w2, w3, w4 and skew
 //   run PART            a query: rows and checksum, as the blind program has them (blind/queries.h)
+//   at_once PART COUNT  the same by COUNT readers that begin together: until the last has ended
 //   tasks own|las|nls   how queries after it are scheduled; the tasks by each rule so far
+//   lookups MS PART     single lookups in an index, while the query runs over and over
+//   idle SECONDS        how often AEUs' threads go to sleep while nothing is asked
+//   memory              bytes of the process, and those that queries ask for; the most of each
+//   since
+//                       the command before
 //
 // W1 groups and takes medians, W2 groups and counts, W3 is a join by hash, W4 the engine's index
 // join. `skew` is W3 with foreign keys of Zipf's law with exponent 1, all of whose rows are at one
@@ -18,17 +27,25 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "bench/memory/process_memory.h"
 #include "bench/must.h"
+#include "bench/queries/at_once.h"
+#include "bench/queries/single_lookups.h"
 #include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
+#include "bench/study/aeu_switches.h"
 #include "bench/study/blind/datasets.h"
+#include "bench/study/query_memory_seam.h"
 #include "eris/engine.h"
 
 namespace eris::bench::study {
@@ -42,6 +59,7 @@ struct EngineOptions {
   uint32_t cpus = 0;
   uint64_t seed = 1;
   std::string dataset;  // of W1 and W2; empty: the paper's for each
+  std::string query_memory = "own";
 };
 
 const std::vector<ColumnSchema> kRecordColumns = {{"key", ColumnType::kInt64, 0, false},
@@ -81,10 +99,39 @@ class StudyEngine {
 
   json Run(const std::string& name) {
     const uint64_t begin_ns = NowNs();
-    const auto [rows, checksum] = name == "w4" ? IndexJoin() : Sum(name);
-    return {{"seconds", static_cast<double>(NowNs() - begin_ns) / 1e9},
-            {"rows", rows},
-            {"checksum", std::to_string(checksum)}};
+    const Answer answer = Read(*session_, name);
+    return Told(static_cast<double>(NowNs() - begin_ns) / 1e9, answer);
+  }
+
+  json RunAtOnce(const std::string& name, uint32_t readers) {
+    std::vector<Answer> answers(readers);
+    const double ms = MsOfAll(*engine_, readers, [&](uint32_t reader, Session& session) {
+      answers[reader] = Read(session, name);
+    });
+    if (std::count(answers.begin(), answers.end(), answers[0]) != std::ssize(answers)) {
+      Die("readers have different answers");
+    }
+    return Told(ms / 1e3, answers[0]);
+  }
+
+  json LookUp(uint64_t ms, const std::string& name) {
+    return SingleLookups(*engine_, ms, [&](Session& session) { Read(session, name); });
+  }
+
+  static json Idle(double seconds) {
+    const uint64_t before = AeuSwitches();
+    absl::SleepFor(absl::Seconds(seconds));
+    return {{"switches", AeuSwitches() - before}};
+  }
+
+  static json Memory() {
+    const QueryMemoryAsked asked = AskedQueryMemory();
+    const ProcessMemory process = ProcessMemory::Now();
+    return {{"resident", process.resident},
+            {"resident_most", ProcessMemory::TakePeakResident()},
+            {"lazily_freed", process.lazily_freed},
+            {"asked", asked.now},
+            {"asked_most", asked.most}};
   }
 
   json Schedule(const std::string& name) {
@@ -106,6 +153,13 @@ class StudyEngine {
 
  private:
   static constexpr uint64_t kBatchRows = 1 << 15;
+
+  using Answer = std::pair<uint64_t, uint64_t>;  // rows, checksum
+
+  static json Told(double seconds, const Answer& answer) {
+    return {
+        {"seconds", seconds}, {"rows", answer.first}, {"checksum", std::to_string(answer.second)}};
+  }
 
   static std::string Word(const EngineOptions& options, const char* otherwise) {
     return options.dataset.empty() ? otherwise : options.dataset;
@@ -224,8 +278,12 @@ class StudyEngine {
     return plan;
   }
 
-  std::pair<uint64_t, uint64_t> Sum(const std::string& name) {
-    auto query = Must(session_->OpenQuery(PlanOf(name)));
+  Answer Read(Session& session, const std::string& name) const {
+    return name == "w4" ? IndexJoin(session) : Sum(session, name);
+  }
+
+  Answer Sum(Session& session, const std::string& name) const {
+    auto query = Must(session.OpenQuery(PlanOf(name)));
     const auto chunk = Must(query->Next());
     if (chunk == nullptr) Die("a query has no answer");
     const auto* count = static_cast<const uint64_t*>(chunk->column(0).values);
@@ -234,9 +292,8 @@ class StudyEngine {
     return {*count, *sum};
   }
 
-  std::pair<uint64_t, uint64_t> IndexJoin() {
-    auto join =
-        Must(session_->OpenJoin(Must(session_->Open("fk")), Must(session_->Open("pk")), {}));
+  Answer IndexJoin(Session& session) const {
+    auto join = Must(session.OpenJoin(Must(session.Open("fk")), Must(session.Open("pk")), {}));
     uint64_t rows = 0, checksum = 0;
     while (const auto chunk = Must(join->Next())) {
       const auto* row = static_cast<const uint64_t*>(chunk->column(0).values);
@@ -278,20 +335,30 @@ int Main(int argc, char** argv) {
               {"--cpus", options.cpus, 1},
               {"--seed", options.seed, 0},
               {"--dataset", options.dataset},
-              {"--parts", parts}});
+              {"--parts", parts},
+              {"--query-memory", options.query_memory, {"own", "malloc"}}});
   if (options.cpus > 0) UseCpus(options.cpus);
+  if (options.query_memory == "malloc") TakeQueryMemoryFromMalloc();
   StudyEngine engine(options);
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
-    std::string command, what;
-    words >> command >> what;
+    std::string command, what, more;
+    words >> command >> what >> more;
     json answer;
     if (command == "load") {
       answer = engine.Load(parts);
     } else if (command == "run") {
       answer = engine.Run(what);
+    } else if (command == "at_once") {
+      answer = engine.RunAtOnce(what, Number(more, 1u, 1024u));
     } else if (command == "tasks") {
       answer = engine.Schedule(what);
+    } else if (command == "lookups") {
+      answer = engine.LookUp(Number<uint64_t>(what, 1, 3'600'000), more);
+    } else if (command == "idle") {
+      answer = StudyEngine::Idle(Number(what, 0.0, 3600.0));
+    } else if (command == "memory") {
+      answer = StudyEngine::Memory();
     } else {
       Die("no command " + command);
     }
