@@ -1,6 +1,7 @@
 """The goals of the locality study: its queries in the engine compared with DuckDB, and the scheduler of free tasks. Part of
 tools/goals.py."""
 from goals_run import NotPossible, Part, Step, at_most
+from goals_study_engine import STEPS
 from goals_tables import words_of
 
 DRIVER = "bench/study/run.py"
@@ -32,5 +33,5 @@ def scheduler(run):
              f"{words_of(found('seconds', 'skew own'), 's')}")
 
 
-STUDY = Part(2, (Step(scheduler, {**{f"study.{query}_over_duckdb": at_most(most) for query, most in OVER_DUCKDB.items()},
-                                  "study.las_over_nls_most": at_most(NEVER_SLOWER), "study.skew_las_over_own": at_most(EVENED_OUT)}),))
+STUDY = Part(8, (Step(scheduler, {**{f"study.{query}_over_duckdb": at_most(most) for query, most in OVER_DUCKDB.items()},
+                                  "study.las_over_nls_most": at_most(NEVER_SLOWER), "study.skew_las_over_own": at_most(EVENED_OUT)}), *STEPS))

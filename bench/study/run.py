@@ -22,15 +22,18 @@ import allocator
 import answers
 import arrival
 import autonuma
+import bobox
+import bystanders
 import combination
 import common
 import document
+import engine_memory
 import pages
 import placement
 import scheduler
 
 # In the document's order.
-AXES = (allocator, pages, affinity, placement, autonuma, scheduler, arrival, combination, answers)
+AXES = (allocator, pages, affinity, placement, autonuma, scheduler, bobox, bystanders, engine_memory, arrival, combination, answers)
 DOCUMENT, PICTURES = "study.md", "lab/figures"
 
 

@@ -39,6 +39,13 @@ class Scale:
     arrival_rounds: int
     idle_s: float  # after the last answer
     combination_rounds: int  # of the best combinations
+    memory_passes: int  # of the engine's queries, with their memory watched
+    at_once_data: float  # of W1 to W3, alone and 16 at once
+    tpch: float  # TPC-H's scale factor there
+    alone_rounds: int
+    at_once_rounds: int
+    lookups_ms: int  # at a time
+    lookups_rounds: int
     guest: bool  # counts in the emulated machine
     guest_data: float
     guest_repeats: int  # of one query, while the kernel balances
@@ -46,12 +53,15 @@ class Scale:
 
 SCALES = {
     "full": Scale(data=0.1, rounds=7, affinity_rounds=10, arrival_data=0.02, arrival_s=8, arrival_rounds=5, idle_s=5, combination_rounds=7,
+                  memory_passes=3, at_once_data=0.05, tpch=0.5, alone_rounds=15, at_once_rounds=7, lookups_ms=2000, lookups_rounds=9,
                   guest=True, guest_data=0.004, guest_repeats=8),
     "quick": Scale(data=0.01, rounds=3, affinity_rounds=5, arrival_data=0.005, arrival_s=3, arrival_rounds=1, idle_s=5, combination_rounds=3,
+                   memory_passes=1, at_once_data=0.02, tpch=0.1, alone_rounds=5, at_once_rounds=3, lookups_ms=500, lookups_rounds=3,
                    guest=True, guest_data=0.001, guest_repeats=4),
     # For tests: whether it runs. The emulated machine has its own tests (tests/numa).
     "tiny": Scale(data=0.0005, rounds=2, affinity_rounds=2, arrival_data=0.0005, arrival_s=0.1, arrival_rounds=1, idle_s=0.1,
-                  combination_rounds=1, guest=False, guest_data=0.0005, guest_repeats=2),
+                  combination_rounds=1, memory_passes=1, at_once_data=0.0005, tpch=0.01, alone_rounds=1, at_once_rounds=1, lookups_ms=100,
+                  lookups_rounds=1, guest=False, guest_data=0.0005, guest_repeats=2),
 }
 
 MEASURED, COUNTED, SIMULATED, IMPOSSIBLE = "measured", "counted in the guest", "simulated", "impossible here"

@@ -18,9 +18,12 @@ sys.path.insert(0, str(STUDY))
 import study  # noqa: E402
 import allocator  # noqa: E402
 import answers  # noqa: E402
+import bobox  # noqa: E402
 import common  # noqa: E402
 import counted  # noqa: E402
 import document  # noqa: E402
+import engine_memory  # noqa: E402
+import engine_process  # noqa: E402
 import flowchart  # noqa: E402
 import system_setting  # noqa: E402
 from study import gain_point  # noqa: E402
@@ -133,6 +136,54 @@ class AnswersTest(unittest.TestCase):
         with self.assertRaisesRegex(common.ProgramFailed, "2 different answers"):
             study.same_answers(runs)
         study.same_answers({**runs, ("other", "w1"): [{"checksum": "1"}]})
+
+
+class StandIn:
+    """An engine: `las_ms`, by query, with las; 100 ms with nls. `rows`: of each answer in turn."""
+
+    def __init__(self, las_ms, rows=()):
+        self.las_ms, self.rows, self.way, self.asked = las_ms, iter(rows), "", []
+
+    def ask(self, command):
+        name, *words = command.split()
+        if name == "tasks":
+            self.way = words[0]
+            return {}
+        self.asked.append(f"{command} {self.way}")
+        return {"ms": self.las_ms.get(words[0], 100) if self.way == "las" else 100, "rows": next(self.rows, 3)}
+
+
+class BoboxTest(unittest.TestCase):
+    def test_a_query_that_las_slows_down_has_twice_the_rounds_and_is_the_slowest(self):
+        engine = StandIn({"1": 110, "2": 90})
+        side = bobox.Side(engine, ("q1", "q2"))
+        lab = mock.Mock(scale=mock.Mock(alone_rounds=2, at_once_rounds=3))
+        report = report_of(bobox, bobox.points_of_side(lab, side))
+        self.assertEqual([engine.asked.count(f"run {query} las") for query in "12"], [5, 3])  # one of each is not counted
+        self.assertEqual([engine.asked.count(f"at_once {query} 16 nls") for query in "12"], [7, 4])
+        self.assertEqual(common.median_of(report, "las over nls, alone", "q2"), 0.9)
+        self.assertEqual([row.ours for row in bobox.compare(report) if "the most (q1)" in row.what], [1.1, 1.1])
+
+    def test_another_number_of_rows_is_found(self):
+        with self.assertRaisesRegex(common.ProgramFailed, "q1: rows and checksum"):
+            bobox.Side(StandIn({}, rows=[3, 4]), ("q1",)).rounds("alone", 1)
+
+
+class EngineMemoryTest(unittest.TestCase):
+    def test_the_data_does_not_count_and_lazily_freed_memory_is_given_back(self):
+        figures = engine_memory.figures_of(1000, {"resident_most": 1300, "asked_most": 200}, {"resident": 1100, "lazily_freed": 70})
+        self.assertEqual((figures["peak over asked"], figures["given back"]), (1.5, 0.9))
+
+    def test_the_best_allocator_is_the_fastest_by_the_median(self):
+        points = [common.point("w1 seconds", name, 0, "s", values)
+                  for name, values in (("eris", [1, 1, 1]), ("one", [2, 9, 9]), ("other", [3, 3, 3]))]
+        self.assertEqual(engine_memory.best_of(points, "w1"), "other")
+
+    def test_different_answers_are_found(self):
+        one, other = {"rows": 1, "checksum": "7"}, {"rows": 1, "checksum": "8"}
+        engine_process.same("w1", [one, dict(one)])
+        with self.assertRaisesRegex(common.ProgramFailed, "w1 has 2 different answers"):
+            engine_process.same("w1", [one, other])
 
 
 @dataclasses.dataclass
