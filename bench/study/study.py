@@ -53,7 +53,7 @@ class Scale:
 
 SCALES = {
     "full": Scale(data=0.1, rounds=7, affinity_rounds=10, arrival_data=0.02, arrival_s=8, arrival_rounds=5, idle_s=5, combination_rounds=7,
-                  memory_passes=3, at_once_data=0.05, tpch=0.5, alone_rounds=15, at_once_rounds=7, lookups_ms=2000, lookups_rounds=9,
+                  memory_passes=3, at_once_data=0.05, tpch=0.5, alone_rounds=25, at_once_rounds=7, lookups_ms=2000, lookups_rounds=9,
                   guest=True, guest_data=0.004, guest_repeats=8),
     "quick": Scale(data=0.01, rounds=3, affinity_rounds=5, arrival_data=0.005, arrival_s=3, arrival_rounds=1, idle_s=5, combination_rounds=3,
                    memory_passes=1, at_once_data=0.02, tpch=0.1, alone_rounds=5, at_once_rounds=3, lookups_ms=500, lookups_rounds=3,
