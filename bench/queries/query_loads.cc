@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "bench/must.h"
+#include "bench/queries/await_quiet.h"
 #include "bench/queries/single_lookups.h"
 
 namespace eris::bench {
@@ -51,11 +52,6 @@ uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-bool IsQuiet(Engine& engine) {
-  const EngineStats stats = engine.Stats();
-  return stats.scans_open == 0 && stats.scan_chunks_in_use == 0 && stats.requests_in_flight == 0;
-}
-
 // Cancels the query after `delay_ms`. Milliseconds until it is gone; nothing if it ended before.
 std::optional<double> CancelAfter(TpchEngine& tpch, Session& session, uint32_t number,
                                   double delay_ms) {
@@ -80,15 +76,6 @@ std::optional<double> CancelAfter(TpchEngine& tpch, Session& session, uint32_t n
 }
 
 }  // namespace
-
-void AwaitQuiet(Engine& engine) {
-  constexpr uint64_t kWaitNs = 30'000'000'000;
-  const uint64_t begin_ns = NowNs();
-  while (!IsQuiet(engine)) {
-    if (NowNs() - begin_ns > kWaitNs) Die("a query is still in the engine after 30 s");
-    absl::SleepFor(absl::Microseconds(20));
-  }
-}
 
 // --- ranges that move ---
 

@@ -17,9 +17,6 @@
 
 namespace eris::bench {
 
-// Waits until the engine has nothing left of any query.
-void AwaitQuiet(Engine& engine);
-
 // While it exists, a thread moves the bounds between AEUs in random tables, one after the other: by
 // a quarter of a partition at most.
 class RangeMover {

@@ -21,8 +21,9 @@
 #include <vector>
 
 #include "bench/counted_cpus.h"
+#include "bench/counted_engine.h"
 #include "bench/must.h"
-#include "bench/queries/query_loads.h"
+#include "bench/queries/await_quiet.h"
 #include "bench/queries/tpch_engine.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
@@ -47,15 +48,10 @@ struct LabOptions {
 
 std::unique_ptr<engine::EngineImpl> OpenEngine(const std::string& placement,
                                                const CountedCpus& cpus) {
-  Options options{.aeu_cpus = cpus.aeus, .memory_placement = PlacementOf(placement)};
-  options.balancer.enabled = false;  // tables stay as they are cut
+  Options options{.memory_placement = PlacementOf(placement)};
   // With a few huge pages it would be chance whether they are local.
   if (placement == "interleaved") options.huge_pages = HugePages::kNone;
-  cpus.AllowAll();
-  auto engine = Must(engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart));
-  for (const std::string& note : engine->Notes()) std::fprintf(stderr, "%s\n", note.c_str());
-  cpus.KeepOthersAway();
-  return engine;
+  return OpenCounted(options, cpus);
 }
 
 // Runs the query to the last thing that AEUs do of it. Returns the number of its rows.

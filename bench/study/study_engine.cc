@@ -2,8 +2,11 @@
 // with a line of JSON; run.py runs it in turns with DuckDB.
 //
 //   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts w1,w3,...]
-//                [--query-memory own|malloc]
+//                [--query-memory own|malloc] [--counted --commands C,...]
 //
+//   --counted: for the access counter (tests/numa): an AEU on each NumaNode, all else on other
+//   cpus.
+//              The commands are those of --commands, with commas between them
 //   --query-memory: where queries' rows, groups and tables come from (query_memory_seam.h)
 //
 //   load                makes the tables of the parts; default: of w1, w2, w3, w4 and skew
@@ -12,6 +15,7 @@
 //   tasks own|las|nls   how queries after it are scheduled; the tasks by each rule so far
 //   lookups MS PART     single lookups in an index, while the query runs over and over
 //   idle SECONDS        how often AEUs' threads go to sleep while nothing is asked
+//   phase N             what AEUs do from here is counted as phase N; 0: no longer (with --counted)
 //   memory              bytes of the process, and those that queries ask for; the most of each
 //   since
 //                       the command before
@@ -36,9 +40,12 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "bench/counted_cpus.h"
+#include "bench/counted_engine.h"
 #include "bench/memory/process_memory.h"
 #include "bench/must.h"
 #include "bench/queries/at_once.h"
+#include "bench/queries/await_quiet.h"
 #include "bench/queries/single_lookups.h"
 #include "bench/report.h"
 #include "bench/routing/flags.h"
@@ -47,6 +54,8 @@
 #include "bench/study/blind/datasets.h"
 #include "bench/study/query_memory_seam.h"
 #include "eris/engine.h"
+#include "tests/numa/phase_marks.h"
+#include "tests/numa/plugin/node_memory.h"
 
 namespace eris::bench::study {
 namespace {
@@ -60,6 +69,7 @@ struct EngineOptions {
   uint64_t seed = 1;
   std::string dataset;  // of W1 and W2; empty: the paper's for each
   std::string query_memory = "own";
+  bool counted = false;
 };
 
 const std::vector<ColumnSchema> kRecordColumns = {{"key", ColumnType::kInt64, 0, false},
@@ -74,10 +84,16 @@ class StudyEngine {
         medians_(DistributionOf(Word(options, "moving-cluster")), groups_, options.seed),
         counts_(DistributionOf(Word(options, "zipf")), groups_, options.seed),
         foreign_(DistributionOf("sequential"), join_, options.seed) {
-    Options engine;
-    engine.aeu_count = options.aeus;
-    engine.balancer.enabled = false;
-    engine_ = Must(Engine::Open(engine));
+    if (options.counted) {
+      auto counted = OpenCounted({}, CountedCpus::Find());
+      marks_ = Must(numa_lab::PhaseMarks::Create(*counted));
+      engine_ = std::move(counted);
+    } else {
+      Options engine;
+      engine.aeu_count = options.aeus;
+      engine.balancer.enabled = false;
+      engine_ = Must(Engine::Open(engine));
+    }
     session_ = engine_->NewSession();
   }
 
@@ -116,6 +132,13 @@ class StudyEngine {
 
   json LookUp(uint64_t ms, const std::string& name) {
     return SingleLookups(*engine_, ms, [&](Session& session) { Read(session, name); });
+  }
+
+  json CountInto(uint8_t phase) {
+    if (marks_ == nullptr) Die("phase needs --counted");
+    AwaitQuiet(*engine_);
+    marks_->Set(phase);
+    return {{"phase", phase}};
   }
 
   static json Idle(double seconds) {
@@ -314,6 +337,7 @@ class StudyEngine {
   const Dataset foreign_;
   std::vector<uint64_t> foreign_values_;  // of W4's reader, by row
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<numa_lab::PhaseMarks> marks_;  // only if it is counted
   std::unique_ptr<Session> session_;
 };
 
@@ -326,9 +350,31 @@ void UseCpus(uint32_t count) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) Die("sched_setaffinity failed");
 }
 
+json Obey(StudyEngine& engine, const std::vector<std::string>& parts, const std::string& line) {
+  std::istringstream words(line);
+  std::string command, what, more;
+  words >> command >> what >> more;
+  if (command == "load") return engine.Load(parts);
+  if (command == "run") return engine.Run(what);
+  if (command == "at_once") return engine.RunAtOnce(what, Number(more, 1u, 1024u));
+  if (command == "tasks") return engine.Schedule(what);
+  if (command == "phase") {
+    return engine.CountInto(Number<uint8_t>(what, 0, numa_lab::kPhasesMax - 1));
+  }
+  if (command == "lookups") return engine.LookUp(Number<uint64_t>(what, 1, 3'600'000), more);
+  if (command == "idle") return StudyEngine::Idle(Number(what, 0.0, 3600.0));
+  if (command == "memory") return StudyEngine::Memory();
+  Die("no command " + command);
+}
+
+void Print(const json& answer) {
+  std::printf("%s\n", answer.dump().c_str());
+  std::fflush(stdout);
+}
+
 int Main(int argc, char** argv) {
   EngineOptions options;
-  std::vector<std::string> parts;
+  std::vector<std::string> parts, commands;
   ParseFlags(argc, argv,
              {{"--scale", options.scale, 1e-9, 1.0},
               {"--aeus", options.aeus, 1},
@@ -336,34 +382,19 @@ int Main(int argc, char** argv) {
               {"--seed", options.seed, 0},
               {"--dataset", options.dataset},
               {"--parts", parts},
+              {"--counted", options.counted},
+              {"--commands", commands},
               {"--query-memory", options.query_memory, {"own", "malloc"}}});
   if (options.cpus > 0) UseCpus(options.cpus);
   if (options.query_memory == "malloc") TakeQueryMemoryFromMalloc();
+  if (options.counted) {
+    if (const std::string wrong = numa_lab::ReadKnownPages(); !wrong.empty()) Die(wrong);
+  }
   StudyEngine engine(options);
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream words(line);
-    std::string command, what, more;
-    words >> command >> what >> more;
-    json answer;
-    if (command == "load") {
-      answer = engine.Load(parts);
-    } else if (command == "run") {
-      answer = engine.Run(what);
-    } else if (command == "at_once") {
-      answer = engine.RunAtOnce(what, Number(more, 1u, 1024u));
-    } else if (command == "tasks") {
-      answer = engine.Schedule(what);
-    } else if (command == "lookups") {
-      answer = engine.LookUp(Number<uint64_t>(what, 1, 3'600'000), more);
-    } else if (command == "idle") {
-      answer = StudyEngine::Idle(Number(what, 0.0, 3600.0));
-    } else if (command == "memory") {
-      answer = StudyEngine::Memory();
-    } else {
-      Die("no command " + command);
-    }
-    std::printf("%s\n", answer.dump().c_str());
-    std::fflush(stdout);
+  if (options.counted) {
+    for (const std::string& line : commands) Print(Obey(engine, parts, line));
+  } else {
+    for (std::string line; std::getline(std::cin, line);) Print(Obey(engine, parts, line));
   }
   return 0;
 }
