@@ -13,7 +13,7 @@ EVENED_OUT = 0.7  # of the time without help
 def scheduler(run):
     report = run.script(DRIVER, "scheduler")["scheduler"]
     if report["outcome"] != "done":
-        raise NotPossible(report.get("why", report["outcome"]))
+        raise NotPossible(report["reason"])
     def found(panel, series):
         return next((one for one in report["points"] if (one["panel"], one["series"]) == (panel, series)), None)
     data, slowest = report["protocol"]["data"], None
@@ -33,5 +33,19 @@ def scheduler(run):
              f"{words_of(found('seconds', 'skew own'), 's')}")
 
 
-STUDY = Part(8, (Step(scheduler, {**{f"study.{query}_over_duckdb": at_most(most) for query, most in OVER_DUCKDB.items()},
-                                  "study.las_over_nls_most": at_most(NEVER_SLOWER), "study.skew_las_over_own": at_most(EVENED_OUT)}), *STEPS))
+def lines(run):
+    report = run.script(DRIVER, "task_lines")["task_lines"]
+    found = {(one["x"], one["series"]): one["median"] for one in report["points"] if one["panel"] == "las over nls"}
+    for goal, readers, queries in (("study.remote_lines_at_once", 16, ("w1", "w3")), ("study.remote_lines_alone", 1, ("w1", "w3", "skew"))):
+        if any((readers, query) not in found for query in queries):
+            run.no_goal(goal, "not counted: " + "; ".join(f"{one['what']}: {one['why']}" for one in report["missing"]))
+            continue
+        told = ", ".join(f"{query} {found[readers, query]:.3g}" for query in ("w1", "w3", "skew"))
+        run.goal(goal, max(found[readers, query] for query in queries),
+                 f"counted, las over nls, an AEU on each of 4 NumaNodes, the most of {' and '.join(queries)}: {told}; skew: all probed rows at one AEU")
+
+
+SCHEDULER_GOALS = {**{f"study.{query}_over_duckdb": at_most(most) for query, most in OVER_DUCKDB.items()},
+                   "study.las_over_nls_most": at_most(NEVER_SLOWER), "study.skew_las_over_own": at_most(EVENED_OUT)}
+LINES_GOALS = {"study.remote_lines_at_once": at_most(0.5), "study.remote_lines_alone": at_most(1)}
+STUDY = Part(10, (Step(scheduler, SCHEDULER_GOALS), Step(lines, LINES_GOALS, "tests/numa/task_lines_test.py"), *STEPS))

@@ -31,9 +31,10 @@ import engine_memory
 import pages
 import placement
 import scheduler
+import task_lines
 
 # In the document's order.
-AXES = (allocator, pages, affinity, placement, autonuma, scheduler, bobox, bystanders, engine_memory, arrival, combination, answers)
+AXES = (allocator, pages, affinity, placement, autonuma, scheduler, task_lines, bobox, bystanders, engine_memory, arrival, combination, answers)
 DOCUMENT, PICTURES = "study.md", "lab/figures"
 
 
