@@ -23,10 +23,9 @@ and the more NumaNodes there are (locality-aware scheduling in Bobox, 6.2 and 6.
 
 SHAPE, AEUS, AT_ONCE = "4x2", 4, 16
 WAYS = ("las", "nls", "own")
-# Of the guest's part of the records. Query -> what is read, and where it lies.
+# Query -> part of the records that the guest has.
 PARTS = {"w1": 0.5, "w3": 0.25, "skew": 0.25}
 NAMES = {"w1": "W1, median per group", "w3": "W3, hash join", "skew": "W3, all probes at one AEU"}
-EVEN = ("w1", "w3")
 
 
 def commands_of(query, readers, ways):

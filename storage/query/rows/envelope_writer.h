@@ -15,7 +15,8 @@ namespace eris::storage {
 
 // The memory of one envelope.
 inline constexpr size_t kEnvelopeBytesMin = 8u << 10;
-inline constexpr size_t kEnvelopeBytesMax = 512u << 10;
+// Four fit in a superblock; of larger ones three do.
+inline constexpr size_t kEnvelopeBytesMax = 471u << 10;
 // Bytes of a string before any have been seen.
 inline constexpr uint32_t kExpectedStringBytes = 16;
 
