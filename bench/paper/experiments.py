@@ -67,8 +67,21 @@ def anchor(title):
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
-def text(figures, reports):
-    """`reports`: by name, one for each figure."""
+def at_the_papers_size(figures, reports):
+    """What was measured with --paper-size, in short."""
+    out = []
+    for figure in figures:
+        report = reports.get(figure.NAME)
+        if report and report["outcome"] == DONE:
+            rows = [row for row in figure.compare(report) if row.ours is not None or row.instead]
+            out += [wrapped(f"**{figure.TITLE}.** {figure.here(report)} `./dev paper {common.short_name(figure)} --paper-size`, {report['seconds']:.0f} s, "
+                            f"commit {report['commit']}, {report['date']}; other programs took {report['cpus_taken_by_others']:.2f} cpus meanwhile."),
+                    "", *table(rows), ""]
+    return ["## At the paper's size", "", *out] if out else []
+
+
+def text(figures, reports, larger=None):
+    """`reports`: by name, one for each figure; `larger`: those of the paper's size, if there are any."""
     machines = sorted({common.describe_machine(one["machine"]) for one in reports.values()})
     scales = sorted({one["scale"] for one in reports.values()})
     out = [HEAD, f"Machine: {'; '.join(machines)}." + ("" if scales == ["full"] else f" Scale: {', '.join(scales)}."), "",
@@ -77,4 +90,5 @@ def text(figures, reports):
         out += ["## ERIS over the shared index: why the ratios differ", "", wrapped(ratios.WHY), "", *compared, ""]
     for figure in figures:
         out += section(figure, reports[figure.NAME])
+    out += at_the_papers_size(figures, larger or {})
     return "\n".join(out)

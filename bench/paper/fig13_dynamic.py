@@ -142,8 +142,9 @@ def here(report):
     kind = "dense" if did["dense"] else "sparse"
     text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M {kind} keys: all keys, then the lower "
             f"half (the middle one would leave two AEUs balanced), moved up four times by a 64th, a phase of {did['phase_s']:g} s for the "
-            f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. {common.count(did['rounds'], 'round')} in turns, each with other random keys; "
-            f"lines are the rounds' medians at each tenth of a second, bands their least and most. *{CURVES[PROCESSES]}*: "
+            f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. "
+            + (f"{did['rounds']} rounds in turns, each with other random keys; lines are the rounds' medians at each tenth of a second, bands their "
+               "least and most." if did["rounds"] > 1 else "One round.") + f" *{CURVES[PROCESSES]}*: "
             f"{did['aeus']} processes bound to a core each, each an engine of one AEU with an equal range of the keys, as one would start "
             "a server per NumaNode; the same clients cut each batch by ranges and hand the pieces over in shared "
             "memory, which is less than any socket costs. No range can change hands there.")

@@ -38,7 +38,14 @@ class Paper:
     text: Callable  # of the document as it is ("" if there is none) and all reports
 
 
-ERIS = Paper(FIGURES, "experiments.md", lambda _page, reports: experiments.text([figure for figure in FIGURES if figure.NAME in reports], reports))
+def experiments_text(_page, reports):
+    """With what was once measured at the paper's size, if these are whole reports."""
+    whole = all(report["scale"] == "full" for report in reports.values())
+    larger = load(ERIS, common.Places.of("paper-size")) if whole else {}
+    return experiments.text([figure for figure in FIGURES if figure.NAME in reports], reports, larger)
+
+
+ERIS = Paper(FIGURES, "experiments.md", experiments_text)
 PAPERS = {common.LEAP: Paper(page_leap.FIGURES, "page_leap.md", page_leap.text)}  # by its word on the command line
 
 

@@ -324,6 +324,14 @@ class FigureTest(unittest.TestCase):
         self.assertIn("3 rounds in turns", fig13_dynamic.here(report))
         self.assertNotIn("not ", fig13_dynamic.gap(report))
 
+    def test_what_was_measured_at_the_papers_size_is_a_section_of_its_own(self):
+        report = self.made(fig8_index_size)
+        text = experiments.text([fig8_index_size], {fig8_index_size.NAME: report}, {fig8_index_size.NAME: {**report, "seconds": 77}})
+        size = " ".join(text.split("## At the paper's size\n")[1].split())
+        self.assertIn("`./dev paper fig8_index_size --paper-size`, 77 s", size)
+        self.assertIn("| the largest index, lookups: ERIS over shared | 4 |", size)
+        self.assertNotIn("At the paper's size", experiments.text([fig8_index_size], {fig8_index_size.NAME: report}))
+
     def test_fig13_has_the_spread_of_rounds_in_turns(self):
         order = []
 
