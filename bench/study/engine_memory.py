@@ -142,6 +142,6 @@ def details(report):
 
 
 def gap(_report):
-    return ("Operators ask for blocks of up to 512 KiB, and keep rows in them: an allocator is asked a thousandth as often as by a program that allocates "
-            "each node. Three blocks of 512 KiB are in a superblock of 2 MiB, whose first span has its header: a third more than was asked for. On one "
+    return ("Operators ask for blocks of up to 471 KiB, and keep rows in them: an allocator is asked a thousandth as often as by a program that allocates "
+            "each node. Four blocks of 471 KiB are in a superblock of 2 MiB, whose first span has its header. On one "
             "NumaNode the engine's memory cannot show that it is near.")

@@ -20,10 +20,11 @@ namespace {
 constexpr uint32_t kFirstGroups = 32;
 // Fewer are in the nearest caches, and need no fetching ahead.
 constexpr uint32_t kNearGroups = 256;
-// Whether keys lie close together is looked at whenever there are twice as many groups, while that
-// takes less than some 50 us.
-constexpr uint32_t kNearTriesMax = 1u << 13;
-constexpr uint64_t kNearSpanPerGroup = 32;
+// Whether keys lie close together is looked at whenever there are twice as many groups: first when
+// a page is worth it, and as long as it takes five pages at most.
+constexpr uint32_t kFirstNearTry = 1u << 10;
+constexpr uint32_t kNearTriesMax = 1u << 14;
+constexpr uint64_t kNearSpanPerGroup = 8;
 // Some 30 us.
 constexpr uint32_t kPagesFreedAtOnce = 16;
 
@@ -63,7 +64,7 @@ GroupTable::GroupTable(const PlanBody& plan, std::vector<ColumnType> types, Page
       values_(source),
       slots_(source),
       near_keys_(source),
-      try_near_at_(key_words_ == 1 ? kNearGroups : 0),
+      try_near_at_(key_words_ == 1 ? kFirstNearTry : 0),
       records_(source, cells_offset_ + plan.accumulators.size() * sizeof(Cell), kFirstGroups) {
   for (const Accumulator& accumulator : plan.accumulators) {
     empty_.push_back(EmptyCell(accumulator.kind, plan.values[accumulator.value].value_class));
@@ -160,17 +161,34 @@ bool GroupTable::FindOrAddSome(const GroupKeys& keys, uint32_t count, uint32_t* 
 
 bool GroupTable::FindOrAddNear(const GroupKeys& keys, uint32_t count, uint32_t* groups) {
   near_keys_.Find(keys.words.data(), count, groups);
-  uint16_t nulls = 0;
-  for (uint32_t i = 0; i < count; ++i) nulls |= keys.nulls[i];
-  for (uint32_t i = 0; nulls != 0 && i < count; ++i) {
-    if (keys.nulls[i] != 0) groups[i] = kNoGroup;
-  }
+  // Rows whose keys are found by their hashes, ascending.
+  uint16_t hashed[kGroupsAtOnce];
+  uint32_t hashes[kGroupsAtOnce];
+  uint32_t hashed_count = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (groups[i] != kNoGroup) PrefetchRecord(groups[i]);
+    if (keys.nulls[i] != 0 || (groups[i] == kNoGroup && near_keys_.IsOutside(keys.words[i]))) {
+      hashes[hashed_count] = HashOf<1>(&keys.words[i], keys.nulls[i]);
+      slots_.Prefetch(hashes[hashed_count]);
+      hashed[hashed_count++] = static_cast<uint16_t>(i);
+    } else if (groups[i] != kNoGroup) {
+      PrefetchRecord(groups[i]);
+    }
   }
+  for (uint32_t k = 0; k < hashed_count; ++k) {
+    uint32_t& group = groups[hashed[k]];
+    group = slots_.Find(hashes[k], [](uint32_t) { return true; });
+    if (group != kNoGroup) PrefetchRecord(group);
+  }
+  uint32_t k = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (groups[i] != kNoGroup) continue;
-    groups[i] = FindOrAddNear(keys.words[i], keys.nulls[i]);
+    const uint64_t* const word = &keys.words[i];
+    if (k < hashed_count && hashed[k] == i) {
+      const uint32_t hash = hashes[k++];
+      if (groups[i] != kNoGroup && Equal<1>(groups[i], word, keys.nulls[i])) continue;
+      groups[i] = FindOrAddByHash<1>(hash, word, keys.nulls[i]);
+    } else if (groups[i] == kNoGroup) {
+      groups[i] = FindOrAddNear(*word, keys.nulls[i]);
+    }
     if (groups[i] == kNoGroup) return false;
   }
   return true;

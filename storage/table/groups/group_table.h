@@ -7,12 +7,12 @@
 // in all rows of a group, and are taken from its first one (Carry), neither hashed nor compared.
 // Where an aggregate needs all values of a group, they are in chunks (group_values.h), and the cell
 // has the end of them. Strings of keys are kept once, and have numbers; those that are carried have
-// places. Grows at most to its limits, and as far as the source of its pages allows, at most a page
-// at a time. Beyond a limit of its own it refuses with OutOfRange, since the same query meets it
-// again; where memory is short just now with ResourceExhausted. Either way it stays as it was,
-// unless what is refused is a carried string (PlaceCarried). Its limit of bytes is of strings in
-// keys: those that are carried are bounded by memory alone. One TableRun owns it; no latch. Paper:
-// ERIS 3.1.
+// places. Grows at most to its limits, and as far as the source of its pages allows, a page at a
+// time (five when it begins to find keys by their places). Beyond a limit of its own it refuses
+// with OutOfRange, since the same query meets it again; where memory is short just now with
+// ResourceExhausted. Either way it stays as it was, unless what is refused is a carried string
+// (PlaceCarried). Its limit of bytes is of strings in keys: those that are carried are bounded by
+// memory alone. One TableRun owns it; no latch. Paper: ERIS 3.1.
 #ifndef ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 #define ERIS_STORAGE_TABLE_GROUP_TABLE_H_
 

@@ -41,7 +41,7 @@ uint32_t* NearKeys::Extend(uint64_t key, uint64_t groups) {
   extends_ = extends_ && wanted <= kPagesMax;
   if (!extends_) return nullptr;
   // So that what is inserted needs no memory.
-  if (wanted > pages_.size()) pages_.reserve(std::max(wanted, 2 * uint64_t{pages_.size()}));
+  if (wanted > pages_.capacity()) pages_.reserve(std::max(wanted, 2 * uint64_t{pages_.size()}));
   uint32_t* const page = NewPage();
   if (page == nullptr) {
     extends_ = false;

@@ -33,6 +33,8 @@ class NearKeys {
     if (page >= pages_.size() || pages_[page] == nullptr) return nullptr;
     return pages_[page] + at % kPageKeys;
   }
+  // Whether a key has no place, and gets none any more.
+  bool IsOutside(uint64_t key) const { return !extends_ && Place(key) == nullptr; }
   // The groups of so many keys; kNone: none, or the key has no place.
   void Find(const uint64_t* keys, uint32_t count, uint32_t* groups) const {
     // Copies: the compiler cannot know that `groups` are no part of this.

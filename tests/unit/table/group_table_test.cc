@@ -302,8 +302,10 @@ TEST(GroupTableTest, RefusedPlacesAreDoneWithout) {
     TestPages pages;
     pages.refused = nth;
     GroupLab lab({ColumnType::kInt64}, 7, pages);
-    lab.step = 4;
-    lab.AddManyRows(20'000, 20'000);
+    lab.step = 1;
+    lab.AddManyRows(10'000, 20'000);
+    lab.first = 40'000;
+    lab.AddManyRows(10'000, 20'000);
     if (HasFatalFailure()) return;
     if (pages.allocations < nth) break;
     done_without += lab.refusals == 0;
@@ -384,11 +386,15 @@ TEST(GroupTableTest, StringsLongerThanAPageAreKept) {
 }
 
 TEST(GroupTableTest, MergedTablesHaveTheGroupsOfBoth) {
-  for (const std::vector<ColumnType>& types :
-       {std::vector{ColumnType::kInt64}, std::vector{ColumnType::kString, ColumnType::kFloat64},
-        std::vector{ColumnType::kInt128, ColumnType::kString, ColumnType::kInt32}}) {
+  using Types = std::vector<ColumnType>;
+  for (const auto& [types, step] :
+       {std::pair(Types{ColumnType::kInt64}, 1u), std::pair(Types{ColumnType::kInt64}, 20u),
+        std::pair(Types{ColumnType::kInt64}, 1'000'003u),
+        std::pair(Types{ColumnType::kString, ColumnType::kFloat64}, 1u),
+        std::pair(Types{ColumnType::kInt128, ColumnType::kString, ColumnType::kInt32}, 1u)}) {
     TestPages pages;
     GroupLab one(types, 1, pages), other(types, 2, pages);
+    one.step = other.step = step;
     one.AddManyRows(20'000, 30'000);
     other.AddManyRows(20'000, 30'000);
     ASSERT_TRUE(one.table.Merge(other.table));

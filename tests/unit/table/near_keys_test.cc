@@ -92,6 +92,8 @@ TEST(NearKeysTest, NobodyGetsAPlaceAfterARefusal) {
   EXPECT_EQ(keys.Extend(kPage, 1'000'000), nullptr);
   EXPECT_EQ(keys.Extend(2 * kPage, 1'000'000), nullptr);
   EXPECT_NE(keys.Place(1), nullptr);
+  EXPECT_FALSE(keys.IsOutside(1));
+  EXPECT_TRUE(keys.IsOutside(kPage));
 }
 
 TEST(NearKeysTest, FewGroupsGetFewPages) {

@@ -1,6 +1,6 @@
 // Which segments runs look at, and what they ask of dictionaries.
-#include "storage/table/rows/table_layout.h"
 #include "storage/table/query/table_run.h"
+#include "storage/table/rows/table_layout.h"
 
 #include <gtest/gtest.h>
 
