@@ -1,7 +1,7 @@
 """The axis of tasks that cross NumaNodes: lines that AEUs take from other NumaNodes under each way to schedule free tasks, one
 query alone and many at once, counted in the emulated machine (tests/numa). One AEU on each of 4 NumaNodes, all other threads on
-other cpus. Counted is all that AEUs do from the first command of the queries to the end of the last one: what crosses
-NumaNodes besides free tasks is the same under each way, so ratios of tasks alone are farther from 1.
+other cpus. Counted is all that AEUs do from the first command of the queries to the end of the last one. `own` has no free
+tasks: its lines are those of all else.
 """
 import json
 
@@ -91,7 +91,7 @@ def here(report):
     return (f"In the emulated machine of 4 NumaNodes, an AEU on each: W1 at {part * PARTS['w1']:g} of the paper's records, W3 at {part * PARTS['w3']:g}, with even "
             "data and with all probed rows at one AEU. Lines that miss a simulated cache of 256 KiB for each AEU's cpu, from the first command of "
             f"the queries to the end of the last one, with one reader and with {AT_ONCE} that begin together, after a run that is not counted. "
-            "What the queries send and copy between NumaNodes is among the lines, and the same under each way.")
+            "What the queries send and copy between NumaNodes is among the lines; own has no free tasks, so its lines are those of all else.")
 
 
 def compare(report):
@@ -114,4 +114,4 @@ def details(report):
 
 def gap(_report):
     return ("Counts, no times. Where all rows are at one AEU, each task that another one takes crosses a NumaNode, under either scheduler: with many readers "
-            "nobody is without work long enough for the order of the rules to matter.")
+            "las saves nothing there.")
