@@ -147,7 +147,7 @@ def here(report):
                "least and most." if did["rounds"] > 1 else "One round.") + f" *{CURVES[PROCESSES]}*: "
             f"{did['aeus']} processes bound to a core each, each an engine of one AEU with an equal range of the keys, as one would start "
             "a server per NumaNode; the same clients cut each batch by ranges and hand the pieces over in shared "
-            "memory, which is less than any socket costs. No range can change hands there.")
+            "memory, which Figures 1 and 8 leave out. No range can change hands there.")
     if report["curves"]:
         text += (f" The algorithms apart: {AEUS} AEUs of a synthetic machine of 8 NumaNodes, stepped one after the other, the middle half as "
                  "in the paper; counted are balancing cycles, not seconds; as many rounds.")

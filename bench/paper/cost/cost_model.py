@@ -195,7 +195,7 @@ def gap(report):
         "buffers; with fewer keys a message, routing takes more lines of others ([many AEUs](measured_coherence.md#many-aeus)). In the paper AEUs ask "
         "themselves, here sessions do, and answers travel back to them. An upsert's waits without a line follow 1 - 1/n "
         "only roughly. Lines that are written back are not counted. One term was chosen after the first counts were known: lookups had reading, too, "
-        "until it turned out that the paper's shared index on AMD takes lines faster than the interleaved scan does; with it SGI's ratio was 2.5. "
+        "until it turned out that the paper's shared index on AMD takes lines faster than the interleaved scan does; those counts gave SGI a ratio of 2.5 with it. "
         f"Assumed of the machines: {'; '.join(machine.assumed for machine in machines.MACHINES)}.")
 
 
