@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/size_class.h"
 #include "storage/table/plan/table_plan.h"
 #include "storage/table/query/table_run.h"
 #include "storage/table/rows/table_layout.h"
@@ -223,6 +224,17 @@ void WriteAll(EnvelopeWriter& writer, EnvelopeList& list, const std::vector<Cell
   }
   if (!writer.has_rows()) return;
   ASSERT_EQ(list.Add(writer.Take()), EnvelopeList::Added::kYes);
+}
+
+TEST(EnvelopeWriterTest, FourLargeOnesFitInASuperblock) {
+  const auto in_superblock = [](size_t bytes) {
+    const size_t size_class = memory::SizeClassOf(bytes);
+    const size_t spans = memory::RunSpans(size_class);
+    return memory::kRunSpansMax / spans *
+           (spans * memory::kSpanBytes / memory::SizeClassBytes(size_class));
+  };
+  EXPECT_EQ(in_superblock(kEnvelopeBytesMax), 4u);
+  EXPECT_EQ(in_superblock(kEnvelopeBytesMax + (20u << 10)), 3u);
 }
 
 TEST(EnvelopeWriterTest, SizesFollowTheTargetAndTheStrings) {
