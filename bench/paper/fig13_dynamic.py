@@ -28,7 +28,7 @@ PERIOD_MS = 500
 AEUS, TOPOLOGY = 64, "numa:8 core:8 pu:1"  # stepped in turn
 CYCLES = {"one_shot": 16, "ma(8)": 64, "ma(1)": 1000}  # observed cycles, stepped
 NAMES = {"off": "off", "one_shot": "one-shot", "ma(1)": "MA1", "ma(8)": "MA8"}
-PROCESSES = "processes"  # beside the algorithms: one engine per core, in a process of its own
+PROCESSES = "processes"  # no algorithm: one engine per core, in a process of its own
 CURVES = {**NAMES, PROCESSES: "N processes"}
 
 
@@ -140,7 +140,7 @@ def draw(report):
 def here(report):
     did = report["protocol"]
     kind = "dense" if did["dense"] else "sparse"
-    text = (f"Lookups by 4 clients beside {did['aeus']} AEUs on the same cores, {did['keys'] / 1e6:.3g} M {kind} keys: all keys, then the lower "
+    text = (f"Lookups by 4 clients, on the same cores as {did['aeus']} AEUs, {did['keys'] / 1e6:.3g} M {kind} keys: all keys, then the lower "
             f"half (the middle one would leave two AEUs balanced), moved up four times by a 64th, a phase of {did['phase_s']:g} s for the "
             f"paper's 20 s, a balancing cycle each {PERIOD_MS} ms. "
             + (f"{did['rounds']} rounds in turns, each with other random keys; lines are the rounds' medians at each tenth of a second, bands their "

@@ -90,7 +90,7 @@ def compare(report):
 
 def gap(report):
     if report["machine"]["numa_nodes"] == 1:
-        return "One NumaNode: there is no remote memory, so the lines of the paper that matter have nothing beside them here."
+        return "One NumaNode: there is no remote memory, so what matters most in the paper's table has no counterpart here."
     return (f"{report['machine']['numa_nodes']} NumaNodes; the paper's machines have 4, 8 and 64. Pairs are told apart by the distance "
             "that the firmware states, which says nothing of links that are split.")
 

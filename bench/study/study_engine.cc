@@ -4,9 +4,8 @@
 //   study_engine --scale X [--aeus 2] [--cpus N] [--seed 1] [--dataset D] [--parts w1,w3,...]
 //                [--query-memory own|malloc] [--counted --commands C,...]
 //
-//   --counted: for the access counter (tests/numa): an AEU on each NumaNode, all else on other
-//   cpus.
-//              The commands are those of --commands, with commas between them
+//   --counted: for the access counter (tests/numa). An AEU on each NumaNode, all else on other
+//              cpus. The commands are those of --commands, with commas between them
 //   --query-memory: where queries' rows, groups and tables come from (query_memory_seam.h)
 //
 //   load                makes the tables of the parts; default: of w1, w2, w3, w4 and skew
@@ -16,9 +15,8 @@
 //   lookups MS PART     single lookups in an index, while the query runs over and over
 //   idle SECONDS        how often AEUs' threads go to sleep while nothing is asked
 //   phase N             what AEUs do from here is counted as phase N; 0: no longer (with --counted)
-//   memory              bytes of the process, and those that queries ask for; the most of each
-//   since
-//                       the command before
+//   memory              bytes of the process, and those that queries ask for; also the most of
+//                       each since the command before
 //
 // W1 groups and takes medians, W2 groups and counts, W3 is a join by hash, W4 the engine's index
 // join. `skew` is W3 with foreign keys of Zipf's law with exponent 1, all of whose rows are at one
