@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -28,6 +27,7 @@
 #include "absl/strings/match.h"
 #include "bench/balancer/moving_load.h"
 #include "bench/must.h"
+#include "bench/process_usage.h"
 #include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
@@ -48,13 +48,6 @@ struct LabOptions {
   std::string powercap = "/sys/class/powercap";
   uint32_t seed = 1;
 };
-
-std::string LineOf(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // The counters of the machine's packages; none where the system shows none, or not to this process.
 class Packages {
@@ -91,41 +84,6 @@ class Packages {
  private:
   std::vector<fs::path> packages_;
 };
-
-struct Usage {
-  double cpu_s = 0;      // of the process
-  double aeu_cpu_s = 0;  // of the AEUs' threads
-  uint64_t aeu_wakeups = 0;
-  uint64_t wakeups = 0;  // of all threads, clients included
-};
-
-Usage UsageNow() {
-  Usage usage;
-  timespec cpu{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-  usage.cpu_s = static_cast<double>(cpu.tv_sec) + static_cast<double>(cpu.tv_nsec) * 1e-9;
-  const double tick_s = 1 / static_cast<double>(sysconf(_SC_CLK_TCK));
-  for (const auto& task : fs::directory_iterator("/proc/self/task")) {
-    const bool aeu = absl::StartsWith(LineOf(task.path() / "comm"), "eris-aeu-");
-    std::ifstream status(task.path() / "status");
-    for (std::string line; std::getline(status, line);) {
-      if (!absl::StartsWith(line, "voluntary_ctxt_switches:")) continue;
-      const uint64_t switches = std::strtoull(line.c_str() + line.find(':') + 1, nullptr, 10);
-      usage.wakeups += switches;
-      if (aeu) usage.aeu_wakeups += switches;
-    }
-    if (!aeu) continue;
-    // Behind the name, in brackets: state, ten numbers, user and system time in ticks.
-    const std::string stat = LineOf(task.path() / "stat");
-    unsigned long user = 0, system = 0;
-    if (std::sscanf(stat.c_str() + stat.rfind(')') + 1,
-                    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2) {
-      Die("no times in " + task.path().string());
-    }
-    usage.aeu_cpu_s += static_cast<double>(user + system) * tick_s;
-  }
-  return usage;
-}
 
 void SleepUntil(uint64_t at_ns) {
   const timespec at{.tv_sec = static_cast<time_t>(at_ns / 1'000'000'000),

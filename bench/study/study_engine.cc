@@ -42,13 +42,13 @@
 #include "bench/counted_engine.h"
 #include "bench/memory/process_memory.h"
 #include "bench/must.h"
+#include "bench/process_usage.h"
 #include "bench/queries/at_once.h"
 #include "bench/queries/await_quiet.h"
 #include "bench/queries/single_lookups.h"
 #include "bench/report.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "bench/study/aeu_switches.h"
 #include "bench/study/blind/datasets.h"
 #include "bench/study/query_memory_seam.h"
 #include "eris/engine.h"
@@ -140,9 +140,9 @@ class StudyEngine {
   }
 
   static json Idle(double seconds) {
-    const uint64_t before = AeuSwitches();
+    const uint64_t before = UsageNow().aeu_wakeups;
     absl::SleepFor(absl::Seconds(seconds));
-    return {{"switches", AeuSwitches() - before}};
+    return {{"switches", UsageNow().aeu_wakeups - before}};
   }
 
   static json Memory() {
