@@ -69,7 +69,7 @@ def compare(report):
 def details(report):
     rows = [[way, *(cell(one_point(report, what, way)) for what in FIGURES), cell(one_point(report, "queries a second", way))] for way in WAYS]
     return [*table(("", *(what.replace("_us", ", us") for what in FIGURES), "queries a second"), rows), "",
-            f"Tasks that las has taken meanwhile: {number(report['protocol']['taken'], ',.0f')}."]
+            f"Free tasks that were run with las meanwhile, an AEU's own among them: {number(report['protocol']['taken'], ',.0f')}."]
 
 
 def gap(_report):
