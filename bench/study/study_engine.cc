@@ -13,7 +13,7 @@
 //   at_once PART COUNT  the same by COUNT readers that begin together: until the last has ended
 //   tasks own|las|nls   how queries after it are scheduled; the tasks by each rule so far
 //   lookups MS PART     single lookups in an index, while the query runs over and over
-//   idle SECONDS        how often AEUs' threads go to sleep while nothing is asked
+//   idle SECONDS        sleeps and cpu time of AEUs' threads while nothing is asked
 //   phase N             what AEUs do from here is counted as phase N; 0: no longer (with --counted)
 //   memory              bytes of the process, and those that queries ask for; also the most of
 //                       each since the command before
@@ -140,9 +140,11 @@ class StudyEngine {
   }
 
   static json Idle(double seconds) {
-    const uint64_t before = UsageNow().aeu_wakeups;
+    const Usage before = UsageNow();
     absl::SleepFor(absl::Seconds(seconds));
-    return {{"switches", UsageNow().aeu_wakeups - before}};
+    const Usage after = UsageNow();
+    return {{"switches", after.aeu_wakeups - before.aeu_wakeups},
+            {"cpu_s", after.aeu_cpu_s - before.aeu_cpu_s}};
   }
 
   static json Memory() {
