@@ -35,16 +35,25 @@ class Estimate {
   // Adds up the fields up to the stream's limit. False: malformed, so parsing will stop here too.
   bool Walk(const Descriptor* message, int depth) {
     while (const uint32_t tag = in_.ReadTagNoLastTag()) {
+      const WireFormatLite::WireType type = WireFormatLite::GetTagWireType(tag);
       const FieldDescriptor* field =
           message == nullptr ? nullptr
                              : message->FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
-      if (!Take(field, WireFormatLite::GetTagWireType(tag), depth)) return false;
+      // In another form than the field's it is kept as an unknown field.
+      if (field != nullptr && !HasForm(*field, type)) field = nullptr;
+      if (!Take(field, type, depth)) return false;
     }
     return true;
   }
   uint64_t bytes() const { return bytes_; }
 
  private:
+  static bool HasForm(const FieldDescriptor& field, WireFormatLite::WireType type) {
+    if (field.is_packable() && type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED) return true;
+    const auto declared = static_cast<WireFormatLite::FieldType>(field.type());
+    return WireFormatLite::WireTypeForFieldType(declared) == type;
+  }
+
   bool Take(const FieldDescriptor* field, WireFormatLite::WireType type, int depth) {
     const uint64_t one = field == nullptr ? kUnknownBytes : field->is_repeated() ? kNumberBytes : 0;
     uint64_t number = 0;

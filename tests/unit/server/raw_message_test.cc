@@ -76,6 +76,9 @@ TEST(RawMessageTest, MessagesThatGrowWhenTheyAreParsedAreSeenBefore) {
   ExpectEnough<v1::LookupRequest>(Repeated(std::string("\x1a\0", 2), kCount));      // strings
   ExpectEnough<v1::LookupRequest>(Repeated(std::string("\xa0\x06\1", 3), kCount));  // unknown
   ExpectEnough<v1::LookupRequest>(Repeated(std::string("\xa2\x06\0", 3), kCount));
+  // Known numbers in another form than their fields': kept as unknown fields.
+  ExpectEnough<v1::DropObjectRequest>(Repeated(std::string("\x08\x08", 2), kCount));
+  ExpectEnough<v1::LookupRequest>(Repeated(std::string("\x22\0", 2), kCount));
 }
 
 TEST(RawMessageTest, DeepOnesAreFollowedAsFarAsTheyAreParsed) {
