@@ -53,6 +53,7 @@ KINDS = {
                                                                         "build/dev/tests/unit/leap/leap_tests", "--file=writers_test.cc"]),
     "models": ("models", 1, lambda at: PYTHON + ["tests/models/run_models.py", "--record", MODELS[at % len(MODELS)]]),
     "fuzz": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S)]),
+    "fuzz request": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S), "request"]),
     "fuzz flight": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S), "flight"]),
     **{f"tree {tree}": ("eighths", 1, lambda at, tree=tree: slice_of(tree, at)) for tree in TREES},
     "NUMA shapes": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-L", "numa"]),

@@ -44,6 +44,7 @@ def main():
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
         stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
         stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "flight"])
+        stages.check("fuzz-request", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "request"])
     stages.summary()
     return subprocess.run([sys.executable, "-B", "tools/dev/count_tests.py", "--extra-passed", str(stages.passed_checks),
                            "--extra-failed", str(stages.failed_builds), *(["--strict"] if os.environ.get("CI") else []),

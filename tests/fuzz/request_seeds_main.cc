@@ -1,0 +1,6 @@
+#include "tests/fuzz/request_machine.h"
+#include "tests/fuzz/write_seeds.h"
+
+int main(int argc, char** argv) {
+  return eris::fuzz::WriteSeeds(argc, argv, eris::fuzz::RequestSeeds());
+}
