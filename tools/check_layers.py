@@ -34,7 +34,7 @@ ROOMS = {
     "aeu": ["state", "runners transfers", "."],
     "balancer": ["load", "."],
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
-    "server": ["log", "guard", "state", "calls", "substrait", "data queries", "admin flight", "http", "."],
+    "server": ["guard", "state", "calls", "substrait", "data queries", "admin flight", "http", "."],
     "clients/cli": ["text", "files", "loading", "."],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.
