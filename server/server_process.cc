@@ -15,7 +15,9 @@
 #include "server/admin/load_sampler.h"
 #include "server/calls/control_loop.h"
 #include "server/http/http_server.h"
+#include "server/log/log.h"
 #include "server/rpc_server.h"
+#include "server/state/server_state.h"
 
 namespace eris::server {
 namespace {
@@ -67,6 +69,7 @@ int Fail(const absl::Status& status) {
 int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine) {
   if (const absl::Status status = ValidateConfig(config); !status.ok()) return Fail(status);
   TuneProcess();
+  if (!config.file.empty()) Log(LogLevel::kInfo, "configuration read", {{"file", config.file}});
   ControlLoop loop;  // before the engine: a signal while it opens is then a drain, not a kill
   Options options = config.engine;
   options.caller_bytes = config.in_flight_bytes_max;
@@ -78,6 +81,10 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   NoteStandIns(config.engine, (*engine)->Stats().aeus.size());
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
+  (*server)->state().live.SetListener([&loop](const ServerConfig& changed) {
+    loop.SetTimes(std::chrono::milliseconds(changed.drain_timeout_ms),
+                  std::chrono::milliseconds(changed.sample_interval_ms));
+  });
   std::unique_ptr<HttpServer> page;
   if (!config.http.empty()) {
     auto started = HttpServer::Start(config.http, &(*server)->state());

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
       .ShowDefault();
 
   eris::cli::AddServe(program);
+  eris::cli::AddConfig(program, cli);
   eris::cli::AddCreate(program, cli);
   eris::cli::AddDrop(program, cli);
   eris::cli::AddList(program, cli);

@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "server/admin/admin_answers.h"
+#include "server/admin/config_answers.h"
 #include "server/calls/control_call.h"
 #include "wire/stats.h"
 
@@ -20,7 +21,7 @@ absl::Status DoGetTopology(const ControlScope& scope, const v1::GetTopologyReque
 absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryRequest& request,
                             v1::VerifyMemoryResponse* response) {
   absl::Time deadline = scope.deadline;
-  if (const uint32_t ms = scope.server.config.call_ms_max; ms > 0) {
+  if (const uint32_t ms = scope.server.live.call_ms_max(); ms > 0) {
     deadline = std::min(deadline, scope.begin + absl::Milliseconds(ms));
   }
   VerifyMemoryOptions options;
@@ -36,6 +37,8 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
 
 AdminService::AdminService(ServerState* server) {
   Serve("GetServer", ControlBeginner(*server, AnswerServer));
+  Serve("GetConfig", ControlBeginner(*server, AnswerConfig));
+  Serve("UpdateConfig", ControlBeginner(*server, DoUpdateConfig));
   Serve("GetStats", ControlBeginner(*server, AnswerStats));
   Serve("GetTopology", ControlBeginner(*server, DoGetTopology));
   Serve("GetMemory", ControlBeginner(*server, AnswerMemory));

@@ -46,8 +46,8 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
   // The first step of a call. `inside` is notified of everything that should end the call after the
   // arrival of its request.
   void Arrive(std::shared_ptr<Drainable> inside) {
-    const auto too_long = [&config = server_.config, is_write = way_ == CallWay::kWrite] {
-      return TooLongStatus(config, is_write);
+    const auto too_long = [&live = server_.live, is_write = way_ == CallWay::kWrite] {
+      return TooLongStatus(live.call_ms_max(), is_write);
     };
     arrival_ = std::make_shared<Arrival>(static_cast<Arrival::Call*>(this), &server_.arrivals(way_),
                                          std::move(inside), Arrival::Limit{too_long, whole_call_});

@@ -35,6 +35,16 @@ void ControlLoop::Run(Hooks hooks, std::chrono::milliseconds drain_timeout,
   thread_ = std::thread([this] { io_.run(); });
 }
 
+void ControlLoop::SetTimes(std::chrono::milliseconds drain_timeout,
+                           std::chrono::milliseconds sample_interval) {
+  boost::asio::post(io_, [this, drain_timeout, sample_interval] {
+    drain_timeout_ = drain_timeout;
+    if (sample_interval == std::exchange(sample_interval_, sample_interval)) return;
+    sample_timer_.cancel();
+    if (sample_interval_.count() > 0 && !drained_) AwaitSample();
+  });
+}
+
 void ControlLoop::Drained() {
   boost::asio::post(io_, [this] { MarkDrained(); });
 }
@@ -76,7 +86,7 @@ void ControlLoop::OnDrainTimeout() {
 void ControlLoop::AwaitSample() {
   sample_timer_.expires_after(sample_interval_);
   sample_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
+    if (error || sample_interval_.count() == 0) return;
     hooks_.sample();
     AwaitSample();
   });

@@ -33,9 +33,9 @@ class WindowStream : public RawReactor, public StreamSink<Response> {
   WindowStream(ServerState& server, grpc::CallbackServerContext& context, bool is_write)
       : server_(server),
         window_(std::make_shared<Window>(
-            typename Window::Limits{server.config.stream_requests_max,
-                                    server.config.stream_bytes_max, &server.budget,
-                                    &server.calls.queue(), TooLongStatus(server.config, is_write)},
+            typename Window::Limits{server.live.stream_requests_max(),
+                                    server.live.stream_bytes_max(), &server.budget,
+                                    &server.calls.queue(), TooLongStatus(server.live.call_ms_max(), is_write)},
             this)),
         context_(context),
         stall_(context, &server.stalls.queue()) {}

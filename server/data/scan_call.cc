@@ -41,9 +41,9 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
   rows_left_ = query.limit;
   const bool one_row = !query.aggregates.empty() && query.group_by.empty();
   ERIS_RETURN_IF_ERROR(Attach(std::move(scan), one_row ? 1 : query.limit));
-  if (!ordered_ && !use_ && has_tokens_ && server_.config.scan_resume_ms > 0) {
+  if (!ordered_ && !use_ && has_tokens_ && server_.live.scan_resume_ms() > 0) {
     use_ = server_.leases().AddForScan(scan_->snapshot(),
-                                       std::chrono::milliseconds(server_.config.scan_resume_ms));
+                                       std::chrono::milliseconds(server_.live.scan_resume_ms()));
   }
   return absl::OkStatus();
 }
@@ -85,7 +85,7 @@ absl::Status ScanCall::SetStart(const v1::ScanRequest& request, Query& query) {
     return absl::Status(
         use.status().code(),
         absl::StrCat(use.status().message(), "; that of a scan is kept for server.scan_resume_ms, ",
-                     server_.config.scan_resume_ms, " ms, after its stream has broken"));
+                     server_.live.scan_resume_ms(), " ms, after its stream has broken"));
   }
   ERIS_RETURN_IF_ERROR(use.status());
   use_ = *std::move(use);

@@ -149,7 +149,7 @@ absl::Status FillShared(ServerState& server, Session& session, absl::Time deadli
 }  // namespace
 
 void SetExpiration(const ServerState& server, flight::FlightEndpoint* endpoint) {
-  const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + server.config.flight_snapshot_ms;
+  const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + server.live.flight_snapshot_ms();
   endpoint->mutable_expiration_time()->set_seconds(ends_ms / 1000);
   endpoint->mutable_expiration_time()->set_nanos(static_cast<int32_t>(ends_ms % 1000 * 1'000'000));
 }

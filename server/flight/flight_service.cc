@@ -23,7 +23,7 @@ namespace protocol = ::arrow::flight::protocol;
 absl::Status DoGetFlightInfo(const ControlScope& scope, const protocol::FlightDescriptor& request,
                              protocol::FlightInfo* response) {
   absl::Time deadline = scope.deadline;
-  if (const uint64_t most = scope.server.config.call_ms_max; most > 0) {
+  if (const uint64_t most = scope.server.live.call_ms_max(); most > 0) {
     deadline = std::min(deadline, absl::Now() + absl::Milliseconds(most));
   }
   return FillFlightInfo(scope.server, deadline, request, response);

@@ -17,6 +17,7 @@
 #define ERIS_SERVER_STATE_CONFIG_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,11 @@ struct ServerConfig {
   // The engine's options: section [engine]; and [balancer], whose limits are checked here like
   // those of [server].
   Options engine;
+
+  // Where values come from that are no defaults: "server.listen" -> "eris.toml:3". Not an option.
+  std::map<std::string, std::string> origins;
+  // The configuration file that was read; empty: none. Not an option.
+  std::string file;
 };
 
 // Applies TOML text on top of `config`. `source` names it in messages. On an error `config` is
@@ -102,8 +108,18 @@ absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
 // The same from a file. Errors also: NotFound, PermissionDenied or Unavailable (it cannot be read).
 absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config);
 
+// As ApplyConfigText and ApplyConfigFile, but goes on after an error and applies the rest: returns
+// every error with its line, in the order of the lines, at most kConfigProblemsMax. Includes what
+// ValidateConfig refuses.
+inline constexpr size_t kConfigProblemsMax = 100;
+std::vector<std::string> CheckConfigText(absl::string_view text, absl::string_view source,
+                                         ServerConfig* config);
+// Errors: as ApplyConfigFile, if the file cannot be read.
+absl::StatusOr<std::vector<std::string>> CheckConfigFile(const std::string& path,
+                                                         ServerConfig* config);
+
 // Checks the limits stated above, for values that are not from a file. The engine checks its own
-// options when it opens. Errors: InvalidArgument (names field, value and limits).
+// options when it opens. Errors: InvalidArgument (names origin, field, value and limits).
 absl::Status ValidateConfig(const ServerConfig& config);
 
 // Every key with its value in `config` and its description, as a TOML file.
@@ -121,8 +137,20 @@ struct ConfigOption {
   std::string limits;                // "1 to 4096", or empty
   std::string standard;              // the default
   std::string meaning;
+  bool live = false;  // can be changed while the server runs
+
+  std::string name() const { return section + "." + key; }
 };
 const std::vector<ConfigOption>& ConfigOptions();
+
+// Finds an option by its name: "server.call_ms_max", or the key alone if only one section has it.
+// Errors: InvalidArgument (there is none; names the one that was probably meant).
+absl::StatusOr<const ConfigOption*> FindOption(absl::string_view name);
+
+// The option's value in `config`, as in the file.
+std::string ValueText(const ConfigOption& option, const ServerConfig& config);
+// Where it comes from: "default", "eris.toml:3", "ERIS_LISTEN", "--listen".
+std::string OriginOf(const ConfigOption& option, const ServerConfig& config);
 
 // Sets an option from a command line or the environment: as in the file, but without quotes, and
 // lists as 0,2,4. `source` names the place in messages. On an error `config` is unchanged. Errors:

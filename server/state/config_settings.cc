@@ -46,19 +46,19 @@ std::vector<Setting> ServerSettings() {
       {"server", "port_file", "the port is written here once calls are answered; empty: nowhere",
        TextOf(&C::port_file)},
       {"server", "drain_timeout_ms", "after SIGTERM, calls under way may go on this long",
-       Number{U32(&C::drain_timeout_ms), 0, 3'600'000}},
+       Number{U32(&C::drain_timeout_ms), 0, 3'600'000}, "", true},
       {"server", "sample_interval_ms", "write the load to stderr this often; 0: never",
-       Number{U32(&C::sample_interval_ms), 100, kDayMs, false, true}},
+       Number{U32(&C::sample_interval_ms), 100, kDayMs, false, true}, "", true},
       {"server", "call_ms_max", "a call or a stream's request may take this long; 0: no limit",
-       Number{U32(&C::call_ms_max), 0, kDayMs}},
+       Number{U32(&C::call_ms_max), 0, kDayMs}, "", true},
       {"server", "stall_ms_max", "a client may leave its answer unread this long; 0: no limit",
-       Number{U32(&C::stall_ms_max), 0, kDayMs}},
+       Number{U32(&C::stall_ms_max), 0, kDayMs}, "", true},
       {"server", "scan_resume_ms",
        "the snapshot of a broken scan of a table is kept; 0: not at all",
-       Number{U32(&C::scan_resume_ms), 0, kDayMs}},
+       Number{U32(&C::scan_resume_ms), 0, kDayMs}, "", true},
       {"server", "flight_snapshot_ms",
        "the snapshot of Arrow Flight's shares is kept this long after its last use",
-       Number{U32(&C::flight_snapshot_ms), 1000, 3'600'000}},
+       Number{U32(&C::flight_snapshot_ms), 1000, 3'600'000}, "", true},
       {"server", "advertise",
        "host:port by which clients reach this server: Arrow Flight's endpoints name it; empty: "
        "none",
@@ -76,9 +76,9 @@ std::vector<Setting> ServerSettings() {
       {"server", "callback_threads", "threads that run gRPC's callbacks",
        Number{U32(&C::callback_threads), 0, 16}},
       {"server", "stream_requests_max", "requests in flight on one stream",
-       Number{U32(&C::stream_requests_max), 1, 4096}},
+       Number{U32(&C::stream_requests_max), 1, 4096}, "", true},
       {"server", "stream_bytes_max", "bytes in flight at which a stream stops reading",
-       Number{U64(&C::stream_bytes_max), 64 * kKiB, kNoLimit, true}},
+       Number{U64(&C::stream_bytes_max), 64 * kKiB, kNoLimit, true}, "", true},
       {"server", "keepalive_interval_ms", "a silent connection is asked for a sign of life",
        Number{U32(&C::keepalive_interval_ms), 1000, kDayMs}},
       {"server", "keepalive_timeout_ms", "and closed when none comes within this time",
@@ -167,7 +167,7 @@ std::vector<Setting> TrafficSettings() {
        Number{Engine64(&Options::query_bytes_max), 0, kNoLimit, true}},
       {"engine", "task_scheduling",
        "which AEU runs free tasks of queries: own: its own; las: the nearest one; nls: any",
-       EngineChoice(&Options::task_scheduling, {"own", "las", "nls"})},
+       EngineChoice(&Options::task_scheduling, {"own", "las", "nls"}), "", true},
       {"engine", "snapshot_age_ms_max", "a snapshot older than this is given up",
        Number{Engine32(&Options::snapshot_age_ms_max), 1, 86'400'000}},
       {"engine", "scan_slice_us",
@@ -177,7 +177,7 @@ std::vector<Setting> TrafficSettings() {
 }
 
 std::vector<Setting> BalancerSettings() {
-  return {
+  std::vector<Setting> settings = {
       {"balancer", "enabled", "move ranges between AEUs by the load they have",
        Flag{[](C& c) -> bool& { return c.engine.balancer.enabled; }}},
       {"balancer", "algorithm",
@@ -203,6 +203,8 @@ std::vector<Setting> BalancerSettings() {
        Number{[](C& c) -> uint64_t& { return c.engine.balancer.max_bytes_per_s; }, 0, kNoLimit,
               true}},
   };
+  for (Setting& setting : settings) setting.live = true;
+  return settings;
 }
 
 }  // namespace

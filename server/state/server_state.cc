@@ -23,9 +23,9 @@ absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshotFor(ServerState& server) {
 
 }  // namespace
 
-absl::Status TooLongStatus(const ServerConfig& config, bool is_write) {
+absl::Status TooLongStatus(uint32_t call_ms_max, bool is_write) {
   return absl::DeadlineExceededError(absl::StrCat("the call took longer than server.call_ms_max, ",
-                                                  config.call_ms_max, " ms",
+                                                  call_ms_max, " ms",
                                                   is_write ? ": the outcome is unknown" : ""));
 }
 
@@ -42,7 +42,7 @@ absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::millisecond
 absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server) {
   ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, TakeSnapshotFor(server));
   return server.leases().AddForTickets(std::move(snapshot),
-                                       std::chrono::milliseconds(server.config.flight_snapshot_ms));
+                                       std::chrono::milliseconds(server.live.flight_snapshot_ms()));
 }
 
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes) {

@@ -17,6 +17,7 @@
 #include "server/guard/sweep_timer.h"
 #include "server/state/config.h"
 #include "server/state/control_executor.h"
+#include "server/state/live_options.h"
 #include "server/state/memory_limits.h"
 #include "server/state/resume_token.h"
 #include "server/state/token_seal.h"
@@ -33,6 +34,7 @@ struct ServerState {
   ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
               uint64_t token_seed, ArrivalPlaces arriving = {})
       : config(config_in),
+        live(config_in),
         engine(engine_in),
         budget(config_in.in_flight_bytes_max),
         reads_arriving(arriving.reads),
@@ -45,7 +47,8 @@ struct ServerState {
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
         stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
 
-  const ServerConfig config;
+  const ServerConfig config;  // of the start; options that can change are in `live`
+  LiveOptions live;
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Engine* const engine;
   DrainGate gate;
@@ -72,8 +75,8 @@ struct ServerState {
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 
-// The status of a call, or a stream's request, that has taken longer than config.call_ms_max.
-absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
+// The status of a call, or a stream's request, that has taken longer than server.call_ms_max.
+absl::Status TooLongStatus(uint32_t call_ms_max, bool is_write);
 
 // Takes `bytes` of the budget. Writes together get only their part. Empty: there is no room.
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);

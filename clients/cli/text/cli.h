@@ -52,6 +52,7 @@ struct Cli {
 };
 
 void AddServe(Flags& program);
+void AddConfig(Flags& program, Cli& cli);
 void AddCreate(Flags& program, Cli& cli);
 void AddDrop(Flags& program, Cli& cli);
 void AddList(Flags& program, Cli& cli);

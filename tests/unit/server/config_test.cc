@@ -130,10 +130,13 @@ max_bytes_per_s = "5 MiB"
 
 TEST(ConfigTest, UnknownKeyIsRefusedByNameFileAndLine) {
   EXPECT_EQ(Refusal("[server]\nlisten = \"a:1\"\nlissten = \"b:2\"\n"),
-            "eris.toml:3: unknown key lissten in section [server]");
-  EXPECT_THAT(Refusal("\n[sever]\n"), HasSubstr("eris.toml:2: unknown section [sever]"));
+            "eris.toml:3: unknown key lissten in section [server]; did you mean listen?");
+  EXPECT_THAT(Refusal("\n[sever]\n"),
+              HasSubstr("eris.toml:2: unknown section [sever]; did you mean [server]?"));
+  EXPECT_THAT(Refusal("[limits]\n"), HasSubstr("the sections are [server], [engine] and"));
   EXPECT_THAT(Refusal("listen = \"a:1\"\n"), HasSubstr("eris.toml:1: unknown key listen"));
-  EXPECT_THAT(Refusal("[engine]\nlisten = \"a:1\"\n"), HasSubstr("unknown key listen in section"));
+  EXPECT_THAT(Refusal("[engine]\nlisten = \"a:1\"\n"),
+              HasSubstr("unknown key listen in section [engine]; it belongs in [server]"));
   EXPECT_THAT(Refusal("server = 3\n"), HasSubstr("must be a section"));
 }
 
@@ -338,6 +341,88 @@ TEST(ConfigTest, TheTableHasARowForEveryKey) {
   EXPECT_THAT(table, HasSubstr("`ERIS_SUPERBLOCK_BYTES` | `2 MiB` | 2 MiB to 32 MiB | "));
   for (const ConfigOption& option : ConfigOptions()) {
     EXPECT_THAT(table, HasSubstr("| `" + option.key + "` | `" + option.flag + "`"));
+  }
+}
+
+TEST(ConfigTest, ACheckNamesEveryErrorInTheOrderOfTheLines) {
+  ServerConfig config;
+  const std::vector<std::string> problems = CheckConfigText(
+      "[server]\n"
+      "lissten = \"x\"\n"
+      "call_ms_max = 7\n"
+      "drain_timeout_ms = soon\n"  // no TOML
+      "http = \"7412\"\n"
+      "[engine]\n"
+      "placement = \"spare\"\n"
+      "window = 3\n"
+      "= 4\n",  // no TOML
+      "eris.toml", &config);
+  ASSERT_EQ(problems.size(), 6u) << testing::PrintToString(problems);
+  EXPECT_THAT(problems[0], StartsWith("eris.toml:2: unknown key lissten"));
+  EXPECT_THAT(problems[1], StartsWith("eris.toml:4: "));
+  EXPECT_THAT(problems[2], StartsWith("eris.toml:7: engine.placement is 'spare'"));
+  EXPECT_THAT(problems[3], StartsWith("eris.toml:8: unknown key window in section [engine]; it "
+                                      "belongs in [balancer]"));
+  EXPECT_THAT(problems[4], StartsWith("eris.toml:9: "));
+  EXPECT_THAT(problems[5], StartsWith("eris.toml:5: server.http is \"7412\""));
+  EXPECT_EQ(config.call_ms_max, 7u);  // what is right is applied
+  EXPECT_EQ(CheckConfigText("[server]\n", "eris.toml", &config).size(), 1u);  // http, still
+}
+
+TEST(ConfigTest, ACheckOfManyErrorsHasAnEnd) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "= 1\n";
+  ServerConfig config;
+  EXPECT_EQ(CheckConfigText(text, "eris.toml", &config).size(), kConfigProblemsMax);
+  // Errors at the end of the text, where there is no line to blame.
+  for (const char* torn :
+       {"[server", "[server]\nlisten = \"\"\"a\n", "[engine]\naeu_cpus = [1,\n"}) {
+    EXPECT_GE(CheckConfigText(torn, "eris.toml", &config).size(), 1u) << torn;
+  }
+}
+
+TEST(ConfigTest, ValuesKnowWhereTheyComeFrom) {
+  ServerConfig config;
+  ASSERT_TRUE(
+      ApplyConfigText("[server]\n\nhttp = \"h:1\"\ncall_ms_max = 5\n", "a.toml", &config).ok());
+  const auto option = [](absl::string_view name) -> const ConfigOption& {
+    const auto found = FindOption(name);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return **found;
+  };
+  ASSERT_TRUE(SetOption(option("call_ms_max"), "6", "ERIS_CALL_MS_MAX", &config).ok());
+  EXPECT_EQ(OriginOf(option("server.http"), config), "a.toml:3");
+  EXPECT_EQ(OriginOf(option("server.call_ms_max"), config), "ERIS_CALL_MS_MAX");
+  EXPECT_EQ(OriginOf(option("server.listen"), config), "default");
+  EXPECT_EQ(ValueText(option("server.http"), config), "\"h:1\"");
+  // What is refused later names the place, too.
+  ASSERT_TRUE(SetOption(option("http"), "7", "--http", &config).ok());
+  EXPECT_THAT(std::string(ValidateConfig(config).message()),
+              StartsWith("--http: server.http is \"7\""));
+}
+
+TEST(ConfigTest, OptionsAreFoundByNameAndByKey) {
+  EXPECT_EQ((*FindOption("balancer.enabled"))->key, "enabled");
+  EXPECT_EQ((*FindOption("enabled"))->section, "balancer");
+  EXPECT_THAT(std::string(FindOption("server.call_ms_mx").status().message()),
+              HasSubstr("did you mean server.call_ms_max?"));
+  EXPECT_TRUE(absl::IsInvalidArgument(FindOption("").status()));
+  for (const ConfigOption& option : ConfigOptions()) {
+    const auto found = FindOption(option.name());
+    ASSERT_TRUE(found.ok()) << option.name();
+    EXPECT_EQ(*found, &option);
+  }
+}
+
+TEST(ConfigTest, OptionsOfTheBalancerAndOfCallsAreLive) {
+  for (const char* name : {"server.call_ms_max", "server.stall_ms_max", "server.sample_interval_ms",
+                           "server.drain_timeout_ms", "server.stream_bytes_max",
+                           "engine.task_scheduling", "balancer.threshold", "balancer.enabled"}) {
+    EXPECT_TRUE((*FindOption(name))->live) << name;
+  }
+  for (const char* name : {"server.listen", "server.metadata_bytes_max", "engine.aeu_count",
+                           "engine.memory_limit_bytes", "engine.scan_slice_us"}) {
+    EXPECT_FALSE((*FindOption(name))->live) << name;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "clients/cli/text/nearest.h"
+#include "text/nearest.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 
-namespace eris::cli {
+namespace eris::text {
 namespace {
 
 // The number of characters to change, insert or delete to turn one text into the other.
@@ -40,4 +40,4 @@ std::string NearestOf(const std::vector<std::string>& names, const std::string& 
   return nearest;
 }
 
-}  // namespace eris::cli
+}  // namespace eris::text
