@@ -30,6 +30,7 @@ constexpr char kFooter[] =
     "     server could not start\n"
     "  5  memory verify: pages lie on another NumaNode than they should\n"
     "  6  memory verify: where they lie or should lie cannot be told\n"
+    "  7  doctor: a finding is bad\n"
     "130  interrupted (Ctrl-C; import, export and generate also by SIGTERM) before the end; bench: "
     "and\n"
     "     nothing was wrong by then\n"
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
   eris::cli::AddTopology(program, cli);
   eris::cli::AddMemory(program, cli);
   eris::cli::AddBalancer(program, cli);
+  eris::cli::AddDoctor(program, cli);
   eris::cli::AddBench(program, cli);
 
   if (const std::optional<int> code = program.Parse(argc, argv)) return *code;

@@ -71,6 +71,7 @@ void AddStats(Flags& program, Cli& cli);
 void AddTopology(Flags& program, Cli& cli);
 void AddMemory(Flags& program, Cli& cli);
 void AddBalancer(Flags& program, Cli& cli);
+void AddDoctor(Flags& program, Cli& cli);
 void AddBench(Flags& program, Cli& cli);
 
 }  // namespace eris::cli

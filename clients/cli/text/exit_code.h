@@ -14,6 +14,7 @@ inline constexpr int kExitUnavailable = 3;    // server unreachable, stopping, o
 inline constexpr int kExitRefused = 4;        // anything else that the server refuses
 inline constexpr int kExitMisplaced = 5;      // memory verify: a page is not where it should be
 inline constexpr int kExitUnverified = 6;     // memory verify: cannot be determined
+inline constexpr int kExitUnwell = 7;         // doctor: a finding is bad
 inline constexpr int kExitInterrupted = 130;  // by SIGINT, the usual code of shells; or SIGTERM
 
 int ExitCodeOf(const absl::Status& status);
