@@ -16,6 +16,21 @@
 namespace eris::server {
 namespace {
 
+// As a basic string of TOML.
+std::string TomlText(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppend(&out, "\\u00", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
 // For example "64 KiB" if that is exact.
 std::string BytesText(uint64_t bytes) {
   if (bytes > 0 && bytes % kGiB == 0) return absl::StrCat(bytes / kGiB, " GiB");
@@ -60,7 +75,7 @@ ConfigOption DescribedBy(const std::variant<Text, Flag, Choice, CpuList, Number,
 }  // namespace
 
 std::string ValueText(const Setting& setting, ServerConfig& config) {
-  if (const auto* text = std::get_if<Text>(&setting.kind)) return Quoted(text->field(config));
+  if (const auto* text = std::get_if<Text>(&setting.kind)) return TomlText(text->field(config));
   if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
     return flag->field(config) ? "true" : "false";
   }

@@ -325,11 +325,13 @@ TEST(ConfigTest, TheTextOfAConfigurationIsThatConfiguration) {
   ServerConfig config;
   config.engine.aeu_cpus = {4, 2};
   config.engine.topology = "numa:1 core:9 pu:1";
+  config.port_file = "a \"quoted\" \\ path\n\x7f";
   config.engine.balancer.threshold = 0.125;
   ServerConfig read;
   ASSERT_TRUE(ApplyConfigText(ConfigText(config), "text", &read).ok());
   EXPECT_EQ(ConfigText(read), ConfigText(config));
   EXPECT_THAT(read.engine.aeu_cpus, ElementsAre(4, 2));
+  EXPECT_EQ(read.port_file, config.port_file);
 }
 
 TEST(ConfigTest, TheTableHasARowForEveryKey) {
