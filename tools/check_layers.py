@@ -35,7 +35,7 @@ ROOMS = {
     "balancer": ["load", "."],
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
     "server": ["log", "guard", "state", "calls", "substrait", "data queries", "admin flight", "http", "."],
-    "clients/cli": ["text", "files", "loading", "doctor", "."],
+    "clients/cli": ["text", "files", "loading doctor settings", "."],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.
 WIRE = re.compile(r"(?:eris/v1/|arrow/|.*\.pb\.h$|grpc|google/protobuf)")

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "clients/cli/settings/config_source.h"
 #include "clients/cli/text/cli.h"
-#include "clients/cli/text/config_source.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/option_flags.h"
 #include "clients/cli/version.h"

@@ -10,7 +10,7 @@
 namespace eris::cli {
 namespace {
 
-// Of many NumaNodes only some are shown.
+// More NumaNodes are not shown one by one.
 constexpr size_t kShownMax = 8;
 
 std::string NumaNodes(const std::vector<uint32_t>& ids) {

@@ -12,7 +12,7 @@
 namespace eris::cli {
 namespace {
 
-// Of a limit: from here on it is told.
+// The part of a limit from which on it is told.
 constexpr uint64_t kNearlyPercent = 90;
 
 bool Nearly(uint64_t used, uint64_t most) {

@@ -1,4 +1,4 @@
-#include "clients/cli/text/config_source.h"
+#include "clients/cli/settings/config_source.h"
 
 #include <unistd.h>
 

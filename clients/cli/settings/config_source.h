@@ -1,7 +1,7 @@
 // The configuration that `eris serve` would run with: defaults, a file, the environment, flags.
 // Each value's origin is in ServerConfig::origins. One thread.
-#ifndef ERIS_CLIENTS_CLI_TEXT_CONFIG_SOURCE_H_
-#define ERIS_CLIENTS_CLI_TEXT_CONFIG_SOURCE_H_
+#ifndef ERIS_CLIENTS_CLI_SETTINGS_CONFIG_SOURCE_H_
+#define ERIS_CLIENTS_CLI_SETTINGS_CONFIG_SOURCE_H_
 
 #include <string>
 
@@ -28,4 +28,4 @@ absl::Status ReadConfig(const std::string& file, const OptionFlags& flags,
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_TEXT_CONFIG_SOURCE_H_
+#endif  // ERIS_CLIENTS_CLI_SETTINGS_CONFIG_SOURCE_H_

@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/settings/config_source.h"
 #include "clients/cli/text/cli.h"
-#include "clients/cli/text/config_source.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/option_flags.h"
 #include "clients/cli/text/output.h"
