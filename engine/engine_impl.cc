@@ -27,10 +27,12 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const Options& options) {
   return engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
 }
 
-absl::StatusOr<std::string> ExplainTopology(const Options& options) {
+absl::StatusOr<std::string> ExplainTopology(const Options& options) try {
   ERIS_ASSIGN_OR_RETURN(engine::ResolvedOptions resolved, engine::ResolveOptions(options));
   return absl::StrCat(topology::Explain(resolved.topology, resolved.plan),
                       engine::ExplainMemory(resolved));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 }  // namespace eris
