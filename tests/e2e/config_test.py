@@ -1,9 +1,13 @@
 """`eris config`: every error of a file, the origin of every value, options of a running server; and the default file."""
 import json
 import os
+import pathlib
+import re
 import tempfile
 
 import harness
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def write(path, text):
@@ -60,6 +64,23 @@ def test_a_dump_tells_the_origin_of_every_value(programs):
         harness.check_equal({key: value for key, (value, _) in again.items()},
                             {key: value for key, (value, _) in effective.items()}, "the dump, read again")
         programs.refused("config", "dump", path, "--aeus", "2", said="--aeu-count is for --effective")
+
+
+def fields(header, struct):
+    """The fields of a struct of plain values."""
+    body = re.search(rf"struct {struct} {{(.*?)\n}};", (ROOT / "include/eris" / header).read_text(), re.S).group(1)
+    return set(re.findall(r"^  [\w:<>]+ (\w+)(?: = [^;]*|{})?;", body, re.M))
+
+
+def test_every_option_of_the_engine_can_be_set_by_a_file(programs):
+    keys = values(programs.run("config", "dump", "none", code=0).stdout)
+    engine = fields("options.h", "Options")
+    # What the embedding program needs: of a server, server.in_flight_bytes_max. And a section of its own.
+    engine -= {"caller_bytes", "balancer"}
+    harness.check({"topology", "aeu_cpus", "memory_limit_bytes", "task_scheduling"} <= engine, engine)
+    harness.check_equal({f"engine.{name}" for name in engine}, {key for key in keys if key.startswith("engine.")}, "engine")
+    harness.check_equal({f"balancer.{name}" for name in fields("balancer.h", "BalancerOptions")},
+                        {key for key in keys if key.startswith("balancer.")}, "balancer")
 
 
 def test_options_change_while_the_server_runs(programs):
