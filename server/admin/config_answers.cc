@@ -70,9 +70,9 @@ absl::StatusOr<std::vector<std::string>> NamesOf(const v1::UpdateConfigRequest& 
 absl::StatusOr<const ConfigOption*> LiveOption(const std::string& name) {
   ERIS_ASSIGN_OR_RETURN(const ConfigOption* option, FindOption(name));
   if (option->live) return option;
-  return absl::FailedPreconditionError(absl::StrCat(
-      option->name(), " needs a restart: it cannot change while the server runs; set it in the ",
-      "configuration file, as ", option->variable, " or as ", option->flag));
+  return absl::FailedPreconditionError(
+      absl::StrCat(option->name(), " needs a restart; set it in the configuration file, as ",
+                   option->variable, " or as ", option->flag));
 }
 
 // The option's value in `config`, changed as the request says.

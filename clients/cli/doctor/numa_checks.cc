@@ -147,9 +147,8 @@ Finding CheckAutoNuma(const MachineFiles& files, const Machine& machine) {
   finding.change = "sysctl -w kernel.numa_balancing=0";
   finding.why =
       "it moves pages towards threads whatever that costs. Memarzia et al. (Figure 10) switch it "
-      "off: first touch with it took up to 86 % longer than interleaving without it. ERIS places "
-      "memory itself, so only its cost is left. Without root their advice is to interleave "
-      "(engine.memory_placement), which ERIS does not need";
+      "off: first touch with it took 86 % longer than interleaving without it. ERIS places memory "
+      "itself, so only the cost is left";
   finding.undo = absl::StrCat("sysctl -w kernel.numa_balancing=", *mode);
   return finding;
 }
