@@ -21,6 +21,7 @@ if(ERIS_SERVER)
   find_package(Protobuf REQUIRED MODULE)
   find_package(gRPC REQUIRED CONFIG)
   find_package(Boost 1.74 REQUIRED)              # Boost::headers; Asio and System are header-only
+  find_package(OpenSSL REQUIRED)                 # OpenSSL::Crypto
   find_package(CLI11 REQUIRED CONFIG)            # CLI11::CLI11
   find_package(nlohmann_json REQUIRED CONFIG)    # nlohmann_json::nlohmann_json
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus
