@@ -2,7 +2,6 @@
 
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <netdb.h>
@@ -27,8 +26,10 @@
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/access/exposure.h"
 #include "server/admin/admin_service.h"
 #include "server/admin/catalog_service.h"
+#include "server/admin/reflection_service.h"
 #include "server/data/data_service.h"
 #include "server/flight/flight_service.h"
 #include "server/guard/callback_threads.h"
@@ -184,12 +185,14 @@ struct RpcServer::Impl {
         queries(&state),
         catalog(&state),
         admin(&state),
-        flight(&state) {
+        flight(&state),
+        reflection(&state) {
     ERIS_CHECK(data.ServesAll());
     ERIS_CHECK(queries.ServesAll());
     ERIS_CHECK(catalog.ServesAll());
     ERIS_CHECK(admin.ServesAll());
     ERIS_CHECK(flight.ServesAll());
+    ERIS_CHECK(reflection.ServesAll());
   }
 
   ServerState state;
@@ -198,6 +201,7 @@ struct RpcServer::Impl {
   CatalogService catalog;
   AdminService admin;
   FlightService flight;
+  ReflectionService reflection;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<CallbackThreads> callback_threads;  // ends before the server
   std::string address;
@@ -217,7 +221,6 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   // only if it is referenced.
   ERIS_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
   grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
   absl::string_view unix_path = config.listen;
   const bool is_unix = absl::ConsumePrefix(&unix_path, "unix:");
@@ -227,20 +230,24 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   }
 
   if (!is_unix) ERIS_RETURN_IF_ERROR(CheckHost(config.listen));
+  ERIS_RETURN_IF_ERROR(CheckExposure(config.security, "server.listen", config.listen));
+  ERIS_RETURN_IF_ERROR(CheckExposure(config.security, "server.http", config.http));
 
   const MemoryPlan plan = engine->Memory().plan;
   const ServerConfig limited = WithShares(config, plan);
   auto impl = std::make_unique<Impl>(limited, engine, io,
                                      PlacesFor(limited, plan, WantedCallbackThreads(config)));
+  ERIS_RETURN_IF_ERROR(impl->state.access.Start());
   int port = 0;
   grpc::ServerBuilder builder;
   SetLimits(impl->state.config, plan.receive_bytes, &builder);
-  builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(config.listen, impl->state.access.CredentialsFor(config.listen), &port);
   builder.RegisterService(&impl->data);
   builder.RegisterService(&impl->queries);
   builder.RegisterService(&impl->catalog);
   builder.RegisterService(&impl->admin);
   builder.RegisterService(&impl->flight);
+  builder.RegisterService(&impl->reflection);
   LogCapture::Clear();
   impl->server = builder.BuildAndStart();
   if (impl->server == nullptr) {

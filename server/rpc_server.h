@@ -21,7 +21,9 @@ class RpcServer {
  public:
   // Listens on config.listen and answers calls from then on. `engine` outlives the server, and so
   // does `io`, which one thread runs and which has the time limits.
-  // Errors: Unavailable (address in use, unknown or not permitted: the message says which).
+  // Errors: Unavailable (address in use, unknown or not permitted: the message says which);
+  // FailedPrecondition (others reach the address, and TLS or roles are missing); those of
+  // Access::Start (a bad file of tokens or certificates).
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerConfig& config,
                                                           Engine* engine,
                                                           boost::asio::io_context* io);

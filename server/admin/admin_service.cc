@@ -35,14 +35,18 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
 
 }  // namespace
 
-AdminService::AdminService(ServerState* server) {
-  Serve("GetServer", ControlBeginner(*server, AnswerServer));
-  Serve("GetConfig", ControlBeginner(*server, AnswerConfig));
-  Serve("UpdateConfig", ControlBeginner(*server, DoUpdateConfig));
-  Serve("GetStats", ControlBeginner(*server, AnswerStats));
-  Serve("GetTopology", ControlBeginner(*server, DoGetTopology));
-  Serve("GetMemory", ControlBeginner(*server, AnswerMemory));
-  Serve("VerifyMemory", ControlBeginner(*server, DoVerifyMemory));
+AdminService::AdminService(ServerState* server) : RawService(&server->access) {
+  const Policy reads_machine(Role::kReader, NoObject());
+  const Policy reads_all(Role::kReader, EveryObject());
+  Serve("GetServer", reads_machine, ControlBeginner(*server, AnswerServer));
+  Serve("GetConfig", {Role::kAdmin, NoObject()}, ControlBeginner(*server, AnswerConfig));
+  Serve("UpdateConfig", Policy(Role::kAdmin, NoObject()).Audited(),
+        ControlBeginner(*server, DoUpdateConfig));
+  Serve("GetStats", reads_all, ControlBeginner(*server, AnswerStats));
+  Serve("GetTopology", reads_machine, ControlBeginner(*server, DoGetTopology));
+  Serve("GetMemory", reads_all, ControlBeginner(*server, AnswerMemory));
+  // Other calls wait for it.
+  Serve("VerifyMemory", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, DoVerifyMemory));
   ServeBalancer(*server);
 }
 

@@ -32,7 +32,7 @@ inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) 
 }
 
 template <class Request>
-class ArrivingCall : public RawReactor, private Arrival::Call {
+class ArrivingCall : public GuardedCall, private Arrival::Call {
  protected:
   // `whole_call`: the server's time limit is for the whole call, otherwise for its arrival.
   ArrivingCall(ServerState& server, grpc::CallbackServerContext& context, CallWay way,
@@ -103,6 +103,10 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
     absl::StatusOr<ByteBudget::Charge> charge =
         ParseWithin(server_, way_ == CallWay::kWrite, &raw_, &request);
     if (!charge.ok()) return OnNoRequest(charge.status());
+    if (const absl::Status allowed = permit_.CheckRequest(request); !allowed.ok()) {
+      permit_.Audit(allowed);
+      return OnNoRequest(allowed);
+    }
     OnRequest(request, *std::move(charge));
   }
 

@@ -75,6 +75,7 @@ struct ControlScope {
   absl::Time begin;     // of the call, which may have waited
   absl::Time deadline;  // the client's
   MoveStop* stop;       // for work that can be ended while it runs
+  Permit& permit;       // for objects that the work finds itself
 };
 
 template <class Request, class Response>
@@ -107,24 +108,29 @@ class ControlCall final : public ArrivingCall<Request> {
     charge_ = std::move(charge);
     charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request_.SpaceUsedLong()));
     if (ExecutorOf(this->server_, lane_).TryPost([this] { Run(); })) return;
-    this->Respond(TooManyWait(lane_));
+    Refuse(TooManyWait(lane_));
   }
 
   void Run() {
     Response response;
     const absl::Status status = effort_->Run([&](MoveStop* stop) {
       const ControlScope scope{this->server_, begin_, absl::FromChrono(this->context_.deadline()),
-                               stop};
+                               stop, this->permit_};
       return work_(scope, request_, &response);
     });
-    if (!status.ok()) return this->Respond(status);
+    if (!status.ok()) return Refuse(status);
     // It is kept until the client has taken it. Small ones are bounded by the number of calls, and
     // what has been done should be told.
     const uint64_t bytes = response.ByteSizeLong();
     if (bytes > kSmallAnswerBytes && !charge_.TryGrow(bytes)) {
-      return this->Respond(AnswerOverBudgetStatus(bytes));
+      return Refuse(AnswerOverBudgetStatus(bytes));
     }
+    this->permit_.Audit(absl::OkStatus());
     this->Respond(response);
+  }
+  void Refuse(const absl::Status& status) {
+    this->permit_.Audit(status);
+    this->Respond(status);
   }
 
   void OnNoRequest(const absl::Status& why) override { this->Respond(why); }

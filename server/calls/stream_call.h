@@ -45,9 +45,10 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
   void OnMessage(grpc::ByteBuffer* raw) override {
     // The message's own charge ends with this function; so does the message if it is large.
     absl::StatusOr<ByteBudget::Charge> message = ParseWithin(server_, Op::kIsWrite, raw, &request_);
+    const absl::Status allowed = message.ok() ? permit_.CheckRequest(request_) : message.status();
     absl::StatusOr<typename Op::Plan> plan =
-        message.ok() ? Op::Prepare(CallScope{*session_, server_.leases()}, request_)
-                     : absl::StatusOr<typename Op::Plan>(message.status());
+        allowed.ok() ? Op::Prepare(CallScope{*session_, server_.leases()}, request_)
+                     : absl::StatusOr<typename Op::Plan>(allowed);
     uint64_t bytes = 0;
     ByteBudget::Charge charge;
     if (plan.ok()) {

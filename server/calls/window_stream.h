@@ -25,7 +25,7 @@ namespace eris::server {
 
 // Response: what the window keeps of an answer.
 template <class Response>
-class WindowStream : public RawReactor, public StreamSink<Response> {
+class WindowStream : public GuardedCall, public StreamSink<Response> {
  protected:
   using Window = StreamWindow<Response>;
   using Place = typename Window::Place;

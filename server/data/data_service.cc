@@ -41,18 +41,23 @@ absl::Status DoReleaseSnapshot(const ControlScope& scope, const v1::ReleaseSnaps
 
 }  // namespace
 
-DataService::DataService(ServerState* server) {
-  Serve("Lookup", UnaryCall<LookupOp>::Beginner(*server));
-  Serve("Write", UnaryCall<WriteOp>::Beginner(*server));
-  Serve("LookupStream", StreamCall<LookupOp>::Beginner(*server));
-  Serve("WriteStream", StreamCall<WriteOp>::Beginner(*server));
-  Serve("Scan", [server](grpc::CallbackServerContext& context) {
+DataService::DataService(ServerState* server) : RawService(&server->access) {
+  const Policy reads_object(Role::kReader, NamedBy({"object"}));
+  const Policy writes_object(Role::kWriter, NamedBy({"object"}));
+  Serve("Lookup", reads_object, UnaryCall<LookupOp>::Beginner(*server));
+  Serve("Write", writes_object, UnaryCall<WriteOp>::Beginner(*server));
+  Serve("LookupStream", reads_object, StreamCall<LookupOp>::Beginner(*server));
+  Serve("WriteStream", writes_object, StreamCall<WriteOp>::Beginner(*server));
+  Serve("Scan", reads_object, [server](grpc::CallbackServerContext& context) {
     return ScanCall::Begin(*server, context);
   });
-  Serve("Aggregate", UnaryCall<AggregateOp>::Beginner(*server));
-  Serve("ScanInto", UnaryCall<ScanIntoOp>::Beginner(*server));
-  Serve("TakeSnapshot", ControlBeginner(*server, DoTakeSnapshot));
-  Serve("ReleaseSnapshot", ControlBeginner(*server, DoReleaseSnapshot));
+  Serve("Aggregate", reads_object, UnaryCall<AggregateOp>::Beginner(*server));
+  Serve("ScanInto", {Role::kWriter, NamedBy({"table", "target"})},
+        UnaryCall<ScanIntoOp>::Beginner(*server));
+  // Its number is the right to use a snapshot; it cannot be guessed.
+  Serve("TakeSnapshot", {Role::kReader, NoObject()}, ControlBeginner(*server, DoTakeSnapshot));
+  Serve("ReleaseSnapshot", {Role::kReader, NoObject()},
+        ControlBeginner(*server, DoReleaseSnapshot));
 }
 
 }  // namespace eris::server

@@ -28,9 +28,10 @@ struct OpenedFlight {
   uint32_t shares = 0;
 };
 
-absl::StatusOr<OpenedFlight> OpenFlight(Session& session,
+absl::StatusOr<OpenedFlight> OpenFlight(Session& session, Permit& permit,
                                         const flight::FlightDescriptor& descriptor) {
   ERIS_ASSIGN_OR_RETURN(const FlightQuery asked, FlightQueryFrom(descriptor));
+  ERIS_RETURN_IF_ERROR(permit.CheckObject(asked.object));
   OpenedFlight opened{.shares = asked.shares};
   ERIS_ASSIGN_OR_RETURN(opened.object, OpenObject(session, asked.object));
   ERIS_ASSIGN_OR_RETURN(opened.query, QueryOf(asked, opened.object));
@@ -46,7 +47,9 @@ void FillCommon(const Schema& schema, flight::FlightInfo* info) {
 
 void AddLocation(const ServerState& server, flight::FlightEndpoint* endpoint) {
   const std::string& address = server.config.advertise;
-  if (!address.empty()) endpoint->add_location()->set_uri(absl::StrCat("grpc+tcp://", address));
+  if (!address.empty())
+    endpoint->add_location()->set_uri(
+        absl::StrCat(server.config.security.has_tls() ? "grpc+tls://" : "grpc+tcp://", address));
 }
 
 // Adds endpoints whose tickets differ in their share or range.
@@ -160,10 +163,10 @@ absl::Status OfTicket(const absl::Status& status) {
                       absl::StrCat("ticket: ", status.message(), "; call GetFlightInfo again"));
 }
 
-absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
+absl::Status FillFlightInfo(ServerState& server, Permit& permit, absl::Time deadline,
                             const flight::FlightDescriptor& descriptor, flight::FlightInfo* info) {
   const SessionPool::Lease session = server.sessions.Borrow();
-  ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, descriptor));
+  ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, permit, descriptor));
   FillCommon(opened.answer, info);
   *info->mutable_flight_descriptor() = descriptor;
   info->set_ordered(opened.object.kind() == ObjectKind::kIndex);
@@ -177,10 +180,11 @@ absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
   return filled;
 }
 
-absl::Status FillSchemaResult(ServerState& server, const flight::FlightDescriptor& descriptor,
+absl::Status FillSchemaResult(ServerState& server, Permit& permit,
+                              const flight::FlightDescriptor& descriptor,
                               flight::SchemaResult* result) {
   const SessionPool::Lease session = server.sessions.Borrow();
-  ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, descriptor));
+  ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, permit, descriptor));
   result->set_schema(wire::FramedArrow(wire::ArrowSchema(opened.answer)));
   return absl::OkStatus();
 }

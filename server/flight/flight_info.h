@@ -20,10 +20,10 @@ absl::Status OfTicket(const absl::Status& status);
 
 // An endpoint for all rows, or one for each share as of one snapshot. Blocks until AEUs have told
 // their shares, or `deadline` has passed. Errors: as flight.proto says; DeadlineExceeded.
-absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
+absl::Status FillFlightInfo(ServerState& server, Permit& permit, absl::Time deadline,
                             const arrow::flight::protocol::FlightDescriptor& descriptor,
                             arrow::flight::protocol::FlightInfo* info);
-absl::Status FillSchemaResult(ServerState& server,
+absl::Status FillSchemaResult(ServerState& server, Permit& permit,
                               const arrow::flight::protocol::FlightDescriptor& descriptor,
                               arrow::flight::protocol::SchemaResult* result);
 // The entry of a list: an endpoint for all rows. REQUIRES: not a hash.

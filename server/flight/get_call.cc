@@ -22,6 +22,7 @@ GetCall* GetCall::Begin(ServerState& server, grpc::CallbackServerContext& contex
 
 absl::Status GetCall::Open(const arrow::flight::protocol::Ticket& request) {
   ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket, ReadTicket(server_.seal, request.ticket()));
+  ERIS_RETURN_IF_ERROR(permit_.CheckObject(ticket.scan.object()));
   ERIS_ASSIGN_OR_RETURN(const Object object, OpenObject(*session_, ticket.scan.object()));
   if (object.id() != ticket.object) {
     return absl::NotFoundError(absl::StrCat(

@@ -38,7 +38,7 @@ void ListCall::OnRequest(arrow::flight::protocol::Criteria& request, ByteBudget:
 void ListCall::List() {
   uint64_t bytes = 0;
   for (ObjectInfo& object : server_.engine->List()) {
-    if (object.kind == ObjectKind::kHash) continue;
+    if (object.kind == ObjectKind::kHash || !permit_.Sees(object.name)) continue;
     object.partition_starts = {};
     object.partition_owners = {};
     bytes += BytesOf(object);

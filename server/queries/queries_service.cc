@@ -17,7 +17,8 @@ namespace {
 absl::Status DoExplain(const ControlScope& scope, const v1::ExplainRequest& request,
                        v1::ExplainResponse* response) {
   const SessionPool::Lease session = scope.server.sessions.Borrow();
-  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan, ReadPlan(scope.server, *session, request.plan()));
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan,
+                        ReadPlan(scope.server, *session, scope.permit, request.plan()));
   ERIS_ASSIGN_OR_RETURN(std::string text, session->ExplainQuery(plan));
   response->set_text(std::move(text));
   return absl::OkStatus();
@@ -44,16 +45,19 @@ absl::Status DoCancel(const ControlScope& scope, const v1::CancelQueryRequest& r
 
 }  // namespace
 
-QueriesService::QueriesService(ServerState* server) {
-  Serve("Execute", [server](grpc::CallbackServerContext& context) {
+QueriesService::QueriesService(ServerState* server) : RawService(&server->access) {
+  // ReadPlan asks for each object of a plan.
+  const Policy reads_plan(Role::kReader, NamedInside());
+  Serve("Execute", reads_plan, [server](grpc::CallbackServerContext& context) {
     return ExecuteCall::Begin(*server, context);
   });
-  Serve("Analyze", [server](grpc::CallbackServerContext& context) {
+  Serve("Analyze", reads_plan, [server](grpc::CallbackServerContext& context) {
     return AnalyzeCall::Begin(*server, context);
   });
-  Serve("Explain", ControlBeginner(*server, DoExplain));
-  Serve("List", ControlBeginner(*server, DoList));
-  Serve("Cancel", ControlBeginner(*server, DoCancel));
+  Serve("Explain", reads_plan, ControlBeginner(*server, DoExplain));
+  // Queries of all callers. Each ends its own by cancelling the call.
+  Serve("List", {Role::kAdmin, NoObject()}, ControlBeginner(*server, DoList));
+  Serve("Cancel", Policy(Role::kAdmin, NoObject()).Audited(), ControlBeginner(*server, DoCancel));
 }
 
 }  // namespace eris::server

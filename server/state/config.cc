@@ -259,7 +259,7 @@ class ConfigReader {
   }
 
   void ReadSection(const toml::key& name, const toml::node& value) {
-    static const std::vector<std::string> kSections = {"server", "engine", "balancer"};
+    static const std::vector<std::string> kSections = {"server", "engine", "balancer", "security"};
     const std::string section(name.str());
     if (std::find(kSections.begin(), kSections.end(), section) == kSections.end()) {
       const std::string nearest = text::NearestOf(kSections, section);
@@ -267,7 +267,7 @@ class ConfigReader {
                  absl::StrCat("unknown ", value.is_table() ? "section [" : "key ", section,
                               value.is_table() ? "]" : "",
                               nearest.empty() || !value.is_table()
-                                  ? "; the sections are [server], [engine] and [balancer]"
+                                  ? "; the sections are [server], [engine], [balancer] and [security]"
                                   : absl::StrCat("; did you mean [", nearest, "]?")));
     }
     const toml::table* table = value.as_table();
@@ -352,6 +352,17 @@ absl::Status CheckHttp(absl::string_view http) {
                    ", must be host:port with a port between 0 and 65535, or empty"));
 }
 
+absl::Status CheckSecurity(const SecurityOptions& security) {
+  if (security.tls_cert.empty() != security.tls_key.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "security.", security.tls_key.empty() ? "tls_cert is set without security.tls_key"
+                                              : "tls_key is set without security.tls_cert"));
+  }
+  if (security.tls_client_ca.empty() || security.has_tls()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "security.tls_client_ca is set without security.tls_cert and security.tls_key");
+}
+
 // With the place that the value comes from.
 void AddIfBad(const ServerConfig& config, const std::string& name, const absl::Status& status,
               std::vector<absl::Status>& out) {
@@ -381,6 +392,7 @@ std::vector<absl::Status> InvalidValues(const ServerConfig& config) {
   AddIfBad(config, "server.listen", CheckListen(config.listen), invalid);
   AddIfBad(config, "server.advertise", CheckAdvertise(config.advertise), invalid);
   AddIfBad(config, "server.http", CheckHttp(config.http), invalid);
+  AddIfBad(config, "security", CheckSecurity(config.security), invalid);
   return invalid;
 }
 

@@ -7,12 +7,12 @@
 //   listen = "127.0.0.1:7411"         placement = "sparse"
 //   drain_timeout_ms = 5000           memory_limit_bytes = "4 GiB"
 //
-//   [balancer]
-//   threshold = 0.2
+//   [balancer]                        [security]
+//   threshold = 0.2                   tokens_file = "/etc/eris/tokens"
 //
 // Every key has the name of its field; so do its flag, --memory-limit-bytes, and its environment
-// variable, ERIS_MEMORY_LIMIT_BYTES (for the balancer --balancer-..., ERIS_BALANCER_...). Byte
-// counts are integers or text with KiB, MiB or GiB.
+// variable, ERIS_MEMORY_LIMIT_BYTES (for the balancer --balancer-..., ERIS_BALANCER_..., and so for
+// security). Byte counts are integers or text with KiB, MiB or GiB.
 #ifndef ERIS_SERVER_STATE_CONFIG_H_
 #define ERIS_SERVER_STATE_CONFIG_H_
 
@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eris/options.h"
+#include "server/access/security_options.h"
 
 namespace eris::server {
 
@@ -33,10 +34,10 @@ struct ServerConfig {
   std::string version;
 
   // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default is local to the
-  // machine, because there is no authentication.
+  // machine: addresses that others reach need TLS and roles (server/access/exposure.h).
   std::string listen = "127.0.0.1:7411";
   // host:port or [ipv6]:port of a web page that shows the machine; port 0 takes a free one. Empty:
-  // none. There is no authentication here, either.
+  // none. It asks for no token: everyone who reaches it sees names and counters of objects.
   std::string http;
   // If not empty, the port (or the address of a Unix socket) is written to this file once calls are
   // answered; the file appears complete or not at all.
@@ -88,6 +89,9 @@ struct ServerConfig {
   uint32_t keepalive_timeout_ms = 20'000;
   // A client that sends pings more often than this is disconnected. Between 0 and a day.
   uint32_t client_ping_interval_ms_min = 10'000;
+
+  // Section [security].
+  SecurityOptions security;
 
   // The engine's options: section [engine]; and [balancer], whose limits are checked here like
   // those of [server].

@@ -20,6 +20,9 @@ Field<uint64_t> U64(uint64_t C::*m) {
 Text TextOf(std::string C::*m) {
   return {[m](C& c) -> std::string& { return c.*m; }};
 }
+Text SecurityText(std::string SecurityOptions::*m) {
+  return {[m](C& c) -> std::string& { return c.security.*m; }};
+}
 Field<uint32_t> Engine32(uint32_t Options::*m) {
   return [m](C& c) -> uint32_t& { return c.engine.*m; };
 }
@@ -207,13 +210,29 @@ std::vector<Setting> BalancerSettings() {
   return settings;
 }
 
+std::vector<Setting> SecuritySettings() {
+  return {
+      {"security", "tokens_file",
+       "who has which role for which objects (`eris token`); empty: everyone may do everything",
+       SecurityText(&SecurityOptions::tokens_file)},
+      {"security", "tls_cert", "the server's certificate and its issuers, PEM; empty: no TLS",
+       SecurityText(&SecurityOptions::tls_cert)},
+      {"security", "tls_key", "its private key, PEM", SecurityText(&SecurityOptions::tls_key)},
+      {"security", "tls_client_ca",
+       "authorities of clients' certificates, PEM; if set, each client must have one",
+       SecurityText(&SecurityOptions::tls_client_ca)},
+      {"security", "open", "serve beyond this machine without TLS or without roles",
+       Flag{[](C& c) -> bool& { return c.security.open; }}},
+  };
+}
+
 }  // namespace
 
 const std::vector<Setting>& Settings() {
   static const std::vector<Setting> settings = [] {
     std::vector<Setting> all;
-    for (const auto section :
-         {ServerSettings, PlacementSettings, MemorySettings, TrafficSettings, BalancerSettings}) {
+    for (const auto section : {ServerSettings, PlacementSettings, MemorySettings, TrafficSettings,
+                               BalancerSettings, SecuritySettings}) {
       for (Setting& setting : section()) all.push_back(std::move(setting));
     }
     return all;

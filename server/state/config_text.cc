@@ -113,8 +113,10 @@ const std::vector<ConfigOption>& ConfigOptions() {
       ConfigOption option = DescribedBy(setting.kind);
       option.section = std::string(setting.section);
       option.key = std::string(setting.key);
-      const std::string name =
-          absl::StrCat(setting.section == "balancer" ? "balancer_" : "", setting.key);
+      const std::string prefix = setting.section == "balancer" || setting.section == "security"
+                                     ? absl::StrCat(setting.section, "_")
+                                     : "";
+      const std::string name = absl::StrCat(prefix, setting.key);
       option.flag = absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
       option.alias = std::string(setting.alias);
       option.variable = absl::StrCat("ERIS_", absl::AsciiStrToUpper(name));

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "eris/engine.h"
+#include "server/access/access.h"
 #include "server/guard/arrival_gate.h"
 #include "server/guard/byte_budget.h"
 #include "server/guard/drain_gate.h"
@@ -36,6 +37,7 @@ struct ServerState {
       : config(config_in),
         live(config_in),
         engine(engine_in),
+        access(config_in.security, io),
         budget(config_in.in_flight_bytes_max),
         reads_arriving(arriving.reads),
         writes_arriving(arriving.writes),
@@ -51,6 +53,7 @@ struct ServerState {
   LiveOptions live;
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Engine* const engine;
+  Access access;
   DrainGate gate;
   ByteBudget budget;
   ArrivalGate reads_arriving;

@@ -74,6 +74,12 @@ threshold = 0.125
 period_ms = 13
 max_pause_us = 14
 max_bytes_per_s = "5 MiB"
+[security]
+tokens_file = "/t"
+tls_cert = "/c"
+tls_key = "/k"
+tls_client_ca = "/a"
+open = true
 )",
                                               "eris.toml", &config);
   ASSERT_TRUE(status.ok()) << status;
@@ -125,6 +131,11 @@ max_bytes_per_s = "5 MiB"
   EXPECT_EQ(config.engine.balancer.period_ms, 13u);
   EXPECT_EQ(config.engine.balancer.max_pause_us, 14u);
   EXPECT_EQ(config.engine.balancer.max_bytes_per_s, 5u << 20);
+  EXPECT_EQ(config.security.tokens_file, "/t");
+  EXPECT_EQ(config.security.tls_cert, "/c");
+  EXPECT_EQ(config.security.tls_key, "/k");
+  EXPECT_EQ(config.security.tls_client_ca, "/a");
+  EXPECT_TRUE(config.security.open);
   EXPECT_TRUE(ValidateConfig(config).ok());
 }
 
@@ -288,6 +299,19 @@ TEST(ConfigTest, AnAddressForClientsHasHostAndPort) {
 }
 
 // Before the engine takes its memory.
+TEST(ConfigTest, FilesOfTlsAreGivenTogether) {
+  const auto problem = [](const SecurityOptions& security) {
+    ServerConfig config;
+    config.security = security;
+    return std::string(ValidateConfig(config).message());
+  };
+  EXPECT_EQ(problem({.tls_cert = "c"}), "security.tls_cert is set without security.tls_key");
+  EXPECT_EQ(problem({.tls_key = "k"}), "security.tls_key is set without security.tls_cert");
+  EXPECT_EQ(problem({.tls_client_ca = "a"}),
+            "security.tls_client_ca is set without security.tls_cert and security.tls_key");
+  EXPECT_EQ(problem({.tls_cert = "c", .tls_key = "k", .tls_client_ca = "a"}), "");
+}
+
 TEST(ConfigTest, TheAddressOfThePageHasHostAndPort) {
   ServerConfig config;
   for (const char* http : {"", "127.0.0.1:0", "[::1]:7412", "db1:65535"}) {
