@@ -91,7 +91,7 @@ std::string ConnectionText(absl::string_view server, absl::string_view grpc_text
     }
     case ConnectionTrouble::kForeign:
       return absl::StrCat(address, " answers, but not as a gRPC server without TLS does: is it an ",
-                          "ERIS server?");
+                          "ERIS server? If it has TLS, give --tls-ca");
     case ConnectionTrouble::kBroken:
       return absl::StrCat("the connection", address.empty() ? "" : absl::StrCat(" to ", address),
                           " broke, or the server has ended (", text, ")");

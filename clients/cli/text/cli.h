@@ -28,12 +28,13 @@ struct Cli {
   std::string server = "127.0.0.1:7411";
   std::string output = "table";  // or "json"
   double timeout_s = 30;
+  client::ClientSecurity security;
 
   bool json() const { return output == "json"; }
   absl::Duration timeout() const { return absl::Seconds(timeout_s); }
   // Errors: Unavailable.
   absl::StatusOr<std::unique_ptr<client::Client>> Connect() const {
-    return client::Client::Connect({.server = server, .timeout = timeout()});
+    return client::Client::Connect({.server = server, .timeout = timeout(), .security = security});
   }
 
   // A connection for one object, whose schema determines how text is read and shown.
@@ -73,6 +74,7 @@ void AddMemory(Flags& program, Cli& cli);
 void AddBalancer(Flags& program, Cli& cli);
 void AddDoctor(Flags& program, Cli& cli);
 void AddBench(Flags& program, Cli& cli);
+void AddToken(Flags& program, Cli& cli);
 
 }  // namespace eris::cli
 

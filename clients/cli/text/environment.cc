@@ -16,6 +16,11 @@ namespace {
 
 // Variables read by other verbs, by the project's tests, and by ./dev and the programs it runs.
 constexpr absl::string_view kOthers[] = {"ERIS_SERVER",
+                                         "ERIS_TLS_CA",
+                                         "ERIS_TLS_CERT",
+                                         "ERIS_TLS_KEY",
+                                         "ERIS_TOKEN",
+                                         "ERIS_TOKEN_FILE",
                                          "ERIS_SYSTEM_ROOT",
                                          "ERIS_SEED",
                                          "ERIS_EXPLORE",
