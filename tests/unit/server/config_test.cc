@@ -144,7 +144,7 @@ TEST(ConfigTest, UnknownKeyIsRefusedByNameFileAndLine) {
             "eris.toml:3: unknown key lissten in section [server]; did you mean listen?");
   EXPECT_THAT(Refusal("\n[sever]\n"),
               HasSubstr("eris.toml:2: unknown section [sever]; did you mean [server]?"));
-  EXPECT_THAT(Refusal("[limits]\n"), HasSubstr("the sections are [server], [engine] and"));
+  EXPECT_THAT(Refusal("[limits]\n"), HasSubstr("the sections are [server], [engine], [balancer]"));
   EXPECT_THAT(Refusal("listen = \"a:1\"\n"), HasSubstr("eris.toml:1: unknown key listen"));
   EXPECT_THAT(Refusal("[engine]\nlisten = \"a:1\"\n"),
               HasSubstr("unknown key listen in section [engine]; it belongs in [server]"));
