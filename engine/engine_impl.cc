@@ -19,6 +19,7 @@
 #include "engine/moving/load_reading.h"
 #include "engine/moving/plan_world.h"
 #include "engine/sessions/session_impl.h"
+#include "eris/errors.h"
 #include "topology/placement.h"
 
 namespace eris {
@@ -192,7 +193,8 @@ void EngineImpl::MakeBalancer() {
   const auto sample = [this](const ObjectEntry& object) -> absl::StatusOr<balancer::LoadSample> {
     ERIS_ASSIGN_OR_RETURN(balancer::LoadSample load, SampleLoad(object.name));
     if (load.object == object.route.object()) return load;
-    return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
+    return Error(ErrorReason::kObjectDropped,
+                 absl::StrCat("object \"", object.name, "\" has been dropped"));
   };
   const auto quiet = [this](const ObjectEntry& object) { return LoadStaysQuiet(object); };
   std::vector<NumaNodeId> pools;
