@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -71,7 +72,7 @@ uint64_t DrainGate::entered() const {
 }
 
 absl::Status DrainGate::RefusedStatus() {
-  return absl::UnavailableError("the server is stopping and takes no new calls");
+  return Error(ErrorReason::kServerStopping, "the server is stopping and takes no new calls");
 }
 
 std::vector<std::shared_ptr<Drainable>> DrainGate::Snapshot() const {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 namespace {
@@ -15,8 +16,11 @@ namespace {
 constexpr std::chrono::milliseconds kTick{10};
 
 absl::Status NotThere(uint64_t id) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "snapshot ", id, " is not there: it was let go, or nobody has used it for its time to live"));
+  return Error(
+      ErrorReason::kSnapshotGone,
+      absl::StrCat("snapshot ", id,
+                   " is not there: it was let go, or nobody has used it for its time to live"),
+      {.field = "snapshot", .value = absl::StrCat(id)});
 }
 
 }  // namespace
@@ -157,7 +161,10 @@ absl::Status SnapshotLeases::Release(uint64_t id) {
   std::shared_ptr<Snapshot> dropped;  // destroyed outside the lock
   base::MutexLock lock(&mu_);
   const auto found = leases_.find(id);
-  if (found == leases_.end()) return absl::NotFoundError(absl::StrCat("no snapshot ", id));
+  if (found == leases_.end()) {
+    return Error(ErrorReason::kSnapshotUnknown, absl::StrCat("no snapshot ", id),
+                 {.field = "snapshot", .value = absl::StrCat(id)});
+  }
   dropped = std::move(found->second.snapshot);
   leases_.erase(found);
   return absl::OkStatus();

@@ -64,4 +64,12 @@ LeaseTimer::LeaseTimer(boost::asio::io_context* io, uint64_t seed)
   sweeper_.Begin([this](SnapshotLeases::Clock::time_point now) { return leases_.Sweep(now); });
 }
 
+TrimTimer::TrimTimer(boost::asio::io_context* io, IdleTrim::Hooks hooks)
+    : sweeper_(io), trim_([&] {
+        hooks.arm = [this](IdleTrim::Clock::duration delay) { sweeper_.Arm(delay); };
+        return std::move(hooks);
+      }()) {
+  sweeper_.Begin([this](IdleTrim::Clock::time_point) { return trim_.Look(); });
+}
+
 }  // namespace eris::server

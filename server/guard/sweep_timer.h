@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "server/guard/expiry_queue.h"
+#include "server/guard/idle_trim.h"
 #include "server/guard/snapshot_leases.h"
 
 namespace eris::server {
@@ -62,6 +63,20 @@ class LeaseTimer {
  private:
   Sweeper sweeper_;
   SnapshotLeases leases_;
+};
+
+// The server's IdleTrim with its timer.
+class TrimTimer {
+ public:
+  // `hooks.arm` is the timer's.
+  TrimTimer(boost::asio::io_context* io, IdleTrim::Hooks hooks);
+  ~TrimTimer() { sweeper_.End(); }
+
+  IdleTrim& trim() { return trim_; }
+
+ private:
+  Sweeper sweeper_;
+  IdleTrim trim_;
 };
 
 }  // namespace eris::server
