@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 import grpc
 import grpc.aio
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
-from eris.errors import Cancelled, DeadlineExceeded, Error, FailedPrecondition, error_of
+from eris.errors import Cancelled, DeadlineExceeded, Error, FailedPrecondition, add_details, error_of
 from eris.security import Security
+from eris.v1 import data_pb2
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -135,4 +136,9 @@ class Connection:
         message = error.details() or error.code().name
         if error.code() is grpc.StatusCode.UNAVAILABLE and "connect" in message:
             message = f"no connection to {self.address}: {message}"
-        return error_of(error.code(), message)
+        result = error_of(error.code(), message)
+        for key, value in error.trailing_metadata() or ():
+            if key == "grpc-status-details-bin" and isinstance(value, bytes):
+                with contextlib.suppress(DecodeError):
+                    add_details(result, data_pb2.RequestStatus.FromString(value))
+        return result
