@@ -12,6 +12,7 @@
 #include "clients/cli/text/option_flags.h"
 #include "clients/cli/version.h"
 #include "server/state/config.h"
+#include "text/errors_table.h"
 
 namespace eris::cli {
 namespace {
@@ -20,12 +21,17 @@ struct ServeFlags {
   std::string config_file;
   bool print_config = false;
   bool print_options = false;
+  bool print_errors = false;
   OptionFlags options;
 };
 
 int RunServe(const ServeFlags& flags) {
   if (flags.print_options) {
     std::fputs(server::OptionsTable().c_str(), stdout);
+    return kExitOk;
+  }
+  if (flags.print_errors) {
+    std::fputs(text::ErrorsTable().c_str(), stdout);
     return kExitOk;
   }
   server::ServerConfig config;
@@ -54,6 +60,8 @@ void AddServe(Flags& program) {
            "Print what is in force as a file to start from, and exit");
   verb.Add("--print-options", flags->print_options,
            "Print a table of all options with their environment variables, and exit");
+  verb.Add("--print-errors", flags->print_errors,
+           "Print a table of all reasons for which calls are refused, and exit");
   flags->options.AddAllTo(verb);
   verb.SetFooter(
       "SIGTERM drains: new calls get UNAVAILABLE, calls under way are answered; exit code 0.\n"

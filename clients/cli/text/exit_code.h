@@ -19,7 +19,8 @@ inline constexpr int kExitInterrupted = 130;  // by SIGINT, the usual code of sh
 
 int ExitCodeOf(const absl::Status& status);
 
-// Writes "eris: <message>" to stderr and returns the exit code.
+// Writes "eris: <code>: <message>" to stderr, and "eris: <reason>: <what helps>" if the status has
+// a reason (include/eris/errors.h). Returns the exit code.
 int Report(const absl::Status& status);
 
 }  // namespace eris::cli
