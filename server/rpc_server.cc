@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/access/exposure.h"
 #include "server/admin/admin_service.h"
@@ -278,8 +279,8 @@ void RpcServer::BeginDrain(absl::AnyInvocable<void() &&> on_empty) {
 }
 
 void RpcServer::EndCalls() {
-  impl_->state.gate.CancelAll(
-      absl::UnavailableError("the server is stopping, and the call took too long to end"));
+  impl_->state.gate.CancelAll(Error(ErrorReason::kServerStopping,
+                                    "the server is stopping, and the call took too long to end"));
 }
 
 void RpcServer::Shutdown(absl::Duration timeout) {

@@ -46,7 +46,7 @@ class AnswersCall final : public ArrivingCall<Request> {
   void OnWriteDone(bool ok) override {
     this->EndWrite();
     if (ok) return WriteNext();
-    this->Respond(stop_->reason().value_or(absl::CancelledError("the client has gone")));
+    this->Respond(stop_->reason().value_or(GoneStatus()));
   }
 
   void WriteNext() {

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "eris/errors.h"
 #include "server/calls/parse_within.h"
 #include "server/calls/raw_service.h"
 #include "server/guard/arrival.h"
@@ -23,24 +24,29 @@
 
 namespace eris::server {
 
+// The status of a call whose write has failed.
+inline absl::Status GoneStatus() { return Error(ErrorReason::kCallerGone, "the client has gone"); }
+
 // The status of a call that gRPC has cancelled.
 inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) {
   if (context.deadline() <= std::chrono::system_clock::now()) {
-    return absl::DeadlineExceededError("the caller gave up: its deadline has passed");
+    return Error(ErrorReason::kCallerDeadline, "the caller gave up: its deadline has passed");
   }
-  return absl::CancelledError("the caller gave up, or is gone");
+  return Error(ErrorReason::kCallerGone, "the caller gave up, or is gone");
 }
 
 template <class Request>
 class ArrivingCall : public GuardedCall, private Arrival::Call {
  protected:
   // `whole_call`: the server's time limit is for the whole call, otherwise for its arrival.
+  // `queue`: the call is refused when it is full; nullptr: it never is.
   ArrivingCall(ServerState& server, grpc::CallbackServerContext& context, CallWay way,
-               bool whole_call)
+               bool whole_call, QueueGate* queue = nullptr)
       : server_(server),
         context_(context),
         way_(way),
         whole_call_(whole_call),
+        queue_(queue),
         stall_(context, &server.stalls.queue()) {}
 
   // The first step of a call. `inside` is notified of everything that should end the call after the
@@ -51,8 +57,13 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
     };
     arrival_ = std::make_shared<Arrival>(static_cast<Arrival::Call*>(this), &server_.arrivals(way_),
                                          std::move(inside), Arrival::Limit{too_long, whole_call_});
+    server_.trims.trim().Used();
     stay_ = server_.gate.TryEnter(arrival_);
     if (!stay_) return arrival_->EndNow(DrainGate::RefusedStatus());
+    // Before its message is read, which costs more than the refusal.
+    if (queue_ != nullptr && queue_->Full(QueueGate::CoarseNow())) {
+      return arrival_->EndNow(QueueTooLongStatus(*queue_));
+    }
     limit_.Begin(server_.calls.queue(), arrival_);
     server_.arrivals(way_).Enter(arrival_);
   }
@@ -71,7 +82,7 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
   }
   void Respond(const absl::Status& status) {
     stall_.Begin();
-    Finish(ToRpcStatus(status));
+    Finish(ToRpcStatus(status, context_));
   }
   // Sends one of several answers; EndWrite is called when it has been written.
   void Write(const google::protobuf::Message& response) { Write(WriteMessage(response)); }
@@ -90,7 +101,9 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
 
   // Immutable after construction.
   ServerState& server_;
-  const grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;
+  // Set before OnRequest. The engine's completion ends it; otherwise the call's end does.
+  QueueGate::Stay queued_;
 
  private:
   void BeginRead() override { StartRead(&raw_); }
@@ -98,7 +111,16 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
   void OnReadDone(bool ok) override {
     server_.arrivals(way_).Leave();
     if (!arrival_->TryArrive()) return raw_.Clear();  // for example it took too long
-    if (!ok) return OnNoRequest(absl::CancelledError("the call has ended without a request"));
+    if (!ok) {
+      return OnNoRequest(Error(ErrorReason::kCallerGone, "the call has ended without a request"));
+    }
+    if (queue_ != nullptr && queue_->refuses()) {
+      queued_ = queue_->TryEnter();
+      if (!queued_) {
+        raw_.Clear();
+        return OnNoRequest(QueueTooLongStatus(*queue_));
+      }
+    }
     Request request;
     absl::StatusOr<ByteBudget::Charge> charge =
         ParseWithin(server_, way_ == CallWay::kWrite, &raw_, &request);
@@ -115,6 +137,7 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
   // Immutable after construction.
   const CallWay way_;
   const bool whole_call_;
+  QueueGate* const queue_;
 
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;

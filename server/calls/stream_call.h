@@ -54,7 +54,7 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
     if (plan.ok()) {
       bytes = plan->bytes;
       charge = TakeBudget(server_, Op::kIsWrite, bytes);
-      if (!charge) plan = OverBudgetStatus(server_.budget, bytes);
+      if (!charge) plan = OverBudgetStatus(server_.budget, bytes, Op::kIsWrite);
     }
     const auto place = window_->Arrived(bytes, std::move(charge));
     if (!place) return;
@@ -94,10 +94,8 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
   }
 
   static grpc::ByteBuffer Refusal(const absl::Status& status) {
-    const grpc::Status rpc_status = ToRpcStatus(status);
     Response response;
-    response.mutable_status()->set_code(rpc_status.error_code());
-    response.mutable_status()->set_message(rpc_status.error_message());
+    FillRequestStatus(status, response.mutable_status());
     return WriteMessage(response);
   }
 

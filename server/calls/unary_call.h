@@ -46,7 +46,14 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
 
   UnaryCall(ServerState& server, grpc::CallbackServerContext& context)
       : Base(server, context, Op::kIsWrite ? CallWay::kWrite : CallWay::kRead,
-             /*whole_call=*/true) {}
+             /*whole_call=*/true, QueueOf(server)) {}
+
+  // Batches wait for AEUs only. Other calls may be long by themselves, and tell nothing about a
+  // queue.
+  static QueueGate* QueueOf(ServerState& server) {
+    if constexpr (requires { typename Op::StreamResponse; }) return &server.queued(Op::kIsWrite);
+    return nullptr;
+  }
 
   void OnRequest(typename Op::Request& request, ByteBudget::Charge) override {
     const CallbacksHere here(*this->server_.engine);
@@ -55,7 +62,9 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
         Op::Prepare(CallScope{*session, this->server_.leases()}, request);
     if (!plan.ok()) return OnNoRequest(plan.status());
     charge_ = TakeBudget(this->server_, Op::kIsWrite, plan->bytes);
-    if (!charge_) return OnNoRequest(OverBudgetStatus(this->server_.budget, plan->bytes));
+    if (!charge_) {
+      return OnNoRequest(OverBudgetStatus(this->server_.budget, plan->bytes, Op::kIsWrite));
+    }
     shape_ = plan->shape;
     Session::StartedCall started =
         Op::Start(*session, *plan, request, [handover = handover_](auto result) {
@@ -71,6 +80,7 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
 
   template <class Result>
   void Answer(Result result) {
+    this->queued_.Done();
     const uint64_t bytes = AnswerBytes(result);
     if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
       return this->Respond(AnswerOverBudgetStatus(bytes));

@@ -35,7 +35,8 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
         window_(std::make_shared<Window>(
             typename Window::Limits{server.live.stream_requests_max(),
                                     server.live.stream_bytes_max(), &server.budget,
-                                    &server.calls.queue(), TooLongStatus(server.live.call_ms_max(), is_write)},
+                                    &server.queued(is_write), &server.calls.queue(),
+                                    TooLongStatus(server.live.call_ms_max(), is_write)},
             this)),
         context_(context),
         stall_(context, &server.stalls.queue()) {}
@@ -96,7 +97,7 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
     if (writing_ && RunningTotal<Response>) stall_.Begin();
   }
   void EndStream(const absl::Status& status) final {
-    const grpc::Status last = ToRpcStatus(LastStatus(status));
+    const grpc::Status last = ToRpcStatus(LastStatus(status), context_);
     {
       base::MutexLock lock(&mu_);
       stall_.Begin();  // the status is sent after the last answer
@@ -119,7 +120,7 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
   void OnCancel() final { window_->End(CancelledStatus(context_)); }
   void OnDone() final { delete this; }
 
-  const grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;
   grpc::ByteBuffer raw_;  // of the running read
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "server/calls/control_call.h"
 #include "server/calls/stream_call.h"
 #include "server/calls/unary_call.h"
@@ -23,13 +24,18 @@ absl::Status DoTakeSnapshot(const ControlScope& scope, const v1::TakeSnapshotReq
                             v1::TakeSnapshotResponse* response) {
   ServerState& server = scope.server;
   if (request.time_to_live_ms() > kTimeToLiveMsMax) {
-    return absl::InvalidArgumentError(absl::StrCat("time_to_live_ms is ", request.time_to_live_ms(),
-                                                   ", must be at most ", kTimeToLiveMsMax));
+    return Error(ErrorReason::kTimeToLiveInvalid,
+                 absl::StrCat("time_to_live_ms is ", request.time_to_live_ms(),
+                              ", must be at most ", kTimeToLiveMsMax),
+                 {.field = "time_to_live_ms",
+                  .value = absl::StrCat(request.time_to_live_ms()),
+                  .limit = absl::StrCat(kTimeToLiveMsMax)});
   }
   const uint32_t time_to_live_ms =
       request.time_to_live_ms() == 0 ? kTimeToLiveMs : request.time_to_live_ms();
-  ERIS_ASSIGN_OR_RETURN(const uint64_t lease,
-                        TakeLease(server, std::chrono::milliseconds(time_to_live_ms)));
+  ERIS_ASSIGN_OR_RETURN(
+      const uint64_t lease,
+      TakeLease(server, scope.client, std::chrono::milliseconds(time_to_live_ms)));
   response->set_snapshot(lease);
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "eris/engine.h"
+#include "eris/errors.h"
 #include "server/data/batch_request.h"
 #include "server/flight/flight_query.h"
 #include "server/flight/flight_ticket.h"
@@ -159,12 +160,12 @@ void SetExpiration(const ServerState& server, flight::FlightEndpoint* endpoint) 
 
 absl::Status OfTicket(const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat("ticket: ", status.message(), "; call GetFlightInfo again"));
+  return WithText(status, absl::StrCat("ticket: ", status.message(), "; call GetFlightInfo again"));
 }
 
-absl::Status FillFlightInfo(ServerState& server, Permit& permit, absl::Time deadline,
-                            const flight::FlightDescriptor& descriptor, flight::FlightInfo* info) {
+absl::Status FillFlightInfo(ServerState& server, const std::string& client, Permit& permit,
+                            absl::Time deadline, const flight::FlightDescriptor& descriptor,
+                            flight::FlightInfo* info) {
   const SessionPool::Lease session = server.sessions.Borrow();
   ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, permit, descriptor));
   FillCommon(opened.answer, info);
@@ -173,7 +174,7 @@ absl::Status FillFlightInfo(ServerState& server, Permit& permit, absl::Time dead
   if (opened.shares == 0) {
     return Endpoints(server, opened, 0, info).Add(opened.query.range, std::nullopt);
   }
-  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, TakeTicketLease(server));
+  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, TakeTicketLease(server, client));
   const absl::Status filled = FillShared(server, *session, deadline, opened, use, info);
   server.leases().SetTickets(use.id(), static_cast<size_t>(info->endpoint_size()));
   if (!filled.ok()) (void)server.leases().Release(use.id());

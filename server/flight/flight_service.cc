@@ -25,7 +25,7 @@ absl::Status DoGetFlightInfo(const ControlScope& scope, const protocol::FlightDe
   if (const uint64_t most = scope.server.live.call_ms_max(); most > 0) {
     deadline = std::min(deadline, absl::Now() + absl::Milliseconds(most));
   }
-  return FillFlightInfo(scope.server, scope.permit, deadline, request, response);
+  return FillFlightInfo(scope.server, scope.client, scope.permit, deadline, request, response);
 }
 
 absl::Status DoGetSchema(const ControlScope& scope, const protocol::FlightDescriptor& request,

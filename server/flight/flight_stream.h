@@ -97,7 +97,7 @@ class FlightStream : public WindowStream<Answer> {
       bytes += copied_bytes + EngineCopies(bytes + copied_bytes) + AnswerBytesMax(rows);
       charge = TakeBudget(this->server_, is_write_, bytes);
       if (charge) return absl::OkStatus();
-      return OverBudgetStatus(this->server_.budget, bytes);
+      return OverBudgetStatus(this->server_.budget, bytes, is_write_);
     };
     ERIS_ASSIGN_OR_RETURN(batch->rows, reader_->Read(header, batch->message.data_body(), take));
     const std::optional<Place> place = this->window_->Arrived(bytes, std::move(charge));

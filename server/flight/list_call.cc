@@ -31,7 +31,7 @@ void ListCall::OnRequest(arrow::flight::protocol::Criteria& request, ByteBudget:
     return Respond(absl::InvalidArgumentError("ListFlights has no criteria: it lists all objects"));
   }
   charge_ = std::move(charge);
-  if (server_.flights.TryPost([this] { List(); })) return;
+  if (server_.flights.TryPost(ClientOfPeer(context_.peer()), [this] { List(); })) return;
   Respond(TooManyWait(ControlLane::kFlights));
 }
 
@@ -59,7 +59,7 @@ void ListCall::WriteNext() {
 void ListCall::OnWriteDone(bool ok) {
   EndWrite();
   if (ok) return WriteNext();
-  Respond(stop_->reason().value_or(absl::CancelledError("the client has gone")));
+  Respond(stop_->reason().value_or(GoneStatus()));
 }
 
 }  // namespace eris::server

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -22,7 +23,7 @@ absl::Status WithTotals(const absl::Status& status, const PutTotals& totals) {
   std::string text = absl::StrCat(status.message(), "; ", totals.written, " rows were written");
   if (totals.refused > 0) absl::StrAppend(&text, ", ", totals.refused, " were refused");
   if (totals.unknown > 0) absl::StrAppend(&text, ", of ", totals.unknown, " it is unknown");
-  return absl::Status(status.code(), text);
+  return WithText(status, text);
 }
 
 }  // namespace eris::server

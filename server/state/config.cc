@@ -263,12 +263,13 @@ class ConfigReader {
     const std::string section(name.str());
     if (std::find(kSections.begin(), kSections.end(), section) == kSections.end()) {
       const std::string nearest = text::NearestOf(kSections, section);
-      return Add(name.source(),
-                 absl::StrCat("unknown ", value.is_table() ? "section [" : "key ", section,
-                              value.is_table() ? "]" : "",
-                              nearest.empty() || !value.is_table()
-                                  ? "; the sections are [server], [engine], [balancer] and [security]"
-                                  : absl::StrCat("; did you mean [", nearest, "]?")));
+      return Add(
+          name.source(),
+          absl::StrCat("unknown ", value.is_table() ? "section [" : "key ", section,
+                       value.is_table() ? "]" : "",
+                       nearest.empty() || !value.is_table()
+                           ? "; the sections are [server], [engine], [balancer] and [security]"
+                           : absl::StrCat("; did you mean [", nearest, "]?")));
     }
     const toml::table* table = value.as_table();
     if (table == nullptr) {

@@ -51,6 +51,9 @@ struct ServerConfig {
   // A unary data call, or one request of a stream, that takes longer is answered DEADLINE_EXCEEDED,
   // even if the client has set no deadline. 0: no limit. Up to a day.
   uint32_t call_ms_max = 60'000;
+  // New lookups and writes are refused with RESOURCE_EXHAUSTED while accepted ones wait longer than
+  // this. 0: never. Up to a day.
+  uint32_t queue_ms_max = 100;
   // A client that does not read an answer or a chunk for this long loses its call, which gets
   // RESOURCE_EXHAUSTED. 0: no limit. Up to a day.
   uint32_t stall_ms_max = 30'000;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,8 @@
 #include "server/guard/running_queries.h"
 #include "server/guard/session_pool.h"
 #include "server/guard/sweep_timer.h"
+#include "server/overload/client_shares.h"
+#include "server/overload/queue_gate.h"
 #include "server/state/config.h"
 #include "server/state/control_executor.h"
 #include "server/state/live_options.h"
@@ -47,7 +50,14 @@ struct ServerState {
         seal(token_seed),
         lease_timer(io, token_seed),
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
-        stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
+        stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)),
+        parks(io, kParkAfter),
+        lookups_queued(std::chrono::milliseconds(config_in.queue_ms_max)),
+        writes_queued(std::chrono::milliseconds(config_in.queue_ms_max)),
+        trims(io, TrimHooks()) {}
+
+  // A scan whose chunk has not been read for this long gives its other chunks back.
+  static constexpr std::chrono::milliseconds kParkAfter{250};
 
   const ServerConfig config;  // of the start; options that can change are in `live`
   LiveOptions live;
@@ -66,15 +76,23 @@ struct ServerState {
   LeaseTimer lease_timer;  // for snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
+  SweepTimer parks;        // the same, of scans
+  QueueGate lookups_queued;
+  QueueGate writes_queued;
+  ClientShares snapshots{SnapshotLeases::kTakenMax};  // that clients hold
+  TrimTimer trims;
   ControlExecutor control{1};
   ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
   ControlExecutor flights{ControlExecutor::kFlightsAtOnce};
 
+  // When to give memory back, and how.
+  IdleTrim::Hooks TrimHooks();
   ArrivalGate& arrivals(CallWay way) {
     return way == CallWay::kWrite  ? writes_arriving
            : way == CallWay::kRead ? reads_arriving
                                    : control_arriving;
   }
+  QueueGate& queued(bool is_write) { return is_write ? writes_queued : lookups_queued; }
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 
@@ -84,15 +102,20 @@ absl::Status TooLongStatus(uint32_t call_ms_max, bool is_write);
 // Takes `bytes` of the budget. Writes together get only their part. Empty: there is no room.
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
 
-// Takes a snapshot for a client and returns its lease. Errors: ResourceExhausted (clients hold
-// SnapshotLeases::kTakenMax, or the engine has no more), Unavailable.
-absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::milliseconds time_to_live);
+// Takes a snapshot for a client and returns its lease. Errors: ResourceExhausted (the client holds
+// its share of SnapshotLeases::kTakenMax, or the engine has no more), Unavailable.
+absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::string client,
+                                   std::chrono::milliseconds time_to_live);
 // The same for the tickets of Arrow Flight, kept for server.flight_snapshot_ms after its last use.
 // Errors: as above.
-absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server);
+absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server, std::string client);
 
-// The status of a call for which the budget has no room.
-absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);
+// The status of a lookup or write that came while accepted ones wait too long. Nothing was done.
+absl::Status QueueTooLongStatus(const QueueGate& gate);
+
+// The status of a call for which the budget has no room: InvalidArgument if it never has, otherwise
+// ResourceExhausted. Nothing of the call was done.
+absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes, bool is_write = false);
 
 // The same for the byte strings of an answer.
 absl::Status AnswerOverBudgetStatus(uint64_t bytes);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -47,20 +48,21 @@ absl::StatusOr<absl::string_view> TokenSeal::Open(const Kind& kind, absl::string
   ERIS_CHECK(token.size() >= kHeadBytes + kChecksumBytes);
   if (const auto form = static_cast<uint8_t>(token[0]); form != kind.form) {
     const bool older = kind.older_forms.find(token[0]) != absl::string_view::npos;
-    return absl::InvalidArgumentError(
-        absl::StrCat(kind.name, ": of form ", uint32_t{form},
-                     older ? ", from a server of an older version; this one reads form "
-                           : ", which is unknown, must be ",
-                     uint32_t{kind.form}, ": ", kind.again));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat(kind.name, ": of form ", uint32_t{form},
+                              older ? ", from a server of an older version; this one reads form "
+                                    : ", which is unknown, must be ",
+                              uint32_t{kind.form}, ": ", kind.again));
   }
   if (NumberAt(token, 1) != ServerId(seed_)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        kind.name, ": of another server, or of this one before its restart; ", kind.again));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat(kind.name, ": of another server, or of this one before its restart; ",
+                              kind.again));
   }
   const size_t end = token.size() - kChecksumBytes;
   if (NumberAt(token, end) != ChecksumOf(token.substr(0, end), seed_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kind.name, ": damaged, its checksum does not match"));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat(kind.name, ": damaged, its checksum does not match"));
   }
   return token.substr(kHeadBytes, end - kHeadBytes);
 }

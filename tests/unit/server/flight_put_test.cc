@@ -252,7 +252,7 @@ class FlightPutLimitsTest : public FlightPutTest {
 TEST_F(FlightPutLimitsTest, BatchWithoutRoomInTheBudgetIsRefused) {
   const std::vector<uint64_t> many(100'000);
   ExpectRefusedPut(Put({First(KeysAndValues({}, {})), Batch({1}, {1}), Batch(many, many)}),
-                   grpc::StatusCode::RESOURCE_EXHAUSTED, "; 1 rows were written");
+                   grpc::StatusCode::INVALID_ARGUMENT, "; 1 rows were written");
   EXPECT_EQ(results.back(), Totals(1, 1));
 }
 

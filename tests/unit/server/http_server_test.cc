@@ -323,7 +323,7 @@ TEST_F(HttpServerTest, RequestsInOnePieceAreAnsweredInTurn) {
 TEST_F(HttpServerTest, ItAnswersWhileTheControlThreadIsBusy) {
   std::promise<void> release;
   ASSERT_TRUE(server->state().control.TryPost(
-      [released = release.get_future().share()] { released.wait(); }));
+      "a client", [released = release.get_future().share()] { released.wait(); }));
   EXPECT_EQ(FromApi<v1::GetStatsResponse>("/api/stats").aeus_size(), 2);
   release.set_value();
 }

@@ -59,17 +59,28 @@ TEST(RunningQueriesTest, IdsAreNotUsedAgain) {
   }
 }
 
-TEST(RunningQueriesTest, NumberIsLimited) {
+TEST(RunningQueriesTest, NumberIsLimitedAndSharedBetweenClients) {
   RunningQueries queries;
-  std::vector<RunningQueries::Stay> all;
-  for (size_t i = 0; i < RunningQueries::kRunningMax; ++i) {
-    all.push_back(*queries.Enter("a", std::make_shared<ScanStop>()));
-  }
-  const auto refused = queries.Enter("a", std::make_shared<ScanStop>());
-  EXPECT_TRUE(absl::IsResourceExhausted(refused.status()));
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("the limit is 1024"));
-  all.pop_back();
-  EXPECT_TRUE(queries.Enter("a", std::make_shared<ScanStop>()).ok());
+  std::vector<RunningQueries::Stay> first, second;
+  const auto fill = [&](const char* peer, std::vector<RunningQueries::Stay>& stays) {
+    for (;;) {
+      auto entered = queries.Enter(peer, std::make_shared<ScanStop>());
+      if (!entered.ok()) return entered.status();
+      stays.push_back(*std::move(entered));
+    }
+  };
+  const absl::Status refused = fill("ipv4:10.0.0.1:1", first);
+  EXPECT_EQ(first.size(), RunningQueries::kRunningMax / 2);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("512 of them of this client"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the limit is 1024"));
+  // Another connection of the same client.
+  EXPECT_FALSE(queries.Enter("ipv4:10.0.0.1:2", std::make_shared<ScanStop>()).ok());
+  EXPECT_FALSE(fill("ipv4:10.0.0.2:1", second).ok());
+  EXPECT_EQ(second.size(), RunningQueries::kRunningMax / 4);
+  second.clear();
+  first.pop_back();
+  EXPECT_TRUE(queries.Enter("ipv4:10.0.0.1:1", std::make_shared<ScanStop>()).ok());
 }
 
 }  // namespace
