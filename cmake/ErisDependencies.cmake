@@ -27,6 +27,17 @@ if(ERIS_SERVER)
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus
 endif()
 
+# Abseil's shared objects, for liberis.so (capi/): ERIS_SHARED_ABSEIL.
+get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+list(FILTER targets INCLUDE REGEX "^absl::")
+foreach(target IN LISTS targets)
+  get_target_property(location ${target} IMPORTED_LOCATION_NONE)
+  if(location MATCHES "\\.so[.0-9]*$")
+    list(APPEND ERIS_SHARED_ABSEIL ${location})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES ERIS_SHARED_ABSEIL)
+
 # gRPC, protobuf and Abseil are linked from their static archives: 15-20 % more small requests per second than with the
 # shared objects, and only one copy of each. Debian's package files name only the shared objects; the archives are in
 # the same folder under the same name.

@@ -18,6 +18,8 @@ for position, layer in enumerate(LAYERS):
 ALLOWED["wire"] = ["eris/", "wire/", "base/"]
 # What both read as text, without any message.
 ALLOWED["text"] = ["eris/", "text/", "base/"]
+# The C interface.
+ALLOWED["capi"] = ["eris/", "capi/", "text/", "base/"]
 # base has no domain words, so it does not bypass the interface
 ALLOWED["server"] = ["eris/", "server/", "wire/", "text/", "base/"]
 ALLOWED["clients"] = ["eris/", "clients/", "wire/", "text/"]
@@ -44,7 +46,7 @@ WIRE = re.compile(r"(?:eris/v1/|arrow/|.*\.pb\.h$|grpc|google/protobuf)")
 WIRE_USERS = ("wire", "server", "clients", "examples")
 SUBSTRAIT = re.compile(r"substrait/.*\.pb\.h$")
 SUBSTRAIT_USER = "server/substrait/"
-OURS = tuple(f"{name}/" for name in [*LAYERS, "wire", "text", "server", "clients", "eris", "bench", "tests", "examples"])
+OURS = tuple(f"{name}/" for name in [*LAYERS, "wire", "text", "capi", "server", "clients", "eris", "bench", "tests", "examples"])
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 
