@@ -29,7 +29,7 @@ class DevScriptTest(unittest.TestCase):
     def test_every_package_line_has_group_name_and_reason(self):
         for line in (ROOT / "tools/dev/packages").read_text().splitlines():
             if line and not line.startswith("#"):
-                self.assertRegex(line, r"^(build|test|bench|lab|spark|wheel) +[a-z0-9.+-]+ +# \S")
+                self.assertRegex(line, r"^(build|test|bench|lab|spark|wheel|deb) +[a-z0-9.+-]+ +# \S")
 
     def test_deps_installs_nothing_when_all_is_there(self):
         started = time.monotonic()
