@@ -17,6 +17,7 @@
 #include "server/http/http_server.h"
 #include "server/log/log.h"
 #include "server/rpc_server.h"
+#include "server/service_manager.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
@@ -57,6 +58,22 @@ void NoteStandIns(const Options& options, size_t aeus) {
                "eris: note: %zu AEUs of topology '%s' share %zu cpus of this machine: its shape is "
                "imitated, not its speed\n",
                aeus, options.topology.c_str(), cpus);
+}
+
+// A manager that cannot be reached stops nothing: it will say what it misses.
+void Tell(const std::string& state) {
+  const absl::Status told = TellServiceManager(state);
+  if (told.ok()) return;
+  Log(LogLevel::kWarning, "the service manager has not been told",
+      {{"why", std::string(told.message())}});
+}
+
+// How long the drain may take, with what comes after it: the manager must not kill the server
+// before.
+std::string StoppingText(const ServerConfig& config) {
+  constexpr uint64_t kAfterDrainUs = 20'000'000;
+  return absl::StrCat("STOPPING=1\nEXTEND_TIMEOUT_USEC=",
+                      uint64_t{config.drain_timeout_ms} * 1000 + kAfterDrainUs);
 }
 
 int Fail(const absl::Status& status) {
@@ -105,9 +122,14 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   std::printf("eris: serving on %s (pid %d%s)\n", (*server)->address().c_str(),
               static_cast<int>(getpid()), version.c_str());
   std::fflush(stdout);
+  Tell(absl::StrCat("READY=1\nSTATUS=serving on ", (*server)->address()));
 
   LoadSampler sampler(engine->get());
-  loop.Run({.begin_drain = [&] { (*server)->BeginDrain([&loop] { loop.Drained(); }); },
+  loop.Run({.begin_drain =
+                [&] {
+                  Tell(StoppingText(config));
+                  (*server)->BeginDrain([&loop] { loop.Drained(); });
+                },
             .end_calls = [&] { (*server)->EndCalls(); },
             .sample = [&] { sampler.Sample(); }},
            std::chrono::milliseconds(config.drain_timeout_ms),
