@@ -59,6 +59,8 @@ KINDS = {
     "NUMA shapes": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-L", "numa"]),
     "grpcurl": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "grpcurl"]),
     "Spark": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_spark$"]),
+    "packages": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_package$"]),
+    "engines in C": ("thousands", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_capi_often$"]),
 }
 HEAD = """# Soak
 
