@@ -6,11 +6,13 @@
 #include <boost/asio/io_context.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "eris/engine.h"
+#include "server/door/door_stats.h"
 #include "server/state/config.h"
 
 namespace eris::server {
@@ -30,8 +32,12 @@ class RpcServer {
   // Shuts down immediately, if Shutdown has not been called.
   ~RpcServer();
 
-  // As configured, with the real port.
-  const std::string& address() const;
+  // As configured, in that order, with real ports.
+  const std::vector<std::string>& addresses() const;
+  const std::string& address() const { return addresses().front(); }
+
+  // What the door has accepted, refused and cut. Any thread.
+  DoorStats ReadDoor() const;
 
   // What its calls share, for others that answer from the same state. They end before this does.
   ServerState& state();

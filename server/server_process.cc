@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "server/admin/load_sampler.h"
 #include "server/calls/control_loop.h"
@@ -119,7 +120,8 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   }
   const std::string version =
       config.version.empty() ? "" : absl::StrCat(", version ", config.version);
-  std::printf("eris: serving on %s (pid %d%s)\n", (*server)->address().c_str(),
+  std::printf("eris: serving on %s (pid %d%s)\n",
+              absl::StrJoin((*server)->addresses(), ", ").c_str(),
               static_cast<int>(getpid()), version.c_str());
   std::fflush(stdout);
   Tell(absl::StrCat("READY=1\nSTATUS=serving on ", (*server)->address()));

@@ -38,7 +38,7 @@ ROOMS = {
     "aeu": ["state", "runners transfers", "."],
     "balancer": ["load", "."],
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
-    "server": ["log overload", "guard", "access", "state", "calls", "substrait", "data queries", "admin flight", "http", "."],
+    "server": ["log overload", "guard", "access", "state", "door", "calls", "substrait", "data queries", "admin flight", "http", "."],
     "clients/cli": ["text", "files access", "loading doctor settings", "."],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.

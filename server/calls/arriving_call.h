@@ -58,7 +58,7 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
     arrival_ = std::make_shared<Arrival>(static_cast<Arrival::Call*>(this), &server_.arrivals(way_),
                                          std::move(inside), Arrival::Limit{too_long, whole_call_});
     server_.trims.trim().Used();
-    stay_ = server_.gate.TryEnter(arrival_);
+    stay_ = server_.gate.TryEnter(arrival_, &context_);
     if (!stay_) return arrival_->EndNow(DrainGate::RefusedStatus());
     // Before its message is read, which costs more than the refusal.
     if (queue_ != nullptr && queue_->Full(QueueGate::CoarseNow())) {

@@ -43,7 +43,7 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
 
   // The first step of a call.
   void Begin() {
-    stay_ = server_.gate.TryEnter(std::make_shared<WindowDrain>(window_));
+    stay_ = server_.gate.TryEnter(std::make_shared<WindowDrain>(window_), &context_);
     charge_ = server_.budget.TryTake(kStreamBytes);
     if (stay_ && !charge_) {
       window_->End(OverBudgetStatus(server_.budget, kStreamBytes));

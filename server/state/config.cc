@@ -91,9 +91,18 @@ std::string Print(const toml::node& value) {
 
 // Each Assign puts a TOML value into its field, or returns the error.
 absl::Status Assign(const Text& text, const toml::node& value, ServerConfig* config) {
+  const auto* array = text.list ? value.as_array() : nullptr;
+  std::string joined;
+  for (size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    const auto* element = array->get(i)->as_string();
+    if (element == nullptr) {
+      return Wrong(absl::StrCat("an array with ", Print(*array->get(i))), "texts in quotes");
+    }
+    absl::StrAppend(&joined, i > 0 ? "," : "", View(element->get()));
+  }
   const auto* string = value.as_string();
-  if (string == nullptr) return Wrong(Print(value), "a text in quotes");
-  text.field(*config) = string->get();
+  if (string == nullptr && array == nullptr) return Wrong(Print(value), "a text in quotes");
+  text.field(*config) = string != nullptr ? string->get() : joined;
   return absl::OkStatus();
 }
 
@@ -332,10 +341,21 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
 }
 
 absl::Status CheckListen(absl::string_view listen) {
-  if (absl::StartsWith(listen, "unix:") || ParseHostPort(listen)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("server.listen is ", Quoted(listen),
-                   ", must be host:port with a port between 0 and 65535, or unix:/path"));
+  for (const std::string& one : SplitListen(listen)) {
+    if (absl::StartsWith(one, "unix:") || ParseHostPort(one)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("server.listen is ", Quoted(listen),
+                     ", must be host:port with a port between 0 and 65535, or unix:/path, or "
+                     "several of these with commas between them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckUnixMode(absl::string_view mode) {
+  if (ParseMode(mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("server.unix_mode is ", Quoted(mode),
+                                                 ", must be octal digits from 0 to 0777, such as "
+                                                 "\"0660\""));
 }
 
 absl::Status CheckAdvertise(absl::string_view advertise) {
@@ -391,6 +411,7 @@ std::vector<absl::Status> InvalidValues(const ServerConfig& config) {
     AddIfBad(config, name, status, invalid);
   }
   AddIfBad(config, "server.listen", CheckListen(config.listen), invalid);
+  AddIfBad(config, "server.unix_mode", CheckUnixMode(config.unix_mode), invalid);
   AddIfBad(config, "server.advertise", CheckAdvertise(config.advertise), invalid);
   AddIfBad(config, "server.http", CheckHttp(config.http), invalid);
   AddIfBad(config, "security", CheckSecurity(config.security), invalid);

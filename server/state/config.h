@@ -33,9 +33,12 @@ struct ServerConfig {
   // The program's version, printed when it begins to serve. Cannot be set in the file.
   std::string version;
 
-  // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default is local to the
-  // machine: addresses that others reach need TLS and roles (server/access/exposure.h).
+  // One or several of host:port, [ipv6]:port and unix:/path, separated by commas. Port 0 takes a
+  // free one. The default is local to the machine, others need TLS and roles
+  // (server/access/exposure.h).
   std::string listen = "127.0.0.1:7411";
+  // The mode of a Unix socket's file, in octal digits. Only who may write to it can connect.
+  std::string unix_mode = "0600";
   // host:port or [ipv6]:port of a web page that shows the machine; port 0 takes a free one. Empty:
   // none. It asks for no token: everyone who reaches it sees names and counters of objects.
   std::string http;
@@ -92,6 +95,26 @@ struct ServerConfig {
   uint32_t keepalive_timeout_ms = 20'000;
   // A client that sends pings more often than this is disconnected. Between 0 and a day.
   uint32_t client_ping_interval_ms_min = 10'000;
+
+  // Connections in all, and from one IPv4 address, IPv6 network (/64) or user of a Unix socket;
+  // further ones are closed at once. 0: as many as the limit of file descriptors allows, at most
+  // 16384; and half of that.
+  uint32_t connections_max = 0;
+  uint32_t connections_per_address_max = 0;
+  // A connection must have begun HTTP/2 (and TLS) after this time. Between 100 ms and a day.
+  uint32_t handshake_ms_max = 10'000;
+  // A connection without any call is closed after this time. 0: never. Up to a day.
+  uint32_t first_call_ms_max = 60'000;
+  // A connection without a running call for this long is told to go away (clients then connect
+  // anew); and one that is older than that, when its running calls have ended, but not later than
+  // call_ms_max after. 0: never. At least a second.
+  uint32_t connection_idle_ms_max = 3'600'000;
+  uint32_t connection_age_ms_max = 0;
+  // A connection is cut when it has sent more than this without a complete message (see
+  // door/connection_judge.h for what is allowed in addition). 0: never. At least 64 KiB.
+  uint64_t unused_bytes_max = 1u << 20;
+  // A connection is cut when it cancels more calls than this within a second (as there). 0: never.
+  uint32_t cancelled_calls_max = 2000;
 
   // Section [security].
   SecurityOptions security;

@@ -40,10 +40,43 @@ Field<uint32_t> Balancer32(uint32_t BalancerOptions::*m) {
 
 constexpr uint64_t kU32Max = std::numeric_limits<uint32_t>::max();
 
+// Who may connect, and what connections may do.
+std::vector<Setting> ConnectionSettings() {
+  return {
+      {"server", "connections_max",
+       "connections; 0: what the limit of file descriptors allows, at most 16384",
+       Number{U32(&C::connections_max), 1, 1'000'000, false, true}},
+      {"server", "connections_per_address_max",
+       "of one IPv4 address, IPv6 network (/64) or user of a Unix socket; 0: half of "
+       "connections_max",
+       Number{U32(&C::connections_per_address_max), 1, 1'000'000, false, true}},
+      {"server", "handshake_ms_max", "a connection must have begun HTTP/2 after this time",
+       Number{U32(&C::handshake_ms_max), 100, kDayMs}},
+      {"server", "first_call_ms_max", "a connection without any call is closed; 0: never",
+       Number{U32(&C::first_call_ms_max), 100, kDayMs, false, true}},
+      {"server", "connection_idle_ms_max",
+       "a connection without a running call for this long is sent away; 0: never",
+       Number{U32(&C::connection_idle_ms_max), 1000, kDayMs, false, true}},
+      {"server", "connection_age_ms_max",
+       "an older connection is sent away when its calls have ended; 0: never",
+       Number{U32(&C::connection_age_ms_max), 1000, kDayMs, false, true}},
+      {"server", "unused_bytes_max",
+       "a connection that sends more without a complete message is cut; 0: never",
+       Number{U64(&C::unused_bytes_max), 64 * kKiB, kNoLimit, true, true}},
+      {"server", "cancelled_calls_max",
+       "a connection that cancels more calls in a second is cut; 0: never",
+       Number{U32(&C::cancelled_calls_max), 1, 1'000'000, false, true}},
+  };
+}
+
 std::vector<Setting> ServerSettings() {
   return {
-      {"server", "listen", "host:port, [ipv6]:port or unix:/path; port 0 takes a free one",
-       TextOf(&C::listen)},
+      {"server", "listen",
+       "host:port, [ipv6]:port or unix:/path, or several, with commas between them; port 0 takes a "
+       "free one",
+       Text{[](C& c) -> std::string& { return c.listen; }, true}},
+      {"server", "unix_mode", "mode of a Unix socket's file, in octal digits",
+       TextOf(&C::unix_mode)},
       {"server", "http", "host:port of a web page that shows the machine; empty: none",
        TextOf(&C::http)},
       {"server", "port_file", "the port is written here once calls are answered; empty: nowhere",
@@ -234,8 +267,9 @@ std::vector<Setting> SecuritySettings() {
 const std::vector<Setting>& Settings() {
   static const std::vector<Setting> settings = [] {
     std::vector<Setting> all;
-    for (const auto section : {ServerSettings, PlacementSettings, MemorySettings, TrafficSettings,
-                               BalancerSettings, SecuritySettings}) {
+    for (const auto section :
+         {ServerSettings, ConnectionSettings, PlacementSettings, MemorySettings, TrafficSettings,
+          BalancerSettings, SecuritySettings}) {
       for (Setting& setting : section()) all.push_back(std::move(setting));
     }
     return all;

@@ -31,6 +31,7 @@ using Field = std::function<T&(ServerConfig&)>;
 
 struct Text {
   Field<std::string> field;
+  bool list = false;  // may be an array of texts, which are then joined by commas
 };
 struct Flag {
   Field<bool> field;

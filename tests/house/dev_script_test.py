@@ -17,7 +17,7 @@ def dev(*arguments, **more):
 class DevScriptTest(unittest.TestCase):
     def test_help_names_every_verb(self):
         text = dev("help").stdout
-        for verb in ("deps", "build", "test", "soak", "demo", "bench", "goals", "paper", "study", "numa", "fuzz", "wheel", "lint", "format", "help"):
+        for verb in ("deps", "build", "test", "soak", "attack", "demo", "bench", "goals", "paper", "study", "numa", "fuzz", "wheel", "lint", "format", "help"):
             self.assertIn(f"\n  {verb} ", text)
 
     def test_unknown_verb_preset_and_group_are_refused(self):

@@ -42,6 +42,15 @@ stream_bytes_max = 65537
 keepalive_interval_ms = 1001
 keepalive_timeout_ms = 1002
 client_ping_interval_ms_min = 7
+unix_mode = "0660"
+connections_max = 8
+connections_per_address_max = 9
+handshake_ms_max = 1003
+first_call_ms_max = 1004
+connection_idle_ms_max = 1005
+connection_age_ms_max = 1006
+unused_bytes_max = "128 KiB"
+cancelled_calls_max = 10
 [engine]
 topology = "numa:4 core:2 pu:1"
 aeu_count = 8
@@ -101,6 +110,15 @@ open = true
   EXPECT_EQ(config.keepalive_interval_ms, 1001u);
   EXPECT_EQ(config.keepalive_timeout_ms, 1002u);
   EXPECT_EQ(config.client_ping_interval_ms_min, 7u);
+  EXPECT_EQ(config.unix_mode, "0660");
+  EXPECT_EQ(config.connections_max, 8u);
+  EXPECT_EQ(config.connections_per_address_max, 9u);
+  EXPECT_EQ(config.handshake_ms_max, 1003u);
+  EXPECT_EQ(config.first_call_ms_max, 1004u);
+  EXPECT_EQ(config.connection_idle_ms_max, 1005u);
+  EXPECT_EQ(config.connection_age_ms_max, 1006u);
+  EXPECT_EQ(config.unused_bytes_max, 128u << 10);
+  EXPECT_EQ(config.cancelled_calls_max, 10u);
   EXPECT_EQ(config.engine.topology, "numa:4 core:2 pu:1");
   EXPECT_EQ(config.engine.aeu_count, 8u);
   EXPECT_EQ(config.engine.placement, Placement::kSparse);
@@ -282,6 +300,35 @@ TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
     config = {};
     config.listen = listen;
     EXPECT_TRUE(ValidateConfig(config).ok()) << listen;
+  }
+}
+
+TEST(ConfigTest, SeveralAddressesAreAnArrayOrATextWithCommas) {
+  ServerConfig config;
+  ASSERT_TRUE(
+      ApplyConfigText("[server]\nlisten = [\"a:1\", \"unix:/tmp/b\"]\n", "x", &config).ok());
+  EXPECT_EQ(config.listen, "a:1,unix:/tmp/b");
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  ASSERT_TRUE(ApplyConfigText("[server]\nlisten = \"a:1, b:2\"\n", "x", &config).ok());
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  config.listen = "a:1,b";
+  EXPECT_THAT(std::string(ValidateConfig(config).message()),
+              HasSubstr("server.listen is \"a:1,b\", must be host:port"));
+  EXPECT_THAT(Refusal("[server]\nlisten = [\"a:1\", 7]\n"),
+              HasSubstr("listen is an array with 7, must be texts in quotes"));
+  EXPECT_THAT(Refusal("[server]\nhttp = [\"a:1\"]\n"), HasSubstr("http is an array, must be"));
+}
+
+TEST(ConfigTest, ModeOfASocketFileIsOctal) {
+  ServerConfig config;
+  for (const char* mode : {"0", "660", "0777"}) {
+    config.unix_mode = mode;
+    EXPECT_TRUE(ValidateConfig(config).ok()) << mode;
+  }
+  for (const char* mode : {"", "08", "rw", "1000", "00660"}) {
+    config.unix_mode = mode;
+    EXPECT_THAT(std::string(ValidateConfig(config).message()), HasSubstr("server.unix_mode is"))
+        << mode;
   }
 }
 
