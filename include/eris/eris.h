@@ -18,7 +18,7 @@
 // Its last argument may be NULL; otherwise it receives NULL, or an error that the caller frees. No
 // C++ exception leaves the library. An argument that is NULL where it may not be, a number that is
 // none of its enumeration, a text that is not understood: ERIS_INVALID_ARGUMENT. Memory that the
-// system or a limit refuses: ERIS_RESOURCE_EXHAUSTED. Any call after the engine began to close:
+// system or a limit refuses: ERIS_RESOURCE_EXHAUSTED. Calls that a closing engine cuts off:
 // ERIS_UNAVAILABLE. Comments name the other codes.
 //
 // Ownership. A handle (eris_engine, eris_session, ...) that an `out` argument receives belongs to
