@@ -32,11 +32,10 @@ ServerConfig ConfigNow(ServerState& server) {
   const ServerConfig defaults;
   for (const ConfigOption& option : ConfigOptions()) {
     const std::string value = ValueText(option, now);
-    if (value != ValueText(option, config)) {
-      now.origins[option.name()] = option.section == "balancer" ? kSet : kDerived;
-    } else if (now.origins.count(option.name()) == 0 && value != ValueText(option, defaults)) {
-      now.origins[option.name()] = kDerived;
-    }
+    const bool without_origin =
+        now.origins.count(option.name()) == 0 && value != ValueText(option, defaults);
+    if (!without_origin && value == ValueText(option, config)) continue;
+    now.origins[option.name()] = option.section == "balancer" ? kSet : kDerived;
   }
   return now;
 }

@@ -15,7 +15,7 @@ readonly kCommandsMax=48
 readonly kPlanBytesMax=8192
 readonly kFlightBytesMax=4096
 readonly kRequestBytesMax=8192
-readonly kTextBytesMax=4096
+readonly kTextBytesMax=8192
 readonly kPlantSeconds=300  # at most; it takes a few, or a minute on a machine with other work
 options=(-timeout=60 -rss_limit_mb=3000 -len_control=10)
 case "$target" in

@@ -125,6 +125,7 @@ Finding CheckDistances(const Machine& machine) {
   finding.why =
       "the engine spills memory to, and takes tasks from, the nearest NumaNode: with wrong "
       "distances that is any";
+  finding.undo = "put the old firmware back";
   return finding;
 }
 

@@ -11,6 +11,8 @@
 namespace eris::fuzz {
 namespace {
 
+constexpr size_t kBytesMax = 8192;
+
 class TextFuzzTest : public testing::TestWithParam<TextKind> {
  protected:
   // Changes seeds, and texts that were taken, again and again; returns the first failure.
@@ -19,7 +21,7 @@ class TextFuzzTest : public testing::TestWithParam<TextKind> {
     const size_t seeds = texts.size();
     for (int i = 0; i < rounds; ++i) {
       std::string changed = ChangedText(texts[random() % texts.size()], random);
-      if (changed.size() > 4096) continue;
+      if (changed.size() > kBytesMax) continue;
       bool taken = false;
       const absl::Status status = RunText(GetParam(), changed, plant, &taken);
       if (!status.ok()) return absl::InternalError(std::string(status.message()) + "\n" + changed);

@@ -159,7 +159,7 @@ absl::Status RunCsv(std::string_view bytes, bool plant, bool* taken) {
   const cli::RowFileFormat format = FormatOf(static_cast<uint8_t>(bytes[0]));
   bytes.remove_prefix(1);
   CsvRows at_once, by_twos;
-  const absl::Status status = ReadCsv(bytes, format, 1'000'000, at_once);
+  const absl::Status status = ReadCsv(bytes, format, 1'000, at_once);
   const absl::Status again = ReadCsv(bytes, format, 2, by_twos);
   if (absl::IsInternal(status)) return status;
   if (absl::IsInternal(again)) return again;
