@@ -10,7 +10,7 @@ namespace eris::server {
 namespace {
 
 using ::testing::HasSubstr;
-using Options = std::map<std::string, v1::ConfigOption>;
+using OptionMap = std::map<std::string, v1::ConfigOption>;
 
 ServerConfig SomeConfig() {
   ServerConfig config;
@@ -22,12 +22,12 @@ class ConfigCallsTest : public RpcTest {
  protected:
   ConfigCallsTest() : RpcTest(SomeConfig()) {}
 
-  Options Get() {
+  OptionMap Get() {
     grpc::ClientContext context;
     v1::GetConfigResponse response;
     const grpc::Status status = admin->GetConfig(&context, {}, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    Options options;
+    OptionMap options;
     for (const v1::ConfigOption& option : response.options()) options[option.name()] = option;
     return options;
   }
@@ -45,7 +45,7 @@ class ConfigCallsTest : public RpcTest {
 };
 
 TEST_F(ConfigCallsTest, EveryOptionIsToldWithItsOrigin) {
-  Options options = Get();
+  OptionMap options = Get();
   EXPECT_EQ(options.size(), ConfigOptions().size());
   EXPECT_EQ(options["server.stall_ms_max"].value(), "700");
   EXPECT_EQ(options["server.stall_ms_max"].origin(), "eris.toml:2");
