@@ -8,21 +8,21 @@
 namespace eris::text {
 namespace {
 
-const std::vector<std::string> kNames = {"listen", "http", "call_ms_max", "stall_ms_max"};
+const std::vector<std::string> kOptionNames = {"listen", "http", "call_ms_max", "stall_ms_max"};
 
 TEST(NearestTest, ANameIsFoundByOneOrTwoWrongCharacters) {
-  EXPECT_EQ(NearestOf(kNames, "lissten"), "listen");
-  EXPECT_EQ(NearestOf(kNames, "call_m_max"), "call_ms_max");
-  EXPECT_EQ(NearestOf(kNames, "stal_ms_mx"), "stall_ms_max");
-  EXPECT_EQ(NearestOf(kNames, "htp"), "http");
+  EXPECT_EQ(NearestOf(kOptionNames, "lissten"), "listen");
+  EXPECT_EQ(NearestOf(kOptionNames, "call_m_max"), "call_ms_max");
+  EXPECT_EQ(NearestOf(kOptionNames, "stal_ms_mx"), "stall_ms_max");
+  EXPECT_EQ(NearestOf(kOptionNames, "htp"), "http");
 }
 
-TEST(NearestTest, ABeginningIsEnough) { EXPECT_EQ(NearestOf(kNames, "call"), "call_ms_max"); }
+TEST(NearestTest, ABeginningIsEnough) { EXPECT_EQ(NearestOf(kOptionNames, "call"), "call_ms_max"); }
 
 TEST(NearestTest, AnotherWordHasNone) {
-  EXPECT_EQ(NearestOf(kNames, "placement"), "");
-  EXPECT_EQ(NearestOf(kNames, "xy"), "");
-  EXPECT_EQ(NearestOf(kNames, ""), "");
+  EXPECT_EQ(NearestOf(kOptionNames, "placement"), "");
+  EXPECT_EQ(NearestOf(kOptionNames, "xy"), "");
+  EXPECT_EQ(NearestOf(kOptionNames, ""), "");
   EXPECT_EQ(NearestOf({}, "listen"), "");
 }
 
