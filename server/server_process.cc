@@ -121,15 +121,15 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   const std::string version =
       config.version.empty() ? "" : absl::StrCat(", version ", config.version);
   std::printf("eris: serving on %s (pid %d%s)\n",
-              absl::StrJoin((*server)->addresses(), ", ").c_str(),
-              static_cast<int>(getpid()), version.c_str());
+              absl::StrJoin((*server)->addresses(), ", ").c_str(), static_cast<int>(getpid()),
+              version.c_str());
   std::fflush(stdout);
   Tell(absl::StrCat("READY=1\nSTATUS=serving on ", (*server)->address()));
 
   LoadSampler sampler(engine->get());
   loop.Run({.begin_drain =
                 [&] {
-                  Tell(StoppingText(config));
+                  Tell(StoppingText((*server)->state().live.config()));  // its timeout is live
                   (*server)->BeginDrain([&loop] { loop.Drained(); });
                 },
             .end_calls = [&] { (*server)->EndCalls(); },

@@ -414,7 +414,11 @@ std::vector<absl::Status> InvalidValues(const ServerConfig& config) {
   AddIfBad(config, "server.unix_mode", CheckUnixMode(config.unix_mode), invalid);
   AddIfBad(config, "server.advertise", CheckAdvertise(config.advertise), invalid);
   AddIfBad(config, "server.http", CheckHttp(config.http), invalid);
-  AddIfBad(config, "security", CheckSecurity(config.security), invalid);
+  // The one that is set, not the one that is missing.
+  const char* set = !config.security.tls_cert.empty()  ? "security.tls_cert"
+                    : !config.security.tls_key.empty() ? "security.tls_key"
+                                                       : "security.tls_client_ca";
+  AddIfBad(config, set, CheckSecurity(config.security), invalid);
   return invalid;
 }
 

@@ -353,6 +353,9 @@ TEST(ConfigTest, FilesOfTlsAreGivenTogether) {
     return std::string(ValidateConfig(config).message());
   };
   EXPECT_EQ(problem({.tls_cert = "c"}), "security.tls_cert is set without security.tls_key");
+  ServerConfig read;
+  EXPECT_THAT(CheckConfigText("[security]\n\ntls_key = \"k\"\n", "f.toml", &read),
+              ElementsAre("f.toml:3: security.tls_key is set without security.tls_cert"));
   EXPECT_EQ(problem({.tls_key = "k"}), "security.tls_key is set without security.tls_cert");
   EXPECT_EQ(problem({.tls_client_ca = "a"}),
             "security.tls_client_ca is set without security.tls_cert and security.tls_key");
