@@ -16,12 +16,11 @@ namespace {
 class ControlExecutorTest : public ::testing::Test {
  protected:
   ControlExecutorTest() {
-    std::promise<void> begun;
-    EXPECT_TRUE(executor_.TryPost("first", [this, &begun] {
-      begun.set_value();
+    EXPECT_TRUE(executor_.TryPost("first", [this] {
+      begun_.set_value();
       go_.get_future().wait();
     }));
-    begun.get_future().wait();
+    begun_.get_future().wait();
   }
   // Lets it run until all is done.
   void Go() {
@@ -43,6 +42,7 @@ class ControlExecutorTest : public ::testing::Test {
   std::vector<std::string> order_;  // written by the executor's one thread
   std::atomic<int> done_{0};
   int posted_ = 0;
+  std::promise<void> begun_;
   std::promise<void> go_;
   ControlExecutor executor_{1};
 };

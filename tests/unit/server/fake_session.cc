@@ -298,7 +298,7 @@ class FakeSession final : public Session {
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                  const Query& query) override {
     base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return engine_->Check();
+    if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
     if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     engine_->Remember(query);
     ++engine_->scans_open_;

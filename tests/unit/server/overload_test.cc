@@ -5,6 +5,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "clients/rpc_status.h"
@@ -33,7 +34,7 @@ ServerConfig SmallBudget() {
 
 class OverloadTest : public RpcTest {
  protected:
-  OverloadTest() : RpcTest(SmallBudget()) {
+  explicit OverloadTest(ServerConfig config_in = SmallBudget()) : RpcTest(std::move(config_in)) {
     // A window that does not grow, so that a scan that is not read stops early.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -176,7 +177,7 @@ TEST_F(OverloadTest, StreamGoesOnOneByOneWhileCallsAreRefused) {
 class UnreadScanTest : public OverloadTest {
  protected:
   static constexpr uint64_t kRows = 400'000;
-  UnreadScanTest() {
+  UnreadScanTest() : OverloadTest(ServerConfig()) {
     engine.rows_per_chunk = 32768;
     for (uint64_t first = 0; first < kRows; first += 20'000) {
       std::vector<uint64_t> keys(20'000);
