@@ -32,6 +32,9 @@ class Permit {
   // For lists: whether they show the object.
   bool Sees(absl::string_view object) const;
 
+  // The caller's name in the tokens file; empty: there are no roles.
+  std::string caller_name() const { return caller_ == nullptr ? std::string() : caller_->name; }
+
   // Writes a line in the log if the method is audited: the call has ended so.
   void Audit(const absl::Status& result) const;
 

@@ -112,7 +112,7 @@ class ControlCall final : public ArrivingCall<Request> {
     request_ = std::move(request);
     charge_ = std::move(charge);
     charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request_.SpaceUsedLong()));
-    client_ = ClientOfPeer(this->context_.peer());
+    client_ = this->ClientOf(this->context_);
     if (ExecutorOf(this->server_, lane_).TryPost(client_, [this] { Run(); })) return;
     Refuse(TooManyWait(lane_));
   }

@@ -18,6 +18,7 @@
 #include "server/access/permit.h"
 #include "server/access/policy.h"
 #include "server/guard/rpc_status.h"
+#include "server/overload/client_shares.h"
 
 namespace eris::server {
 
@@ -30,6 +31,13 @@ class GuardedCall : public RawReactor {
   void SetPermit(Permit permit) { permit_ = std::move(permit); }
 
  protected:
+  // Who counts as one client (client_shares.h): the caller of a token or certificate, otherwise the
+  // address.
+  std::string ClientOf(const grpc::CallbackServerContext& context) const {
+    const std::string name = permit_.caller_name();
+    return name.empty() ? ClientOfPeer(context.peer()) : name;
+  }
+
   Permit permit_;  // until it is set, it allows nothing
 };
 

@@ -31,7 +31,7 @@ void ListCall::OnRequest(arrow::flight::protocol::Criteria& request, ByteBudget:
     return Respond(absl::InvalidArgumentError("ListFlights has no criteria: it lists all objects"));
   }
   charge_ = std::move(charge);
-  if (server_.flights.TryPost(ClientOfPeer(context_.peer()), [this] { List(); })) return;
+  if (server_.flights.TryPost(ClientOf(context_), [this] { List(); })) return;
   Respond(TooManyWait(ControlLane::kFlights));
 }
 
