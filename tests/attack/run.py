@@ -61,7 +61,7 @@ class Target(harness.Server):
         return done.stdout.strip() or done.stderr.strip()
 
     def answers(self):
-        done = subprocess.run([self.programs.eris, "get", "v", "1", "--timeout", "2"], env=self.env,
+        done = subprocess.run([self.programs.eris, "list", "--timeout", "2"], env=self.env,
                               capture_output=True, text=True, timeout=60)
         return done.returncode == 0
 
