@@ -453,7 +453,8 @@ def test_help_of_every_verb_has_examples(programs):
     verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "aggregate", "count",
              "import", "export", "generate", "stats", "topology", "memory", "memory verify", "balancer", "balancer status",
              "balancer history", "balancer plan", "balancer set", "balancer pause", "balancer resume",
-             "balancer rebalance", "balancer presplit", "balancer move"]
+             "balancer rebalance", "balancer presplit", "balancer move", "config", "config check", "config dump",
+             "config get", "config set", "doctor"]
     top = programs.run("--help", code=OK)
     harness.check("Exit codes" in top.stdout, top.stdout)
     for verb in verbs:
