@@ -3,6 +3,8 @@
 #ifndef ERIS_CLIENTS_CLI_TEXT_CLI_H_
 #define ERIS_CLIENTS_CLI_TEXT_CLI_H_
 
+#include <stdlib.h>
+
 #include <memory>
 #include <string>
 
@@ -34,7 +36,15 @@ struct Cli {
   absl::Duration timeout() const { return absl::Seconds(timeout_s); }
   // Errors: Unavailable.
   absl::StatusOr<std::unique_ptr<client::Client>> Connect() const {
-    return client::Client::Connect({.server = server, .timeout = timeout(), .security = security});
+    return client::Client::Connect(Options(/*own_connection=*/false));
+  }
+  client::ConnectOptions Options(bool own_connection) const {
+    // gRPC would write failed handshakes to stderr by itself. The call's error tells of them.
+    setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+    return {.server = server,
+            .timeout = timeout(),
+            .own_connection = own_connection,
+            .security = security};
   }
 
   // A connection for one object, whose schema determines how text is read and shown.
