@@ -19,8 +19,8 @@ struct FreeParts {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
-using KeyPart = std::unique_ptr<EVP_PKEY, FreeParts>;
-using CertificatePart = std::unique_ptr<X509, FreeParts>;
+using OwnedKey = std::unique_ptr<EVP_PKEY, FreeParts>;
+using OwnedCertificate = std::unique_ptr<X509, FreeParts>;
 
 template <class Write>
 std::string PemOf(Write write) {
@@ -50,10 +50,10 @@ void Extend(X509* certificate, X509* issuer, int id, const std::string& value) {
 }
 
 // Without extensions and signature.
-CertificatePart Begin(const std::string& common_name, EVP_PKEY* key, absl::Time from,
-                      absl::Time until) {
+OwnedCertificate Begin(const std::string& common_name, EVP_PKEY* key, absl::Time from,
+                       absl::Time until) {
   static std::atomic<long> serial{1000};
-  CertificatePart certificate(X509_new());
+  OwnedCertificate certificate(X509_new());
   X509_set_version(certificate.get(), X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), ++serial);
   ASN1_TIME_set(X509_getm_notBefore(certificate.get()), absl::ToTimeT(from));
@@ -68,8 +68,8 @@ CertificatePart Begin(const std::string& common_name, EVP_PKEY* key, absl::Time 
 }  // namespace
 
 struct TestAuthority::Parts {
-  KeyPart key{EVP_EC_gen("P-256")};
-  CertificatePart certificate;
+  OwnedKey key{EVP_EC_gen("P-256")};
+  OwnedCertificate certificate;
 };
 
 TestAuthority::TestAuthority(const std::string& name) : parts_(std::make_unique<Parts>()) {
@@ -85,8 +85,8 @@ TestAuthority::TestAuthority(const std::string& name) : parts_(std::make_unique<
 TestAuthority::~TestAuthority() = default;
 
 TestCertificate TestAuthority::Issue(const Wish& wish) const {
-  const KeyPart key(EVP_EC_gen("P-256"));
-  const CertificatePart made = Begin(wish.common_name, key.get(), wish.from, wish.until);
+  const OwnedKey key(EVP_EC_gen("P-256"));
+  const OwnedCertificate made = Begin(wish.common_name, key.get(), wish.from, wish.until);
   X509_set_issuer_name(made.get(), X509_get_subject_name(parts_->certificate.get()));
   std::string names = wish.localhost ? "DNS:localhost,IP:127.0.0.1" : "";
   for (const std::string& name : wish.dns_names) {
