@@ -39,8 +39,9 @@ AdminService::AdminService(ServerState* server) : RawService(&server->access) {
   const Policy reads_machine(Role::kReader, NoObject());
   const Policy reads_all(Role::kReader, EveryObject());
   Serve("GetServer", reads_machine, ControlBeginner(*server, AnswerServer));
-  Serve("GetConfig", {Role::kAdmin, NoObject()}, ControlBeginner(*server, AnswerConfig));
-  Serve("UpdateConfig", Policy(Role::kAdmin, NoObject()).Audited(),
+  // As the balancer's options, which are among them, they are of every object.
+  Serve("GetConfig", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, AnswerConfig));
+  Serve("UpdateConfig", Policy(Role::kAdmin, EveryObject()).Audited(),
         ControlBeginner(*server, DoUpdateConfig));
   Serve("GetStats", reads_all, ControlBeginner(*server, AnswerStats));
   Serve("GetTopology", reads_machine, ControlBeginner(*server, DoGetTopology));

@@ -57,6 +57,8 @@ const std::map<std::string, Need>& Needs() {
       {"eris.v1.Catalog/GetObject", {Role::kReader, Names::kOne}},
       {"eris.v1.Catalog/ListObjects", {Role::kReader, Names::kNone}},
       {"eris.v1.Admin/GetServer", {Role::kReader, Names::kNone}},
+      {"eris.v1.Admin/GetConfig", {Role::kAdmin, Names::kEvery}},
+      {"eris.v1.Admin/UpdateConfig", {Role::kAdmin, Names::kEvery}},
       {"eris.v1.Admin/GetStats", {Role::kReader, Names::kEvery}},
       {"eris.v1.Admin/GetTopology", {Role::kReader, Names::kNone}},
       {"eris.v1.Admin/GetMemory", {Role::kReader, Names::kEvery}},
