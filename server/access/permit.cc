@@ -11,6 +11,13 @@
 
 namespace eris::server {
 
+namespace {
+
+// What a line of the log shows of a text that a client has chosen.
+constexpr size_t kShownBytesMax = 512;
+
+}  // namespace
+
 absl::Status Permit::OfMethod(const absl::Status& status) const {
   if (status.ok()) return status;
   return access_->Refused(
@@ -42,7 +49,8 @@ absl::Status Permit::CheckRequest(const google::protobuf::Message& request) {
     objects_.clear();
     for (const auto* field : method_->fields()) {
       absl::StrAppend(&objects_, objects_.empty() ? "" : " ",
-                      reflection.GetStringReference(request, field, &unused));
+                      absl::string_view(reflection.GetStringReference(request, field, &unused))
+                          .substr(0, kShownBytesMax));
     }
   }
   ERIS_RETURN_IF_ERROR(CheckCaller());
@@ -76,6 +84,11 @@ bool Permit::Sees(absl::string_view object) const {
   return access_ != nullptr && (caller_ == nullptr || caller_->Sees(object));
 }
 
+void Permit::SetAudited(std::string what) {
+  objects_ = std::move(what);
+  if (objects_.size() > kShownBytesMax) objects_.resize(kShownBytesMax);
+}
+
 void Permit::Audit(const absl::Status& result) const {
   if (caller_ == nullptr || !method_->audited()) return;
   Log(LogLevel::kInfo, "audit",
@@ -85,7 +98,7 @@ void Permit::Audit(const absl::Status& result) const {
        {"object", objects_},
        {"result", result.ok() ? std::string("OK")
                               : absl::StrCat(absl::StatusCodeToString(result.code()), ": ",
-                                             result.message())}});
+                                             result.message().substr(0, kShownBytesMax))}});
 }
 
 }  // namespace eris::server

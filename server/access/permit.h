@@ -35,6 +35,8 @@ class Permit {
   // The caller's name in the tokens file; empty: there are no roles.
   std::string caller_name() const { return caller_ == nullptr ? std::string() : caller_->name; }
 
+  // What the line in the log shows as object, if the request's fields name none.
+  void SetAudited(std::string what);
   // Writes a line in the log if the method is audited: the call has ended so.
   void Audit(const absl::Status& result) const;
 

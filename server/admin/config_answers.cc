@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "server/log/log.h"
 #include "server/state/memory_limits.h"
@@ -112,6 +113,7 @@ absl::Status DoUpdateConfig(const ControlScope& scope, const v1::UpdateConfigReq
                             v1::UpdateConfigResponse* response) {
   ServerState& server = scope.server;
   ERIS_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOf(request));
+  scope.permit.SetAudited(absl::StrJoin(names, " "));
   ServerConfig config = server.live.config();
   config.engine.balancer = server.engine->Balancer().options;
   std::vector<const ConfigOption*> options;

@@ -189,6 +189,11 @@ TEST_F(AccessTest, CatalogueAndBalancerCallsAreInTheLog) {
     CallMethod(channel_, "eris.v1.Catalog/DropObject", drop, Bearer(reader_));
     CallMethod(channel_, "eris.v1.Admin/PauseBalancer", v1::PauseBalancerRequest(), Bearer(admin_));
     CallMethod(channel_, "eris.v1.Admin/Rebalance", rebalance, Bearer(admin_));
+    v1::UpdateConfigRequest update;
+    (*update.mutable_values())["server.call_ms_max"] = "2000";
+    CallMethod(channel_, "eris.v1.Admin/UpdateConfig", update, Bearer(admin_));
+    drop.set_name(std::string(100'000, 'x'));
+    CallMethod(channel_, "eris.v1.Catalog/DropObject", drop, Bearer(reader_));
     CallMethod(channel_, "eris.v1.Admin/GetTopology", v1::GetTopologyRequest(), Bearer(admin_));
   }
   const std::string log = testing::internal::GetCapturedStderr();
@@ -201,6 +206,9 @@ TEST_F(AccessTest, CatalogueAndBalancerCallsAreInTheLog) {
   EXPECT_THAT(log, HasSubstr("call=\"eris.v1.Admin/PauseBalancer\" object=\"\" result=\"OK\"\n"));
   EXPECT_THAT(log, HasSubstr("call=\"eris.v1.Admin/Rebalance\" object=\"nothing\" "
                              "result=\"NOT_FOUND: "));
+  EXPECT_THAT(log, HasSubstr("call=\"eris.v1.Admin/UpdateConfig\" "
+                             "object=\"server.call_ms_max\" result=\"OK\"\n"));
+  EXPECT_LT(log.size(), 10'000u) << "a long name is cut";
   EXPECT_THAT(log, Not(HasSubstr("GetTopology")));
   EXPECT_THAT(log, Not(HasSubstr(admin_)));
   EXPECT_THAT(log, Not(HasSubstr(reader_)));
