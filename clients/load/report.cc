@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, OperationTally>> Rows(const Tally& tally) {
 }
 
 // Alternating names and figures of a histogram.
-void AddLatency(const Histogram& histogram, Json& out) {
+void AddLatency(const base::Histogram& histogram, Json& out) {
   out["mean_us"] = histogram.mean_ns() / 1e3;
   for (const Percentile& one : kPercentiles) {
     out[one.name] = ToUs(histogram.PercentileNs(one.percent));
@@ -62,7 +62,7 @@ std::string FormatUs(double us) {
   return absl::StrFormat("%.*f", us < 10 ? 2 : us < 100 ? 1 : 0, us);
 }
 
-std::string LatencyCells(const Histogram& histogram) {
+std::string LatencyCells(const base::Histogram& histogram) {
   std::string cells = absl::StrFormat("%10s", FormatUs(histogram.mean_ns() / 1e3));
   for (const Percentile& one : kPercentiles) {
     absl::StrAppendFormat(&cells, "%10s", FormatUs(ToUs(histogram.PercentileNs(one.percent))));

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "clients/load/histogram.h"
+#include "base/histogram.h"
 #include "clients/load/workload.h"
 
 namespace eris::load {
@@ -20,8 +20,8 @@ struct OperationTally {
   uint64_t keys = 0;      // keys or rows in them
   uint64_t wrong = 0;     // wrong, missing or surplus keys and values in them
   uint64_t not_sent = 0;  // open loop: requests that were due when the run ended
-  Histogram latency;      // from the time a request was due; for those not sent, to the run's end
-  Histogram service;      // from its sending; only for an open loop: otherwise the same
+  base::Histogram latency;      // from the time a request was due; for those not sent, to the run's end
+  base::Histogram service;      // from its sending; only for an open loop: otherwise the same
 
   void Merge(const OperationTally& other) {
     answered += other.answered;

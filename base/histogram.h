@@ -1,7 +1,6 @@
-// Latencies in buckets whose width grows with the value: 128 per power of two, so a percentile is
-// at most 0.8 % too high, from 1 ns to centuries, in 58 KB. One thread; Merge joins several.
-#ifndef ERIS_CLIENTS_LOAD_HISTOGRAM_H_
-#define ERIS_CLIENTS_LOAD_HISTOGRAM_H_
+// Latencies in buckets whose width grows with the value.
+#ifndef ERIS_BASE_HISTOGRAM_H_
+#define ERIS_BASE_HISTOGRAM_H_
 
 #include <algorithm>
 #include <bit>
@@ -10,15 +9,38 @@
 #include <cstdint>
 #include <vector>
 
-namespace eris::load {
+namespace eris::base {
 
+// 2^kSubBits buckets per power of two, from 1 ns to centuries. No state.
+template <int kSubBits>
+struct LogBuckets {
+  static constexpr uint64_t kSub = uint64_t{1} << kSubBits;
+  static constexpr size_t kBuckets = (64 - kSubBits + 1) * kSub;
+
+  // Values under 2 * kSub have a bucket each; above that the leading kSubBits + 1 bits determine
+  // it.
+  static constexpr size_t Of(uint64_t ns) {
+    if (ns < 2 * kSub) return ns;
+    const int shift = std::bit_width(ns) - 1 - kSubBits;
+    return shift * kSub + (ns >> shift);
+  }
+  // The largest value of a bucket.
+  static constexpr uint64_t UpperNs(size_t bucket) {
+    if (bucket < 2 * kSub) return bucket;
+    const int shift = static_cast<int>(bucket / kSub) - 1;
+    return (((bucket % kSub) + kSub + 1) << shift) - 1;
+  }
+};
+
+// With 128 buckets per power of two, so a percentile is at most 0.8 % too high, in 58 KB. One
+// thread; Merge joins several.
 class Histogram {
  public:
   // Adds `times` values of `ns`.
   void Add(uint64_t ns, uint64_t times = 1) {
     // Allocated at the first value: most kinds of operation do not occur in a run.
-    if (counts_.empty()) counts_.resize(kBuckets);
-    counts_[BucketOf(ns)] += times;
+    if (counts_.empty()) counts_.resize(Buckets::kBuckets);
+    counts_[Buckets::Of(ns)] += times;
     count_ += times;
     sum_ns_ += static_cast<double>(ns) * static_cast<double>(times);
     max_ns_ = std::max(max_ns_, ns);
@@ -26,8 +48,8 @@ class Histogram {
 
   void Merge(const Histogram& other) {
     if (other.count_ == 0) return;
-    if (counts_.empty()) counts_.resize(kBuckets);
-    for (size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
+    if (counts_.empty()) counts_.resize(Buckets::kBuckets);
+    for (size_t i = 0; i < Buckets::kBuckets; ++i) counts_[i] += other.counts_[i];
     count_ += other.count_;
     sum_ns_ += other.sum_ns_;
     max_ns_ = std::max(max_ns_, other.max_ns_);
@@ -54,28 +76,13 @@ class Histogram {
     uint64_t seen = 0;
     for (size_t i = 0; i < counts_.size(); ++i) {
       seen += counts_[i];
-      if (seen >= rank) return std::min(UpperNs(i), max_ns_);
+      if (seen >= rank) return std::min(Buckets::UpperNs(i), max_ns_);
     }
     return max_ns_;
   }
 
  private:
-  static constexpr int kSubBits = 7;
-  static constexpr uint64_t kSub = 1u << kSubBits;
-  static constexpr size_t kBuckets = (64 - kSubBits + 1) * kSub;
-
-  // Values under 2 * kSub have a bucket each; above that the leading kSubBits + 1 bits determine
-  // it.
-  static size_t BucketOf(uint64_t ns) {
-    if (ns < 2 * kSub) return ns;
-    const int shift = std::bit_width(ns) - 1 - kSubBits;
-    return shift * kSub + (ns >> shift);
-  }
-  static uint64_t UpperNs(size_t bucket) {
-    if (bucket < 2 * kSub) return bucket;
-    const int shift = static_cast<int>(bucket / kSub) - 1;
-    return (((bucket % kSub) + kSub + 1) << shift) - 1;
-  }
+  using Buckets = LogBuckets<7>;
 
   std::vector<uint64_t> counts_;
   uint64_t count_ = 0;
@@ -83,6 +90,6 @@ class Histogram {
   uint64_t max_ns_ = 0;
 };
 
-}  // namespace eris::load
+}  // namespace eris::base
 
-#endif  // ERIS_CLIENTS_LOAD_HISTOGRAM_H_
+#endif  // ERIS_BASE_HISTOGRAM_H_
