@@ -25,6 +25,8 @@ if(ERIS_SERVER)
   find_package(CLI11 REQUIRED CONFIG)            # CLI11::CLI11
   find_package(nlohmann_json REQUIRED CONFIG)    # nlohmann_json::nlohmann_json
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus
+  find_package(spdlog REQUIRED CONFIG)           # its headers alone, with fmt's
+  pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 endif()
 
 # Abseil's shared objects, for liberis.so (capi/): ERIS_SHARED_ABSEIL.

@@ -55,10 +55,9 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
 void NoteStandIns(const Options& options, size_t aeus) {
   const size_t cpus = std::thread::hardware_concurrency();
   if (options.topology.empty() || aeus <= cpus) return;
-  std::fprintf(stderr,
-               "eris: note: %zu AEUs of topology '%s' share %zu cpus of this machine: its shape is "
-               "imitated, not its speed\n",
-               aeus, options.topology.c_str(), cpus);
+  Log(LogLevel::kInfo,
+      absl::StrCat("note: ", aeus, " AEUs of topology '", options.topology, "' share ", cpus,
+                   " cpus of this machine: its shape is imitated, not its speed"));
 }
 
 // A manager that cannot be reached stops nothing: it will say what it misses.
@@ -78,7 +77,7 @@ std::string StoppingText(const ServerConfig& config) {
 }
 
 int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "eris: %s\n", std::string(status.message()).c_str());
+  Log(LogLevel::kError, status.message());
   return 1;
 }
 
@@ -86,6 +85,7 @@ int Fail(const absl::Status& status) {
 
 int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine) {
   if (const absl::Status status = ValidateConfig(config); !status.ok()) return Fail(status);
+  SetUpLog(config.log_format, config.log_level);
   TuneProcess();
   if (!config.file.empty()) Log(LogLevel::kInfo, "configuration read", {{"file", config.file}});
   ControlLoop loop;  // before the engine: a signal while it opens is then a drain, not a kill
@@ -94,7 +94,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   auto engine = open_engine(options);
   if (!engine.ok()) return Fail(engine.status());
   for (const std::string& note : (*engine)->Notes()) {
-    std::fprintf(stderr, "eris: note: %s\n", note.c_str());
+    Log(LogLevel::kInfo, absl::StrCat("note: ", note));
   }
   NoteStandIns(config.engine, (*engine)->Stats().aeus.size());
   auto server = RpcServer::Start(config, engine->get(), loop.io());
@@ -108,11 +108,11 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
     auto started = HttpServer::Start(config.http, &(*server)->state());
     if (!started.ok()) return Fail(started.status());
     page = *std::move(started);
-    std::fprintf(stderr, "eris: page: http://%s/\n", page->address().c_str());
+    Log(LogLevel::kInfo, absl::StrCat("page: http://", page->address(), "/"));
   }
   const MemoryPlan plan = (*engine)->Memory().plan;
   if (plan.process_bytes > 0) {  // an engine in tests has none
-    std::fprintf(stderr, "eris: memory: %s\n", PlanText(plan).c_str());
+    Log(LogLevel::kInfo, absl::StrCat("memory: ", PlanText(plan)));
   }
   if (!config.port_file.empty()) {
     const absl::Status status = WritePortFile(config.port_file, (*server)->address());
@@ -141,7 +141,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   (*server)->Shutdown(kShutdownTimeout);
   server->reset();
   (*engine)->Close();
-  std::fprintf(stderr, "eris: stopped\n");
+  Log(LogLevel::kInfo, "stopped");
   return 0;
 }
 

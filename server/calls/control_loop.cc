@@ -2,9 +2,11 @@
 
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/log/log.h"
 
 namespace eris::server {
 
@@ -61,11 +63,11 @@ void ControlLoop::AwaitSignal() {
 
 void ControlLoop::OnSignal(int number) {
   if (std::exchange(draining_, true)) {
-    std::fprintf(stderr, "eris: second signal (%d), stopping at once\n", number);
+    Log(LogLevel::kWarning, absl::StrCat("second signal (", number, "), stopping at once"));
     std::_Exit(1);
   }
-  std::fprintf(stderr, "eris: signal %d, draining for up to %lld ms\n", number,
-               static_cast<long long>(drain_timeout_.count()));
+  Log(LogLevel::kInfo,
+      absl::StrCat("signal ", number, ", draining for up to ", drain_timeout_.count(), " ms"));
   drain_timer_.expires_after(drain_timeout_);
   drain_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) OnDrainTimeout();
@@ -75,7 +77,7 @@ void ControlLoop::OnSignal(int number) {
 
 void ControlLoop::OnDrainTimeout() {
   if (drained_) return;
-  std::fprintf(stderr, "eris: drain timeout, ending the calls under way\n");
+  Log(LogLevel::kWarning, "drain timeout, ending the calls under way");
   drain_timer_.expires_after(kLastAnswers);
   drain_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) MarkDrained();

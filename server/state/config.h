@@ -26,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "eris/options.h"
 #include "server/access/security_options.h"
+#include "server/log/log.h"
 
 namespace eris::server {
 
@@ -50,6 +51,13 @@ struct ServerConfig {
   uint32_t drain_timeout_ms = 10'000;
   // The load is written to stderr this often; 0: never. At least 100 otherwise.
   uint32_t sample_interval_ms = 0;
+
+  // The form of the lines on stderr (log.h), and the least level that is written.
+  LogFormat log_format = LogFormat::kText;
+  LogLevel log_level = LogLevel::kInfo;
+  // A unary data call, or one request of a stream, that takes longer writes a line, at most ten of
+  // them in a second. 0: never. Up to a day.
+  uint32_t slow_call_ms = 0;
 
   // A unary data call, or one request of a stream, that takes longer is answered DEADLINE_EXCEEDED,
   // even if the client has set no deadline. 0: no limit. Up to a day.

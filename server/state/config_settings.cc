@@ -30,6 +30,11 @@ Field<uint64_t> Engine64(uint64_t Options::*m) {
   return [m](C& c) -> uint64_t& { return c.engine.*m; };
 }
 template <class E>
+Choice ChoiceOf(E C::*m, std::vector<absl::string_view> names) {
+  return {std::move(names), [m](C& c) { return static_cast<size_t>(c.*m); },
+          [m](C& c, size_t value) { c.*m = static_cast<E>(value); }};
+}
+template <class E>
 Choice EngineChoice(E Options::*m, std::vector<absl::string_view> names) {
   return {std::move(names), [m](C& c) { return static_cast<size_t>(c.engine.*m); },
           [m](C& c, size_t value) { c.engine.*m = static_cast<E>(value); }};
@@ -85,6 +90,13 @@ std::vector<Setting> ServerSettings() {
        Number{U32(&C::drain_timeout_ms), 0, 3'600'000}, "", true},
       {"server", "sample_interval_ms", "write the load to stderr this often; 0: never",
        Number{U32(&C::sample_interval_ms), 100, kDayMs, false, true}, "", true},
+      {"server", "log_format", "lines on stderr as text, or as JSON with the time",
+       ChoiceOf(&C::log_format, {"text", "json"})},
+      {"server", "log_level", "lines below this level are left out",
+       ChoiceOf(&C::log_level, {kLogLevelNames.begin(), kLogLevelNames.end()})},
+      {"server", "slow_call_ms",
+       "a call or a stream's request that takes longer writes a line; 0: never",
+       Number{U32(&C::slow_call_ms), 0, kDayMs}},
       {"server", "call_ms_max", "a call or a stream's request may take this long; 0: no limit",
        Number{U32(&C::call_ms_max), 0, kDayMs}, "", true},
       {"server", "queue_ms_max",

@@ -29,6 +29,9 @@ http = "[::1]:7412"
 port_file = "/tmp/port"
 drain_timeout_ms = 1
 sample_interval_ms = 200
+log_format = "json"
+log_level = "error"
+slow_call_ms = 299
 call_ms_max = 300
 stall_ms_max = 400
 flight_snapshot_ms = 1001
@@ -97,6 +100,9 @@ open = true
   EXPECT_EQ(config.port_file, "/tmp/port");
   EXPECT_EQ(config.drain_timeout_ms, 1u);
   EXPECT_EQ(config.sample_interval_ms, 200u);
+  EXPECT_EQ(config.log_format, LogFormat::kJson);
+  EXPECT_EQ(config.log_level, LogLevel::kError);
+  EXPECT_EQ(config.slow_call_ms, 299u);
   EXPECT_EQ(config.call_ms_max, 300u);
   EXPECT_EQ(config.stall_ms_max, 400u);
   EXPECT_EQ(config.flight_snapshot_ms, 1001u);
