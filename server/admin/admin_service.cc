@@ -35,7 +35,7 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
 
 }  // namespace
 
-AdminService::AdminService(ServerState* server) : RawService(&server->access) {
+AdminService::AdminService(ServerState* server) : RawService(&server->access, &server->watch) {
   const Policy reads_machine(Role::kReader, NoObject());
   const Policy reads_all(Role::kReader, EveryObject());
   Serve("GetServer", reads_machine, ControlBeginner(*server, AnswerServer));

@@ -46,7 +46,7 @@ absl::Status DoListObjects(const ControlScope& scope, const v1::ListObjectsReque
 
 }  // namespace
 
-CatalogService::CatalogService(ServerState* server) : RawService(&server->access) {
+CatalogService::CatalogService(ServerState* server) : RawService(&server->access, &server->watch) {
   const Policy changes = Policy(Role::kAdmin, NamedBy({"name"})).Audited();
   Serve("CreateObject", changes, ControlBeginner(*server, DoCreateObject));
   Serve("DropObject", changes, ControlBeginner(*server, DoDropObject));

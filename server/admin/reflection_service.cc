@@ -141,7 +141,8 @@ class ReflectionCall final : public WindowStream<grpc::ByteBuffer> {
 
 }  // namespace
 
-ReflectionService::ReflectionService(ServerState* server) : RawService(&server->access) {
+ReflectionService::ReflectionService(ServerState* server)
+    : RawService(&server->access, &server->watch) {
   Serve("ServerReflectionInfo", {Role::kReader, NoObject()},
         [server](grpc::CallbackServerContext& context) {
           return ReflectionCall::Begin(*server, context);

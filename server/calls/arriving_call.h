@@ -16,6 +16,7 @@
 #include "eris/errors.h"
 #include "server/calls/parse_within.h"
 #include "server/calls/raw_service.h"
+#include "server/calls/request_words.h"
 #include "server/guard/arrival.h"
 #include "server/guard/call_cutter.h"
 #include "server/guard/raw_message.h"
@@ -114,6 +115,7 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
     if (!ok) {
       return OnNoRequest(Error(ErrorReason::kCallerGone, "the call has ended without a request"));
     }
+    NoteReceived(raw_);
     if (queue_ != nullptr && queue_->refuses()) {
       queued_ = queue_->TryEnter();
       if (!queued_) {
@@ -128,6 +130,11 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
     if (const absl::Status allowed = permit_.CheckRequest(request); !allowed.ok()) {
       permit_.Audit(allowed);
       return OnNoRequest(allowed);
+    }
+    NoteArrival();
+    if (WantsWords()) {
+      NoteObject(ObjectOf(request));
+      NoteRows(RowsOf(request));
     }
     OnRequest(request, *std::move(charge));
   }

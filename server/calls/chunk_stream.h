@@ -60,6 +60,7 @@ class ChunkStream : public ScanStream<Request> {
   absl::Status Fill(const Chunk& chunk) {
     ERIS_RETURN_IF_ERROR(this->ChargeMessage(wire::ChunkBytes(chunk)));
     response_.set_rows(chunk.rows());
+    this->NoteRows(chunk.rows());
     wire::FillColumns(chunk, take_strings_, response_.mutable_columns());
     this->last_ = FillRest(chunk, response_);
     return absl::OkStatus();

@@ -13,16 +13,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "server/access/access.h"
 #include "server/access/permit.h"
 #include "server/access/policy.h"
+#include "server/calls/raw_reactor.h"
 #include "server/guard/rpc_status.h"
 #include "server/overload/client_shares.h"
 
 namespace eris::server {
-
-using RawReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // A call with its permit. The permit is set before gRPC starts the first operation of the call: a
 // step that follows one of them finds it.
@@ -65,8 +66,8 @@ RawReactor* BeginGuarded(Access& access, const MethodPolicy& policy,
 template <class Api>
 class RawService : public Api::Service {
  public:
-  // `access` outlives the service.
-  explicit RawService(Access* access) : access_(*access) {}
+  // Both outlive the service.
+  RawService(Access* access, CallWatch* watch) : access_(*access), watch_(*watch) {}
 
   // Whether Serve has been called for each of its methods, as required.
   bool ServesAll() const { return served_ == Description().method_count(); }
@@ -84,14 +85,24 @@ class RawService : public Api::Service {
     // handler.
     if (!found->client_streaming()) this->MarkMethodStreamed(found->index(), nullptr);
     this->MarkMethodRawCallback(
-        found->index(),
-        new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
-            [this, &bound, make = std::move(make)](grpc::CallbackServerContext* context) {
-              return BeginGuarded(access_, bound, *context, make);
-            }));
+        found->index(), new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
+                            [this, &bound, make = std::move(make),
+                             counted = watch_.metrics.Add(
+                                 absl::StrCat(Api::service_full_name(), "/", method),
+                                 AnswersRequests(*found))](grpc::CallbackServerContext* context) {
+                              watch_.metrics.Begin(counted);
+                              RawReactor* const call = BeginGuarded(access_, bound, *context, make);
+                              call->SetWatch(&watch_, counted, context);
+                              return call;
+                            }));
   }
 
  private:
+  // A stream of eris.v1 in which each request has its answer. (Those of Arrow Flight have totals.)
+  static bool AnswersRequests(const google::protobuf::MethodDescriptor& method) {
+    return method.client_streaming() &&
+           absl::string_view(Api::service_full_name()).rfind("eris.v1.", 0) == 0;
+  }
   static const google::protobuf::ServiceDescriptor& Description() {
     const google::protobuf::ServiceDescriptor* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
@@ -101,6 +112,7 @@ class RawService : public Api::Service {
   }
 
   Access& access_;
+  CallWatch& watch_;
   std::deque<MethodPolicy> policies_;  // a deque, so that they never move
   int served_ = 0;
 };

@@ -66,6 +66,7 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
   // Immutable after construction.
   ServerState& server_;
   const std::shared_ptr<Window> window_;
+  grpc::CallbackServerContext& context_;
 
  private:
   // Memory of an idle stream: gRPC's call, its window and the session.
@@ -107,6 +108,7 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
 
   void OnReadDone(bool ok) final {
     if (!ok) return window_->HalfClosed();
+    NoteReceived(raw_);
     OnMessage(&raw_);
   }
   void OnWriteDone(bool ok) final {
@@ -120,7 +122,6 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
   void OnCancel() final { window_->End(CancelledStatus(context_)); }
   void OnDone() final { delete this; }
 
-  grpc::CallbackServerContext& context_;
   grpc::ByteBuffer raw_;  // of the running read
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;

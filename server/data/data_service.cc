@@ -47,7 +47,7 @@ absl::Status DoReleaseSnapshot(const ControlScope& scope, const v1::ReleaseSnaps
 
 }  // namespace
 
-DataService::DataService(ServerState* server) : RawService(&server->access) {
+DataService::DataService(ServerState* server) : RawService(&server->access, &server->watch) {
   const Policy reads_object(Role::kReader, NamedBy({"object"}));
   const Policy writes_object(Role::kWriter, NamedBy({"object"}));
   Serve("Lookup", reads_object, UnaryCall<LookupOp>::Beginner(*server));

@@ -41,7 +41,7 @@ auto EndWith(absl::Status status) {
 
 }  // namespace
 
-FlightService::FlightService(ServerState* server) : RawService(&server->access) {
+FlightService::FlightService(ServerState* server) : RawService(&server->access, &server->watch) {
   // Objects are named by descriptors and tickets.
   const Policy reads(Role::kReader, NamedInside());
   Serve("GetFlightInfo", reads, ControlBeginner(*server, DoGetFlightInfo, ControlLane::kFlights));

@@ -69,6 +69,11 @@ uint64_t DrainGate::CountFrom(absl::FunctionRef<bool(const void* origin)> matche
       [&](const Member& member) { return member.origin != nullptr && matches(member.origin); }));
 }
 
+bool DrainGate::closed() const {
+  base::MutexLock lock(&mu_);
+  return closed_;
+}
+
 size_t DrainGate::inside() const {
   base::MutexLock lock(&mu_);
   return members_.size();

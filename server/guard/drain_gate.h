@@ -76,6 +76,7 @@ class DrainGate {
   // Ends all calls inside with `status`.
   void CancelAll(const absl::Status& status);
 
+  bool closed() const;
   size_t inside() const;
   uint64_t entered() const;  // calls so far
   static absl::Status RefusedStatus();

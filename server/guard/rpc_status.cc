@@ -8,6 +8,7 @@
 #include "eris/errors.h"
 #include "eris/types.h"
 #include "eris/v1/error.pb.h"
+#include "server/metrics/refusals.h"
 #include "text/cut_text.h"
 
 namespace eris::server {
@@ -40,6 +41,7 @@ void Pack(const char* type, const google::protobuf::Message& message, v1::Reques
 }
 
 void FillDetails(const ErrorDetails& details, v1::RequestStatus* to) {
+  Refusals::OfProcess().Count(details.reason);
   v1::ErrorInfo info;
   info.set_reason(details.reason);
   info.set_domain(std::string(kErrorDomain));

@@ -13,7 +13,8 @@
 
 namespace eris::server {
 
-// The same code number. The message is cut at 1 KiB, between characters: it is sent in the trailing
+// Counts an error (metrics/refusals.h): call it once for each that a client is told. The same code
+// number. The message is cut at 1 KiB, between characters: it is sent in the trailing
 // headers, whose size clients limit, and may quote the client's input.
 grpc::Status ToRpcStatus(const absl::Status& status);
 // The same, for the end of a call that has not been finished: also sends the time after which to

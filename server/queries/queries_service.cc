@@ -45,7 +45,7 @@ absl::Status DoCancel(const ControlScope& scope, const v1::CancelQueryRequest& r
 
 }  // namespace
 
-QueriesService::QueriesService(ServerState* server) : RawService(&server->access) {
+QueriesService::QueriesService(ServerState* server) : RawService(&server->access, &server->watch) {
   // ReadPlan asks for each object of a plan.
   const Policy reads_plan(Role::kReader, NamedInside());
   Serve("Execute", reads_plan, [server](grpc::CallbackServerContext& context) {

@@ -17,6 +17,7 @@
 #include "server/guard/running_queries.h"
 #include "server/guard/session_pool.h"
 #include "server/guard/sweep_timer.h"
+#include "server/metrics/slow_log.h"
 #include "server/overload/client_shares.h"
 #include "server/overload/queue_gate.h"
 #include "server/state/config.h"
@@ -41,6 +42,7 @@ struct ServerState {
         live(config_in),
         engine(engine_in),
         access(config_in.security, io),
+        watch(config_in.slow_call_ms),
         budget(config_in.in_flight_bytes_max),
         reads_arriving(arriving.reads),
         writes_arriving(arriving.writes),
@@ -64,6 +66,7 @@ struct ServerState {
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Engine* const engine;
   Access access;
+  CallWatch watch;
   DrainGate gate;
   ByteBudget budget;
   ArrivalGate reads_arriving;
