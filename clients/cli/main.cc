@@ -115,6 +115,9 @@ int main(int argc, char** argv) {
   eris::cli::AddExport(program, cli);
   eris::cli::AddGenerate(program, cli);
   eris::cli::AddStats(program, cli);
+  eris::cli::AddHot(program, cli);
+  eris::cli::AddTop(program, cli);
+  eris::cli::AddMetrics(program, cli);
   eris::cli::AddTopology(program, cli);
   eris::cli::AddMemory(program, cli);
   eris::cli::AddBalancer(program, cli);
