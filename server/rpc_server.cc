@@ -130,6 +130,15 @@ void KeepLibraryUp() {
   static_cast<void>(kept);
 }
 
+ConnectionFigures FiguresOf(const DoorStats& stats) {
+  ConnectionFigures figures{
+      .open = stats.open, .open_max = stats.connections_max, .accepted = stats.accepted};
+  for (size_t cause = 0; cause < kDoorCauses; ++cause) {
+    figures.closed.emplace_back(kDoorCauseNames[cause], stats.closed[cause]);
+  }
+  return figures;
+}
+
 }  // namespace
 
 struct RpcServer::Impl {
@@ -161,6 +170,7 @@ struct RpcServer::Impl {
     DoorOptions options = DoorOptionsOf(state.config, receive_bytes);
     options.memory_is_free = [this] { state.trims.trim().Used(); };
     ERIS_ASSIGN_OR_RETURN(door, Door::Open(addresses, options, io, builder));
+    state.connections = [opened = door.get()] { return FiguresOf(opened->Read()); };
     return absl::OkStatus();
   }
 

@@ -38,8 +38,8 @@ class ControlLoop {
   // Starts the thread. sample_interval 0: no samples.
   void Run(Hooks hooks, std::chrono::milliseconds drain_timeout,
            std::chrono::milliseconds sample_interval);
-  // Changes the two times of Run: the next drain has the new timeout, the next sample comes after
-  // the new interval. Any thread.
+  // Changes the two times of Run: the next drain has the new timeout, the next sample comes after the
+  // new interval. Any thread.
   void SetTimes(std::chrono::milliseconds drain_timeout, std::chrono::milliseconds sample_interval);
   // The last call has ended. Any thread.
   void Drained();

@@ -1,6 +1,9 @@
 #include "server/http/metrics_answer.h"
 
 #include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,7 +18,25 @@ constexpr absl::string_view kMetrics = "/metrics";
 constexpr absl::string_view kAlive = "/healthz";
 constexpr absl::string_view kReady = "/readyz";
 
+std::vector<AdmissionFigures> AdmissionsOf(const ServerState& server) {
+  std::vector<AdmissionFigures> all;
+  const auto add = [&all](const char* kind, const QueueGate& gate) {
+    if (gate.refuses()) all.push_back({kind, gate.under_way(), gate.limit()});
+  };
+  add("lookups", server.lookups_queued);
+  add("writes", server.writes_queued);
+  return all;
+}
+
+std::vector<ReloadFigures> ReloadsOf(const Access& access) {
+  const WatchedFiles& tokens = access.tokens_file();
+  const WatchedFiles& tls = access.tls_files();
+  return {{"tokens", tokens.reloads(), tokens.refusals()}, {"tls", tls.reloads(), tls.refusals()}};
+}
+
 Figures FiguresOf(ServerState& server) {
+  std::optional<ConnectionFigures> connections;
+  if (server.connections) connections = server.connections();
   const std::chrono::duration<double> up = std::chrono::steady_clock::now() - server.started;
   return {.version = server.config.version,
           .uptime_s = up.count(),
@@ -26,6 +47,9 @@ Figures FiguresOf(ServerState& server) {
           .log_lines = LogLines(),
           .in_flight_bytes = server.budget.used(),
           .in_flight_bytes_max = server.budget.bytes_max(),
+          .admissions = AdmissionsOf(server),
+          .connections = std::move(connections),
+          .reloads = ReloadsOf(server.access),
           .process = ReadProcess(),
           .engine = server.engine->Stats(),
           .memory = server.engine->Memory(),

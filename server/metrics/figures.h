@@ -25,6 +25,20 @@ struct ConnectionFigures {
   std::vector<std::pair<std::string, uint64_t>> closed{};  // by the server's causes; a fixed list
 };
 
+// Lookups or writes that were admitted and have not ended.
+struct AdmissionFigures {
+  std::string kind;  // "lookups" or "writes"
+  uint64_t under_way = 0;
+  uint64_t under_way_max = 0;  // in force now: it follows the rate at which they end
+};
+
+// Files with tokens or certificates that have changed.
+struct ReloadFigures {
+  std::string files;  // "tokens" or "tls"
+  uint64_t taken = 0;
+  uint64_t refused = 0;  // something is wrong with them: the ones before stay in force
+};
+
 struct Figures {
   std::string version{};
   double uptime_s = 0;
@@ -35,7 +49,9 @@ struct Figures {
   std::array<uint64_t, 3> log_lines{};
   uint64_t in_flight_bytes = 0;
   uint64_t in_flight_bytes_max = 0;
+  std::vector<AdmissionFigures> admissions{};  // none: everything is admitted
   std::optional<ConnectionFigures> connections{};
+  std::vector<ReloadFigures> reloads{};
   ProcessFigures process{};
   EngineStats engine{};
   MemoryStats memory{};

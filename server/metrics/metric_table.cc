@@ -48,12 +48,21 @@ constexpr MetricRow kRows[] = {
      "What calls under way hold of server.in_flight_bytes_max."},
     {M::kInFlightBytesMax, "eris_in_flight_bytes_max", "gauge", "bytes", "", "1",
      "The limit in force."},
+    {M::kAdmitted, "eris_admitted_calls", "gauge", "", "kind", "2",
+     "Lookups and writes that were admitted and have not ended; not shown if server.queue_ms_max "
+     "is 0."},
+    {M::kAdmittedMax, "eris_admitted_calls_max", "gauge", "", "kind", "2",
+     "As many as may be: what ends within server.queue_ms_max at the rate of now. Further ones are "
+     "refused."},
     {M::kConnections, "eris_connections", "gauge", "", "", "1", "Open connections of clients."},
     {M::kConnectionsMax, "eris_connections_max", "gauge", "", "", "1", "The limit in force."},
     {M::kConnectionsAccepted, "eris_connections_accepted_total", "counter", "", "", "1",
      "Connections handed to gRPC."},
     {M::kConnectionsClosed, "eris_connections_closed_total", "counter", "", "cause",
      "causes of the server", "Connections that the server refused or cut."},
+    {M::kReloads, "eris_credential_reloads_total", "counter", "", "files, outcome", "4",
+     "How often changed files with tokens or certificates (tls) were taken, or refused: then the "
+     "ones before stay in force."},
     {M::kLogLines, "eris_log_lines_total", "counter", "", "level", "3",
      "Lines written to the log."},
     {M::kAeus, "eris_aeus", "gauge", "", "", "1", "AEUs."},

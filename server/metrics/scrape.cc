@@ -120,6 +120,14 @@ void AddServer(const Figures& figures, Families& to) {
     to.Add(Metric::kLogLines, figures.log_lines[level],
            {{"level", std::string(kLogLevelNames[level])}});
   }
+  for (const AdmissionFigures& one : figures.admissions) {
+    to.Add(Metric::kAdmitted, one.under_way, {{"kind", one.kind}});
+    to.Add(Metric::kAdmittedMax, one.under_way_max, {{"kind", one.kind}});
+  }
+  for (const ReloadFigures& one : figures.reloads) {
+    to.Add(Metric::kReloads, one.taken, {{"files", one.files}, {"outcome", "taken"}});
+    to.Add(Metric::kReloads, one.refused, {{"files", one.files}, {"outcome", "refused"}});
+  }
   if (const auto& door = figures.connections) {
     to.Add(Metric::kConnections, door->open);
     to.Add(Metric::kConnectionsMax, door->open_max);

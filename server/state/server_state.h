@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "server/guard/running_queries.h"
 #include "server/guard/session_pool.h"
 #include "server/guard/sweep_timer.h"
+#include "server/metrics/figures.h"
 #include "server/metrics/slow_log.h"
 #include "server/overload/client_shares.h"
 #include "server/overload/queue_gate.h"
@@ -67,6 +69,8 @@ struct ServerState {
   Engine* const engine;
   Access access;
   CallWatch watch;
+  // Counts the server's connections; any thread. Empty: nothing does. Set before the first reader.
+  std::function<ConnectionFigures()> connections{};
   DrainGate gate;
   ByteBudget budget;
   ArrivalGate reads_arriving;

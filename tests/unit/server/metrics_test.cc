@@ -195,6 +195,8 @@ TEST(ScrapeTest, AServersMetricsAreThoseOfTheTable) {
   }
   Figures figures = FiguresWith(2, 2, 3, 100);
   figures.calls[0].requests[0] = 1;
+  figures.admissions = {{"lookups", 1, 2}};
+  figures.reloads = {{"tls", 1, 2}};
   figures.connections = {.open = 1, .closed = {{"idle", 2}}};
   std::set<std::string> shown;
   for (const prometheus::MetricFamily& family : FamiliesOf(figures, {.aeus = true})) {
