@@ -76,6 +76,13 @@ std::string StoppingText(const ServerConfig& config) {
                       uint64_t{config.drain_timeout_ms} * 1000 + kAfterDrainUs);
 }
 
+void LogNotes(Engine& engine, const Options& options) {
+  for (const std::string& note : engine.Notes()) {
+    Log(LogLevel::kInfo, absl::StrCat("note: ", note));
+  }
+  NoteStandIns(options, engine.Stats().aeus.size());
+}
+
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, status.message());
   return 1;
@@ -93,10 +100,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   options.caller_bytes = config.in_flight_bytes_max;
   auto engine = open_engine(options);
   if (!engine.ok()) return Fail(engine.status());
-  for (const std::string& note : (*engine)->Notes()) {
-    Log(LogLevel::kInfo, absl::StrCat("note: ", note));
-  }
-  NoteStandIns(config.engine, (*engine)->Stats().aeus.size());
+  LogNotes(**engine, config.engine);
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
   (*server)->state().live.SetListener([&loop](const ServerConfig& changed) {

@@ -90,13 +90,6 @@ std::vector<Setting> ServerSettings() {
        Number{U32(&C::drain_timeout_ms), 0, 3'600'000}, "", true},
       {"server", "sample_interval_ms", "write the load to stderr this often; 0: never",
        Number{U32(&C::sample_interval_ms), 100, kDayMs, false, true}, "", true},
-      {"server", "log_format", "lines on stderr as text, or as JSON with the time",
-       ChoiceOf(&C::log_format, {"text", "json"})},
-      {"server", "log_level", "lines below this level are left out",
-       ChoiceOf(&C::log_level, {kLogLevelNames.begin(), kLogLevelNames.end()})},
-      {"server", "slow_call_ms",
-       "a call or a stream's request that takes longer writes a line; 0: never",
-       Number{U32(&C::slow_call_ms), 0, kDayMs}},
       {"server", "call_ms_max", "a call or a stream's request may take this long; 0: no limit",
        Number{U32(&C::call_ms_max), 0, kDayMs}, "", true},
       {"server", "queue_ms_max",
@@ -136,6 +129,18 @@ std::vector<Setting> ServerSettings() {
        Number{U32(&C::keepalive_timeout_ms), 1000, kDayMs}},
       {"server", "client_ping_interval_ms_min", "clients that ping more often are sent away",
        Number{U32(&C::client_ping_interval_ms_min), 0, kDayMs}},
+  };
+}
+
+std::vector<Setting> LogSettings() {
+  return {
+      {"server", "log_format", "lines on stderr as text, or as JSON with the time",
+       ChoiceOf(&C::log_format, {"text", "json"})},
+      {"server", "log_level", "lines below this level are left out",
+       ChoiceOf(&C::log_level, {kLogLevelNames.begin(), kLogLevelNames.end()})},
+      {"server", "slow_call_ms",
+       "a call or a stream's request that takes longer writes a line; 0: never",
+       Number{U32(&C::slow_call_ms), 0, kDayMs}},
   };
 }
 
@@ -280,8 +285,8 @@ const std::vector<Setting>& Settings() {
   static const std::vector<Setting> settings = [] {
     std::vector<Setting> all;
     for (const auto section :
-         {ServerSettings, ConnectionSettings, PlacementSettings, MemorySettings, TrafficSettings,
-          BalancerSettings, SecuritySettings}) {
+         {ServerSettings, LogSettings, ConnectionSettings, PlacementSettings, MemorySettings,
+          TrafficSettings, BalancerSettings, SecuritySettings}) {
       for (Setting& setting : section()) all.push_back(std::move(setting));
     }
     return all;
