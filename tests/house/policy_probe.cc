@@ -7,7 +7,7 @@ namespace eris::server {
 
 class Probe final : public RawService<v1::Catalog> {
  public:
-  explicit Probe(Access* access) : RawService(access) {
+  Probe(Access* access, CallWatch* watch) : RawService(access, watch) {
     const auto make = [](grpc::CallbackServerContext&) {
       return new EndedCall(absl::UnimplementedError(""));
     };

@@ -61,9 +61,10 @@ def make_source(folder, build, version, when):
     """What dpkg-buildpackage works in."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "packaging/debian", folder / "debian")
-    for name in ("make_config", "eris.1"):
+    for name in ("make_config", "eris.1", "alerts.yml"):
         shutil.copy(ROOT / "packaging" / name, folder / name)
-    shutil.copytree(ROOT / "packaging/completion", folder / "completion")
+    for name in ("completion", "grafana"):
+        shutil.copytree(ROOT / "packaging" / name, folder / name)
     (folder / "texts").mkdir()  # under its own name it would be taken for Debian's
     shutil.copy(ROOT / "CHANGELOG.md", folder / "texts/what_is_new.md")
     (folder / "debian/copyright").write_text(COPYRIGHT.format(year=time.gmtime(when).tm_year, expat=expat()))
