@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "server/calls/parse_within.h"
 #include "server/calls/window_stream.h"
 #include "server/guard/raw_message.h"
