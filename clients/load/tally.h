@@ -38,7 +38,7 @@ struct Tally {
   // Requests with UNAVAILABLE or RESOURCE_EXHAUSTED, if that is expected, and how long each refusal
   // took from the request's sending on.
   uint64_t refused = 0;
-  Histogram refusal;
+  base::Histogram refusal;
   uint64_t retried = 0;  // times that a request was sent again because the server asked for it
   uint64_t failed = 0;   // requests with another status
   uint64_t backlog = 0;  // open loop: the maximum number of requests due but not sent
