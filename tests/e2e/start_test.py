@@ -30,7 +30,7 @@ def test_unknown_configuration_key_is_named_with_its_line(programs):
 
 
 def test_an_unknown_host_is_named(programs):
-    done = programs.run("serve", "--listen", "no.such.host.invalid:7431", code=4)
+    done = programs.run("serve", "--listen", "no.such.host.invalid:7431", "--security-open", "true", code=4)
     harness.check_said(done, "cannot listen on no.such.host.invalid:7431: host 'no.such.host.invalid': ")
     harness.check("{" not in done.stderr, done.stderr)
 
