@@ -62,8 +62,9 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
     stay_ = server_.gate.TryEnter(arrival_, &context_);
     if (!stay_) return arrival_->EndNow(DrainGate::RefusedStatus());
     // Before its message is read, which costs more than the refusal.
-    if (queue_ != nullptr && queue_->Full(QueueGate::CoarseNow())) {
-      return arrival_->EndNow(QueueTooLongStatus(*queue_));
+    if (queue_ != nullptr && queue_->refuses()) {
+      queued_ = queue_->TryEnter();
+      if (!queued_) return arrival_->EndNow(QueueTooLongStatus(*queue_));
     }
     limit_.Begin(server_.calls.queue(), arrival_);
     server_.arrivals(way_).Enter(arrival_);
@@ -103,7 +104,8 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
   // Immutable after construction.
   ServerState& server_;
   grpc::CallbackServerContext& context_;
-  // Set before OnRequest. The engine's completion ends it; otherwise the call's end does.
+  // Set before anything else may use the call, then used by its running step, and by the engine's
+  // completion, which ends it; otherwise the call's end does.
   QueueGate::Stay queued_;
 
  private:
@@ -116,13 +118,7 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
       return OnNoRequest(Error(ErrorReason::kCallerGone, "the call has ended without a request"));
     }
     NoteReceived(raw_);
-    if (queue_ != nullptr && queue_->refuses()) {
-      queued_ = queue_->TryEnter();
-      if (!queued_) {
-        raw_.Clear();
-        return OnNoRequest(QueueTooLongStatus(*queue_));
-      }
-    }
+    queued_.Arrived();
     Request request;
     absl::StatusOr<ByteBudget::Charge> charge =
         ParseWithin(server_, way_ == CallWay::kWrite, &raw_, &request);

@@ -60,20 +60,25 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
     const SessionPool::Lease session = this->server_.sessions.Borrow();
     absl::StatusOr<typename Op::Plan> plan =
         Op::Prepare(CallScope{*session, this->server_.leases()}, request);
-    if (!plan.ok()) return OnNoRequest(plan.status());
+    if (!plan.ok()) return Fail(plan.status());
     charge_ = TakeBudget(this->server_, Op::kIsWrite, plan->bytes);
     if (!charge_) {
-      return OnNoRequest(OverBudgetStatus(this->server_.budget, plan->bytes, Op::kIsWrite));
+      return Fail(OverBudgetStatus(this->server_.budget, plan->bytes, Op::kIsWrite));
     }
     shape_ = plan->shape;
     Session::StartedCall started =
         Op::Start(*session, *plan, request, [handover = handover_](auto result) {
           if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
         });
-    if (!started.ok()) return OnNoRequest(started.status());
+    if (!started.ok()) return Fail(started.status());
     handover_->state.Attach(*std::move(started));
   }
 
+  // The request has arrived, and is not for the engine.
+  void Fail(const absl::Status& why) {
+    this->queued_.Done();
+    OnNoRequest(why);
+  }
   void OnNoRequest(const absl::Status& why) override {
     if (handover_->state.TryComplete()) this->Respond(why);
   }

@@ -62,7 +62,7 @@ class OverloadTest : public RpcTest {
     std::vector<QueueGate::Stay> stays;
     for (uint32_t i = 0; i < 2 * QueueGate::kCallsMin; ++i) stays.push_back(gate.Enter());
     auto now = QueueGate::Clock::now();
-    for (int window = 0; window < 3; ++window, now += QueueGate::kWindow) {
+    for (int window = 0; window < 3; ++window, now += QueueGate::kWindowMin) {
       stays.back().Done(now);
       stays.pop_back();
     }

@@ -23,6 +23,7 @@ class QueueGateTest : public ::testing::Test {
     while (stays_.size() < calls) {
       QueueGate::Stay stay = gate_.TryEnter(now_);
       if (!stay) return;
+      stay.Arrived();
       stays_.push_back(std::move(stay));
     }
   }
@@ -85,22 +86,68 @@ TEST_F(QueueGateTest, StuckServerRefusesAndOpensAgain) {
   while (!stays_.empty()) Turn(microseconds(10));
   // With little to do, the limit doubles in each window, whoever looks.
   for (int window = 0; window < 30; ++window) {
-    now_ += QueueGate::kWindow;
+    now_ += QueueGate::kWindowMin;
     Fill(1);
     Turn(microseconds(10));
   }
   EXPECT_EQ(gate_.limit(), kNoLimit);
 }
 
-TEST_F(QueueGateTest, FullGateOpensWhenItIsOnlyLookedAt) {
+TEST_F(QueueGateTest, FullGateOpensWhenCallsOnlyKnock) {
   Fill(500);
   Run(500, milliseconds(300), milliseconds(10));
   ASSERT_TRUE(gate_.Full());
   stays_.clear();  // cancelled, all of them
   Fill(QueueGate::kCallsMin);
-  ASSERT_TRUE(gate_.Full(now_));
-  now_ += QueueGate::kWindow;
-  EXPECT_FALSE(gate_.Full(now_));
+  ASSERT_TRUE(gate_.Full());
+  now_ += QueueGate::kWindowMin;
+  EXPECT_TRUE(gate_.TryEnter(now_));
+}
+
+TEST_F(QueueGateTest, CallsThatWaitForTheirTurnToBeReadCount) {
+  std::vector<QueueGate::Stay> arriving;
+  const auto fill = [&] {
+    while (arriving.size() < 2000) {
+      QueueGate::Stay stay = gate_.TryEnter(now_);
+      if (!stay) return;
+      arriving.push_back(std::move(stay));
+    }
+  };
+  // Each is read, and done at once: 1000 a second.
+  for (int i = 0; i < 3000; ++i) {
+    fill();
+    now_ += milliseconds(1);
+    arriving.front().Arrived();
+    arriving.front().Done(now_);
+    arriving.erase(arriving.begin());
+  }
+  // Those of the beginning, when the rate was not known, have been served.
+  EXPECT_NEAR(gate_.limit(), 100, 2);
+  EXPECT_NEAR(static_cast<double>(arriving.size()), 100, 10);
+}
+
+TEST_F(QueueGateTest, RequestsThatNeverArriveDoNotCloseTheGate) {
+  std::vector<QueueGate::Stay> half;
+  for (int i = 0; i < 10'000; ++i) half.push_back(gate_.TryEnter(now_));
+  EXPECT_EQ(gate_.inside(), 10'000u);
+  // An honest client with one call at a time.
+  for (int window = 0; window < 5; ++window) {
+    now_ += QueueGate::kWindowMin;
+    if (QueueGate::Stay stay = gate_.TryEnter(now_)) {
+      stay.Arrived();
+      stay.Done(now_);
+    }
+  }
+  EXPECT_LT(gate_.inside(), 10u);
+  for (int i = 0; i < 50; ++i) {
+    now_ += milliseconds(10);
+    QueueGate::Stay stay = gate_.TryEnter(now_);
+    ASSERT_TRUE(stay);
+    stay.Arrived();
+    stay.Done(now_);
+  }
+  half.clear();
+  EXPECT_EQ(gate_.inside(), 0u);
 }
 
 TEST_F(QueueGateTest, CancelledCallsDoNotCountInTheRate) {
@@ -117,10 +164,10 @@ TEST_F(QueueGateTest, RequestsOfStreamsCountAndAreNotRefused) {
   Fill(500);
   Run(500, milliseconds(300), milliseconds(1));
   ASSERT_TRUE(gate_.Full());
-  const uint32_t before = gate_.under_way();
+  const uint64_t before = gate_.inside();
   const QueueGate::Stay stay = gate_.Enter();
   EXPECT_TRUE(stay);
-  EXPECT_EQ(gate_.under_way(), before + 1);
+  EXPECT_EQ(gate_.inside(), before + 1);
 }
 
 TEST(QueueGateOffTest, WaitOfZeroAdmitsEverythingAndCountsNothing) {
@@ -128,7 +175,7 @@ TEST(QueueGateOffTest, WaitOfZeroAdmitsEverythingAndCountsNothing) {
   EXPECT_FALSE(gate.refuses());
   EXPECT_FALSE(gate.Full());
   EXPECT_FALSE(gate.Enter());
-  EXPECT_EQ(gate.under_way(), 0u);
+  EXPECT_EQ(gate.inside(), 0u);
 }
 
 TEST(QueueGateThreadsTest, NothingStaysUnderWay) {
@@ -139,13 +186,16 @@ TEST(QueueGateThreadsTest, NothingStaysUnderWay) {
       for (int i = 0; i < 20'000; ++i) {
         std::vector<QueueGate::Stay> stays;
         for (int calls = 0; calls < 40; ++calls) stays.push_back(gate.TryEnter());
-        for (QueueGate::Stay& stay : stays) stay.Done();
-        if (i % 100 == 0) static_cast<void>(gate.Full(QueueGate::Clock::now()));
+        for (size_t call = 0; call < stays.size(); ++call) {
+          if (call % 3 == 0) continue;  // cancelled
+          if (call % 3 == 1) stays[call].Arrived();
+          stays[call].Done();
+        }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(gate.under_way(), 0u);
+  EXPECT_EQ(gate.inside(), 0u);
   EXPECT_GE(gate.limit(), QueueGate::kCallsMin);
 }
 
