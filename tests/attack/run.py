@@ -2,7 +2,7 @@
 answered, file descriptors back, memory within its bound. Ends with 1 if one has not.
 
   run.py --build build/release [name ...]     all attacks, or those named: 30 s each, each on a server of its own
-  run.py --build build/dev --short            1 s each, on one server: for the tests
+  run.py --build build/dev --short            half a second each, on one server: for the tests
 
 The neighbour is `eris bench lookup`, one key at a time over one connection. Its times are shown, not judged.
 """
@@ -31,7 +31,7 @@ class Target(harness.Server):
 
     def __init__(self, programs, seconds):
         super().__init__(programs, "--process-memory", str(PROCESS_BYTES), "--aeus", "2", "--call-ms-max",
-                         str(CALL_MS_MAX if seconds >= 10 else 1500))
+                         str(CALL_MS_MAX if seconds >= 10 else 1000))
         self.seconds = seconds
         self.seed = int(time.time())
 
@@ -117,10 +117,10 @@ def seconds_until(condition, most):
 
 def attack(server, one):
     """Attacks a server that has been started; prints the figures. False: it has not stood."""
-    time.sleep(0.2)
+    time.sleep(0.1)
     rss, descriptors, lines = server.rss_mib(), server.descriptors(), len(server.log().splitlines())
-    neighbour, peak = Neighbour(server, server.seconds + 1), Peak(server)
-    time.sleep(0.5)
+    neighbour, peak = Neighbour(server, max(1, round(server.seconds + 0.5))), Peak(server)
+    time.sleep(min(0.5, server.seconds / 2))
     did = one(server)
     accepting = seconds_until(server.answers, 30)
     beside = neighbour.result()
@@ -176,7 +176,7 @@ def main():
             parser.error(f"no attack {name}; there are {', '.join(known)}")
     attacks.raise_descriptors()
     programs = harness.Programs(args.build)
-    seconds = args.seconds or (1 if args.short else 30)
+    seconds = args.seconds or (0.5 if args.short else 30)
     chosen = [one for name, one in known.items() if not args.names or name in args.names]
     fell = attack_each(programs, chosen, seconds, servers=not args.short)
     sys.exit(f"not withstood: {', '.join(fell)}" if fell else 0)

@@ -63,6 +63,22 @@ def lookup(name, keys):
     return field(1, name.encode()) + field(2, column(keys))
 
 
+def _literal(payload, name):
+    """The value after a header's name that is written out; empty if it is not, or is packed (Huffman)."""
+    at = payload.find(name) + len(name)
+    if at < len(name) or at >= len(payload) or payload[at] & 128:
+        return ""
+    length, at = payload[at], at + 1
+    if length == 127:  # more bytes of the length follow, seven bits in each
+        shift = 0
+        more = True
+        while more and at < len(payload):
+            length += (payload[at] & 127) << shift
+            more = bool(payload[at] & 128)
+            shift, at = shift + 7, at + 1
+    return payload[at:at + length].decode(errors="replace")
+
+
 def connect(address, hello=True):
     host, _, port = address.rpartition(":")
     client = socket.create_connection((host, int(port)), timeout=10)
@@ -88,7 +104,10 @@ class Connection:
         self.buffer = bytearray()
         self.answers = {}  # stream: [(kind, payload)]
         self.closed = ""
-        self.read(0.2)
+        self.settled = False  # the server's settings have come
+        end = time.monotonic() + 1
+        while not self.settled and not self.closed and time.monotonic() < end:
+            self.read(0.005)
 
     def read(self, seconds, stream=None):
         """Takes what comes until `seconds` have passed, the server closes, or `stream` has ended."""
@@ -129,6 +148,7 @@ class Connection:
             else:
                 self.streams[stream] = self.streams.get(stream, self.first_window) + more
         elif kind == SETTINGS and not flags & ACK:
+            self.settled = True
             for at in range(0, len(payload), 6):
                 key, value = struct.unpack(">HI", payload[at:at + 6])
                 if key == 4:
@@ -185,17 +205,15 @@ class Connection:
         return self.status(stream)
 
     def status(self, stream):
-        """What has come of a call: the status of its trailers, as far as they can be read without HPACK's table."""
-        if self.closed:
-            return self.closed
+        """What has come of a call. The first status of a connection is not in HPACK's table, and can be read."""
         frames = self.answers.get(stream, [])
+        for kind, flags, payload in frames:
+            if kind == HEADERS and flags & END_STREAM:
+                status, text = (_literal(payload, name) for name in (b"grpc-status", b"grpc-message"))
+                return f"status {status or 'in the table'}{': ' + text[:120] if text else ''}"
         if any(kind == RESET for kind, _, _ in frames):
             return "reset"
-        for kind, flags, payload in reversed(frames):
-            if kind == HEADERS and flags & END_STREAM:
-                text = "".join(chr(c) if 32 <= c < 127 else " " for c in payload)
-                return " ".join(text.split())[-160:]
-        return "no answer"
+        return self.closed or "no answer"
 
     def close(self):
         self.socket.close()
