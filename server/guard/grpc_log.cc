@@ -1,5 +1,6 @@
 #include "server/guard/grpc_log.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 
 #include <atomic>
@@ -41,6 +42,7 @@ void OnLog(gpr_log_func_args* args) {
 void InstallGrpcLog() {
   static const bool installed = [] {
     gpr_set_log_function(&OnLog);
+    google::protobuf::SetLogHandler(nullptr);
     return true;
   }();
   static_cast<void>(installed);

@@ -6,6 +6,7 @@ namespace eris::server {
 
 // From now on gRPC's errors become warnings of the server's log, at most one a second: clients can
 // cause any number. Lines below its errors are written only if GRPC_VERBOSITY is set, and all then.
+// Protobuf's lines are left out: each is of a request that is refused, and the answer says why.
 void InstallGrpcLog();
 
 }  // namespace eris::server
