@@ -9,8 +9,8 @@
 namespace eris::server {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{100};
-constexpr uint32_t kQuietLooks = 10;
+constexpr std::chrono::milliseconds kLookEvery{50};
+constexpr uint32_t kQuietLooks = 20;
 // Rounds may take a fiftieth of the thread's time.
 constexpr int kPauseCosts = 50;
 // gRPC's counts are read once this much has come: a header of a call takes at least some 30 bytes,

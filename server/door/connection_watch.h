@@ -1,5 +1,5 @@
 // Watches the connections that have been handed to gRPC (connection_judge.h has the rules). One
-// that sends is looked at ten times a second, until it has been silent for a second. Then the
+// that sends is looked at twenty times a second, until it has been silent for a second. Then the
 // kernel tells when it sends again, so that silent connections cost nothing. Used under the door's
 // mutex, on its io_context's thread.
 #ifndef ERIS_SERVER_DOOR_CONNECTION_WATCH_H_

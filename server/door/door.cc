@@ -34,7 +34,7 @@ constexpr int kAcceptsPerTurn = 64;
 // Where accepting fails for a reason that passes, and that no event reports.
 constexpr std::chrono::milliseconds kAcceptAgain{100};
 // After something has happened to a connection.
-constexpr std::chrono::milliseconds kLookSoon{100};
+constexpr std::chrono::milliseconds kLookSoon{50};
 
 bool IsOutOfDescriptors(int error) { return error == EMFILE || error == ENFILE; }
 
