@@ -4,9 +4,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/status_macros.h"
 #include "server/log/log.h"
 
 namespace eris::server {
@@ -24,9 +26,8 @@ bool IsLoopback(const sockaddr* address) {
   return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
 }
 
-}  // namespace
-
-bool IsLocal(absl::string_view address) {
+// Whether only this machine reaches it. Errors: Unavailable (the system does not know the host).
+absl::StatusOr<bool> ReachedHereOnly(absl::string_view address) {
   if (absl::StartsWith(address, "unix:")) return true;
   absl::string_view host = address.substr(0, address.rfind(':'));
   if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
@@ -35,7 +36,11 @@ bool IsLocal(absl::string_view address) {
   hints.ai_flags = AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(std::string(host).c_str(), nullptr, &hints, &found) != 0) return false;
+  if (const int error = getaddrinfo(std::string(host).c_str(), nullptr, &hints, &found);
+      error != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", address, ": host '", host, "': ", gai_strerror(error)));
+  }
   bool local = found != nullptr;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     local = local && IsLoopback(one->ai_addr);
@@ -44,11 +49,17 @@ bool IsLocal(absl::string_view address) {
   return local;
 }
 
+}  // namespace
+
+bool IsLocal(absl::string_view address) { return ReachedHereOnly(address).value_or(false); }
+
 absl::Status CheckExposure(const SecurityOptions& options, absl::string_view option,
                            const std::string& address) {
   const bool http = option == "server.http";
   const bool secure = options.has_tls() && options.has_roles() && !http;
-  if (secure || address.empty() || IsLocal(address)) return absl::OkStatus();
+  if (secure || address.empty()) return absl::OkStatus();
+  ERIS_ASSIGN_OR_RETURN(const bool here_only, ReachedHereOnly(address));
+  if (here_only) return absl::OkStatus();
   if (options.open) {
     Log(LogLevel::kWarning, "security.open: everyone who reaches the address may use it",
         {{"option", std::string(option)}, {"address", address}});

@@ -17,7 +17,8 @@ bool IsLocal(absl::string_view address);
 
 // `option`: "server.listen", or "server.http", which has neither TLS nor roles. Errors:
 // FailedPrecondition (others reach the address, and TLS or roles are missing; says what helps).
-// With security.open that is only a warning in the log.
+// With security.open that is only a warning in the log. Unavailable (the system does not know the
+// host).
 absl::Status CheckExposure(const SecurityOptions& options, absl::string_view option,
                            const std::string& address);
 

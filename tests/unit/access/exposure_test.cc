@@ -43,6 +43,9 @@ TEST(ExposureTest, OthersAreServedOnlyWithTlsAndRoles) {
   EXPECT_THAT(text(tls), HasSubstr("set security.tokens_file;"));
   EXPECT_THAT(text(roles), HasSubstr("set security.tls_cert and security.tls_key;"));
   EXPECT_FALSE(CheckExposure(both, "server.http", all).ok());
+  const absl::Status unknown = CheckExposure(none, "server.listen", "no.such.host.invalid:1");
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("host 'no.such.host.invalid': "));
 }
 
 }  // namespace
