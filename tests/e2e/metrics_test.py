@@ -189,8 +189,7 @@ def check_top(server):
 
 
 def check_hot(server):
-    server.eris("create", "warm")
-    server.eris("put", "warm", "77=1")
+    server.eris("create", "cold")
     bench = subprocess.Popen([server.programs.eris, "bench", "lookup", "--object", "hot", "--keys", "10000", "--distribution", "zipf",
                               "--seconds", "60", "--batch", "64", "--rate", "500"], env=server.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
@@ -204,7 +203,7 @@ def check_hot(server):
     finally:
         bench.send_signal(signal.SIGINT)
         bench.communicate(timeout=60)
-    harness.check("no range is hot" in server.eris("hot", "warm").stdout, "an object without load")
+    harness.check("no range is hot" in server.eris("hot", "cold").stdout, "an object without load")
     server.eris("hot", "nothing", code=1)
     server.eris("hot", "orders", "--ranges", "0", code=2)
 
