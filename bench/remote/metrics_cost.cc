@@ -51,9 +51,9 @@ void MeasureCounting(int rounds) {
                            .total_ns = static_cast<uint64_t>((ended - begun).count()),
                            .stage_ns = {static_cast<uint64_t>((arrived - begun).count()),
                                         static_cast<uint64_t>((answered - arrived).count()),
-                                        static_cast<uint64_t>((ended - answered).count())},
-                           .received_bytes = 40,
-                           .sent_bytes = 40});
+                                        static_cast<uint64_t>((ended - answered).count())}});
+      metrics.AddReceived(method, 40);
+      metrics.AddSent(method, 40);
     }
     counted.push_back(NsSince(begin) / kCalls);
   }

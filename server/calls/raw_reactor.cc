@@ -59,9 +59,7 @@ RawReactor::~RawReactor() {
   const CallMetrics::Ended ended{
       .code = code_,
       .total_ns = Ns(now - begun_),
-      .stage_ns = {Ns(arrived - begun_), Ns(answered - arrived), Ns(now - answered)},
-      .received_bytes = received_bytes_,
-      .sent_bytes = sent_bytes_};
+      .stage_ns = {Ns(arrived - begun_), Ns(answered - arrived), Ns(now - answered)}};
   watch_->metrics.End(method_, ended);
   if (!watch_->metrics.has_latencies(method_) || !watch_->slow.IsSlow(ended.total_ns)) return;
   try {

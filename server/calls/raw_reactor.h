@@ -68,7 +68,10 @@ class RawReactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
  protected:
   using Base = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  void NoteReceived(const grpc::ByteBuffer& bytes) { received_bytes_ += bytes.Length(); }
+  // A message has been read.
+  void NoteReceived(const grpc::ByteBuffer& bytes) {
+    if (watch_ != nullptr) watch_->metrics.AddReceived(method_, bytes.Length());
+  }
   // Its request has been parsed.
   void NoteArrival() { arrived_ = Clock::now(); }
   bool WantsWords() const { return watch_ != nullptr && watch_->slow.on(); }
@@ -79,16 +82,16 @@ class RawReactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
     return StreamRequest(watch_, method_, begun);
   }
 
-  // gRPC's operations.
+  // gRPC's operations. Those that write follow one that has read.
   void StartWrite(const grpc::ByteBuffer* bytes) {
     NoteAnswer();
-    sent_bytes_ += bytes->Length();
+    NoteSent(*bytes);
     Base::StartWrite(bytes);
   }
   void StartWriteAndFinish(const grpc::ByteBuffer* bytes, grpc::WriteOptions options,
                            grpc::Status status) {
     NoteAnswer();
-    sent_bytes_ += bytes->Length();
+    NoteSent(*bytes);
     code_ = status.error_code();
     Base::StartWriteAndFinish(bytes, options, std::move(status));
   }
@@ -99,6 +102,9 @@ class RawReactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
   }
 
  private:
+  void NoteSent(const grpc::ByteBuffer& bytes) {
+    if (watch_ != nullptr) watch_->metrics.AddSent(method_, bytes.Length());
+  }
   void NoteAnswer() {
     if (answered_ == Clock::time_point()) answered_ = Clock::now();
   }
@@ -111,8 +117,6 @@ class RawReactor : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
   Clock::time_point arrived_{};
   Clock::time_point answered_{};
   int code_ = grpc::StatusCode::UNKNOWN;
-  uint64_t received_bytes_ = 0;
-  uint64_t sent_bytes_ = 0;
   uint64_t rows_ = 0;
   std::string object_{};
 };

@@ -44,8 +44,6 @@ void CallMetrics::End(Method method, const Ended& ended) {
     AddLatency(cells, ended.total_ns);
     for (size_t i = 0; i < kCallStages; ++i) AddTo(cells.stage_ns[i], ended.stage_ns[i]);
   }
-  AddTo(cells.received_bytes, ended.received_bytes);
-  AddTo(cells.sent_bytes, ended.sent_bytes);
   AddTo(cells.ended[CodeIndex(ended.code)], 1);
 }
 

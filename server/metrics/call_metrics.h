@@ -61,11 +61,15 @@ class CallMetrics {
     int code = 0;
     uint64_t total_ns = 0;
     std::array<uint64_t, kCallStages> stage_ns{};
-    uint64_t received_bytes = 0;
-    uint64_t sent_bytes = 0;
   };
   void End(Method method, const Ended& ended);
   void EndRequest(Method method, int code, uint64_t ns);
+  void AddReceived(Method method, uint64_t bytes) {
+    MyCells(method).received_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void AddSent(Method method, uint64_t bytes) {
+    MyCells(method).sent_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
 
   // Each number is exact at some moment near the call. In the order of Add. Throws std::bad_alloc.
   std::vector<CallCounts> Read() const;

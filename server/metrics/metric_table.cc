@@ -37,7 +37,7 @@ constexpr MetricRow kRows[] = {
     {M::kStreamRequests, "eris_stream_requests_total", "counter", "", "method, code",
      "2 × codes seen", "Requests of LookupStream and WriteStream that have been answered."},
     {M::kReceivedBytes, "eris_call_received_bytes_total", "counter", "bytes", "method", kMethods,
-     "Messages of ended calls, without headers."},
+     "Messages that clients have sent, without headers."},
     {M::kSentBytes, "eris_call_sent_bytes_total", "counter", "bytes", "method", kMethods,
      "The same for answers."},
     {M::kRefusals, "eris_refusals_total", "counter", "", "cause", "at most 81",

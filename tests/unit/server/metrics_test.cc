@@ -97,11 +97,9 @@ TEST(CallMetricsTest, AddsUpWhatThreadsCount) {
     threads.emplace_back([&] {
       for (int n = 0; n < 100; ++n) {
         metrics.Begin(lookup);
-        metrics.End(lookup, {.code = n % 2 == 0 ? 0 : 8,
-                             .total_ns = 1000,
-                             .stage_ns = {1, 2, 3},
-                             .received_bytes = 10,
-                             .sent_bytes = 20});
+        metrics.End(lookup, {.code = n % 2 == 0 ? 0 : 8, .total_ns = 1000, .stage_ns = {1, 2, 3}});
+        metrics.AddReceived(lookup, 10);
+        metrics.AddSent(lookup, 20);
         metrics.EndRequest(stream, 0, 5000);
       }
       metrics.Begin(stream);
