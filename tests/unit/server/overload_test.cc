@@ -176,7 +176,7 @@ TEST_F(OverloadTest, StreamGoesOnOneByOneWhileCallsAreRefused) {
 
 class UnreadScanTest : public OverloadTest {
  protected:
-  static constexpr uint64_t kRows = 400'000;
+  static constexpr uint64_t kRows = 120'000;
   UnreadScanTest() : OverloadTest(ServerConfig()) {
     engine.rows_per_chunk = 32768;
     for (uint64_t first = 0; first < kRows; first += 20'000) {
