@@ -147,6 +147,10 @@ void ConnectionWatch::CutThoseWithoutCall(Clock::time_point now) {
 void ConnectionWatch::Cut(Connection& connection, DoorCause cause, const std::string& why) {
   ++cut_[static_cast<size_t>(cause)];
   log_.Closed(cause, connection.peer.name, why);
+  // The shutdown makes gRPC close it. That then resets it: otherwise a client with more to send
+  // would wait for a window that nobody opens, for minutes.
+  const linger reset = {1, 0};
+  setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   shutdown(connection.fd, SHUT_RDWR);
   Forget(connection);
   table_.Remove(connection);
