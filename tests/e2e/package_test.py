@@ -83,7 +83,7 @@ class Service:
         self.manager.bind(str(path))
         path.chmod(0o777)
         self.process = subprocess.Popen(
-            ["chroot", f"--userspec={unit['User']}:{unit['Group']}", root.folder, *unit["ExecStart"].split()],
+            [shutil.which("chroot"), f"--userspec={unit['User']}:{unit['Group']}", root.folder, *unit["ExecStart"].split()],
             env={"NOTIFY_SOCKET": "/run/notify", "PATH": "/usr/bin:/bin"})
         told = self.manager.recv(4096).decode()
         harness.check(told.startswith("READY=1\n"), told)
