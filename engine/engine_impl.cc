@@ -107,6 +107,8 @@ EngineImpl::~EngineImpl() {
 absl::Status EngineImpl::Start(Threads threads) {
   const size_t half_bytes = resolved_.options.incoming_buffer_bytes;
   std::vector<NumaNodeId> numa_nodes;
+  // First: an extent that has been taken must find its place, or nothing would give it back.
+  buffer_extents_.reserve(resolved_.plan.aeus.size());
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     void* extent = memory_.pool(place.numa_node)
                        .TakeExtent(2 * half_bytes, memory::NumaNodePool::Pages::kOnTouch);
