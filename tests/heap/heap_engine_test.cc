@@ -89,8 +89,9 @@ TEST_P(HeapEngineTest, WhatItTellsOfItself) {
   asked("hot ranges", [&] { return engine.FindHotRanges("o").status(); });
   asked("verify memory",
         [&] { return engine.VerifyMemory({.pages_max = 64, .rows = true}).status(); });
-  asked("plan of the machine",
-        [&] { return ExplainTopology({.topology = "numa:2 core:2 pu:1"}).status(); });
+  Options machine;
+  machine.topology = "numa:2 core:2 pu:1";
+  asked("plan of the machine", [&] { return ExplainTopology(machine).status(); });
 }
 
 TEST_P(HeapEngineTest, OptionsChangeOrNot) {

@@ -122,9 +122,18 @@ class HeapLab {
     return FailingHeap::Stop();
   }
 
-  // No call has left anything behind.
+  // No call has left anything behind, once AEUs and completion threads have done what they still
+  // had to do.
   void ExpectQuiet() {
-    const EngineStats stats = engine().Stats();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    EngineStats stats = engine().Stats();
+    const auto quiet = [&] {
+      return stats.scans_open + stats.scan_chunks_in_use + stats.requests_in_flight == 0;
+    };
+    while (!quiet() && std::chrono::steady_clock::now() < end) {
+      if (!Step()) sched_yield();
+      stats = engine().Stats();
+    }
     EXPECT_EQ(stats.scans_open, 0u);
     EXPECT_EQ(stats.scan_chunks_in_use, 0u);
     EXPECT_EQ(stats.requests_in_flight, 0u);
