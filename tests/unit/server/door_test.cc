@@ -285,6 +285,7 @@ TEST(DoorAddressTest, IdleAndOldConnectionsAreClosed) {
     config.listen = "127.0.0.1:0";
     config.first_call_ms_max = 0;
     config.connection_idle_ms_max = 0;
+    config.call_ms_max = 1000;  // so long an old connection may stay that ignores its farewell
     config.*limit = 1000;
     auto server = RpcServer::Start(config, &engine, io_thread.io());
     ASSERT_TRUE(server.ok()) << server.status();
