@@ -237,7 +237,11 @@ TEST_F(CArrowTest, AChunkThatIsExportedHoldsTheEngine) {
   schema.release(&schema);
   EXPECT_C(ERIS_FAILED_PRECONDITION, eris_engine_close(engine, e.out()));
   EXPECT_THAT(e.message(), testing::HasSubstr("1 Arrow structure"));
-  EXPECT_EQ(static_cast<const uint64_t*>(array.children[1]->buffers[1])[2], 6u);
+  const auto column = [&array](int i) {
+    return static_cast<const uint64_t*>(array.children[i]->buffers[1]);
+  };
+  ASSERT_GE(array.length, 1);  // a chunk may end where its partition does
+  EXPECT_EQ(column(1)[array.length - 1], 3 * column(0)[array.length - 1]);
   array.release(&array);
 }
 
