@@ -21,7 +21,7 @@ constexpr absl::string_view kReady = "/readyz";
 std::vector<AdmissionFigures> AdmissionsOf(const ServerState& server) {
   std::vector<AdmissionFigures> all;
   const auto add = [&all](const char* kind, const QueueGate& gate) {
-    if (gate.refuses()) all.push_back({kind, gate.under_way(), gate.limit()});
+    if (gate.refuses()) all.push_back({kind, gate.inside(), gate.limit()});
   };
   add("lookups", server.lookups_queued);
   add("writes", server.writes_queued);
