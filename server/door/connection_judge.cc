@@ -25,7 +25,11 @@ bool ConnectionJudge::SendsUnusedBytes(const JudgeLimits& limits, const Connecti
   if (bytes <= always) return false;
   // Also of a call that has ended: its time was up, and its last bytes are still on their way.
   served_max_ = std::max(served_max_, served_calls());
-  uint64_t of_calls = served_max_ * 2 * limits.message_bytes_max;
+  // A call that the server has refused at its beginning was never served, and its request comes
+  // nevertheless.
+  const uint64_t ended = counts.calls_succeeded + counts.calls_failed -
+                         at_message_.calls_succeeded - at_message_.calls_failed;
+  uint64_t of_calls = (served_max_ + ended) * 2 * limits.message_bytes_max;
   if (limits.arriving_bytes_max > 0) of_calls = std::min(of_calls, limits.arriving_bytes_max);
   return bytes > always + of_calls;
 }

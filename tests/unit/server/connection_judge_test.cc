@@ -53,6 +53,14 @@ TEST_F(ConnectionJudgeTest, ServedCallsMaySendLargeMessagesHoweverSlowly) {
   EXPECT_EQ(Judge(counts, 2), std::nullopt);
 }
 
+// Under overload calls are refused at their beginning: nobody reads what was sent with them.
+TEST_F(ConnectionJudgeTest, RequestsOfCallsThatWereRefusedAreAllowed) {
+  EXPECT_EQ(Judge({.received_bytes = 81 * kMiB, .calls_started = 500, .calls_failed = 500}),
+            std::nullopt);
+  // A call whose headers have no end never ends.
+  EXPECT_EQ(Judge({.received_bytes = 81 * kMiB, .calls_started = 500}), DoorCause::kUnusedBytes);
+}
+
 // Its time was up; the client learns that while it is still sending.
 TEST_F(ConnectionJudgeTest, CallThatEndsInTheMiddleOfItsMessageIsAllowed) {
   EXPECT_EQ(Judge({.received_bytes = 30 * kMiB, .calls_started = 1}, 1), std::nullopt);
