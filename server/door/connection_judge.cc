@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace eris::server {
+namespace {
+
+// What a client sends with a call that nobody reads: a window of gRPC, some hundred KiB.
+constexpr uint64_t kRefusedCallBytes = 1 << 20;
+
+}  // namespace
 
 std::optional<DoorCause> ConnectionJudge::Judge(const JudgeLimits& limits, Clock::time_point now,
                                                 const ConnectionCounts& counts,
@@ -29,7 +35,7 @@ bool ConnectionJudge::SendsUnusedBytes(const JudgeLimits& limits, const Connecti
   // nevertheless.
   const uint64_t ended = counts.calls_succeeded + counts.calls_failed -
                          at_message_.calls_succeeded - at_message_.calls_failed;
-  uint64_t of_calls = (served_max_ + ended) * 2 * limits.message_bytes_max;
+  uint64_t of_calls = served_max_ * 2 * limits.message_bytes_max + ended * kRefusedCallBytes;
   if (limits.arriving_bytes_max > 0) of_calls = std::min(of_calls, limits.arriving_bytes_max);
   return bytes > always + of_calls;
 }

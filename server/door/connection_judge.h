@@ -6,10 +6,10 @@
 // that a slow client could exceed.
 // 1. Bytes that become no message. Bytes that have been received since the last complete message
 //    may be: server.unused_bytes_max, for headers and frames of control; for each call that the
-//    server has served on this connection meanwhile, at its most, or ended, twice the largest
-//    message (one that is somewhat too large is refused with an error that says so, after it has
-//    come); and a 16th of the bytes sent, for what a reader of much acknowledges. A call with
-//    endless headers is never served.
+//    server has served on this connection meanwhile, at its most, twice the largest message (one
+//    that is somewhat too large is refused with an error that says so, after it has come); for
+//    each call that has ended meanwhile 1 MiB, which nobody has read; and a 16th of the bytes sent,
+//    for what a reader of much acknowledges. A call with endless headers is never served.
 // 2. Calls that end cancelled. server.cancelled_calls_max of them within a second, if they are nine
 //    tenths of the calls that have ended.
 #ifndef ERIS_SERVER_DOOR_CONNECTION_JUDGE_H_

@@ -58,7 +58,11 @@ TEST_F(ConnectionJudgeTest, RequestsOfCallsThatWereRefusedAreAllowed) {
   EXPECT_EQ(Judge({.received_bytes = 81 * kMiB, .calls_started = 500, .calls_failed = 500}),
             std::nullopt);
   // A call whose headers have no end never ends.
+  judge = ConnectionJudge();
   EXPECT_EQ(Judge({.received_bytes = 81 * kMiB, .calls_started = 500}), DoorCause::kUnusedBytes);
+  // One that is refused buys no room for another one's headers.
+  EXPECT_EQ(Judge({.received_bytes = 81 * kMiB, .calls_started = 500, .calls_failed = 1}),
+            DoorCause::kUnusedBytes);
 }
 
 // Its time was up; the client learns that while it is still sending.
