@@ -14,6 +14,7 @@ endif()
 if(ERIS_BENCH)
   find_package(benchmark REQUIRED CONFIG)
 endif()
+find_package(OpenSSL REQUIRED)  # OpenSSL::Crypto
 if(ERIS_SERVER)
   # Protobuf must be found in module mode before gRPC's own package file asks for it.
   set(Protobuf_USE_STATIC_LIBS ON)
@@ -21,7 +22,6 @@ if(ERIS_SERVER)
   find_package(Protobuf REQUIRED MODULE)
   find_package(gRPC REQUIRED CONFIG)
   find_package(Boost 1.74 REQUIRED)              # Boost::headers; Asio and System are header-only
-  find_package(OpenSSL REQUIRED)                 # OpenSSL::Crypto
   find_package(CLI11 REQUIRED CONFIG)            # CLI11::CLI11
   find_package(nlohmann_json REQUIRED CONFIG)    # nlohmann_json::nlohmann_json
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus

@@ -38,13 +38,13 @@ class StreamRequest {
   };
 
   StreamRequest(CallWatch* watch, CallMetrics::Method method, Clock::time_point begun)
-      : watch_(watch), method_(method), begun_(begun) {}
+      : watch_(watch->shared_from_this()), method_(method), begun_(begun) {}
   void SetWords(std::shared_ptr<const Words> words) { words_ = std::move(words); }
   // It has been answered. Once.
   void End(int code) const;
 
  private:
-  CallWatch* watch_;
+  std::shared_ptr<CallWatch> watch_;
   CallMetrics::Method method_;
   Clock::time_point begun_;
   std::shared_ptr<const Words> words_{};

@@ -1,6 +1,6 @@
 #include "server/guard/snapshot_leases.h"
 
-#include <xxhash.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <vector>
@@ -25,8 +25,7 @@ absl::Status NotThere(uint64_t id) {
 
 }  // namespace
 
-SnapshotLeases::SnapshotLeases(uint64_t seed, std::function<void(Clock::duration)> arm)
-    : seed_(seed), arm_(std::move(arm)) {}
+SnapshotLeases::SnapshotLeases(std::function<void(Clock::duration)> arm) : arm_(std::move(arm)) {}
 
 SnapshotLeases::~SnapshotLeases() {
   base::MutexLock lock(&mu_);
@@ -35,8 +34,9 @@ SnapshotLeases::~SnapshotLeases() {
 
 uint64_t SnapshotLeases::NewId() {
   for (;;) {
-    ++made_;
-    const uint64_t id = XXH3_64bits_withSeed(&made_, sizeof(made_), seed_);
+    // Whoever knows a number may use the snapshot, so that none may follow from others.
+    uint64_t id = 0;
+    if (getrandom(&id, sizeof id, 0) != sizeof id) continue;  // a signal came while it had none
     if (id != 0 && !leases_.contains(id)) return id;
   }
 }

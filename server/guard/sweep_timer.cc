@@ -58,9 +58,9 @@ SweepTimer::SweepTimer(boost::asio::io_context* io, std::chrono::milliseconds li
   sweeper_.Begin([this](ExpiryQueue::Clock::time_point now) { return queue_.Sweep(now); });
 }
 
-LeaseTimer::LeaseTimer(boost::asio::io_context* io, uint64_t seed)
+LeaseTimer::LeaseTimer(boost::asio::io_context* io)
     : sweeper_(io),
-      leases_(seed, [this](SnapshotLeases::Clock::duration delay) { sweeper_.Arm(delay); }) {
+      leases_([this](SnapshotLeases::Clock::duration delay) { sweeper_.Arm(delay); }) {
   sweeper_.Begin([this](SnapshotLeases::Clock::time_point now) { return leases_.Sweep(now); });
 }
 

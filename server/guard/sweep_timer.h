@@ -55,7 +55,7 @@ class SweepTimer {
 // The server's SnapshotLeases with their timer.
 class LeaseTimer {
  public:
-  LeaseTimer(boost::asio::io_context* io, uint64_t seed);
+  explicit LeaseTimer(boost::asio::io_context* io);
   ~LeaseTimer() { sweeper_.End(); }
 
   SnapshotLeases& leases() { return leases_; }

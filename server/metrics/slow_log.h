@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -44,7 +45,7 @@ class SlowLog {
 };
 
 // What the server notes of its calls. Outlives them.
-struct CallWatch {
+struct CallWatch : std::enable_shared_from_this<CallWatch> {
   explicit CallWatch(uint32_t slow_call_ms) : slow(slow_call_ms) {}
 
   CallMetrics metrics;

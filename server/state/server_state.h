@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -44,7 +45,6 @@ struct ServerState {
         live(config_in),
         engine(engine_in),
         access(config_in.security, io),
-        watch(config_in.slow_call_ms),
         budget(config_in.in_flight_bytes_max),
         reads_arriving(arriving.reads),
         writes_arriving(arriving.writes),
@@ -52,7 +52,7 @@ struct ServerState {
         sessions(engine_in),
         tokens(token_seed),
         seal(token_seed),
-        lease_timer(io, token_seed),
+        lease_timer(io),
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
         stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)),
         parks(io, kParkAfter),
@@ -68,7 +68,9 @@ struct ServerState {
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Engine* const engine;
   Access access;
-  CallWatch watch;
+  // Requests hold it too: the engine may answer one after the last call has ended.
+  const std::shared_ptr<CallWatch> kept_watch = std::make_shared<CallWatch>(config.slow_call_ms);
+  CallWatch& watch = *kept_watch;
   // Counts the server's connections; any thread. Empty: nothing does. Set before the first reader.
   std::function<ConnectionFigures()> connections{};
   DrainGate gate;

@@ -31,7 +31,7 @@ class SnapshotLeasesTest : public ::testing::Test {
   std::shared_ptr<Snapshot> NewSnapshot() { return std::make_shared<CountedSnapshot>(&held_); }
   std::atomic<int> held_{0};
   std::vector<Clock::duration> armed_;
-  SnapshotLeases leases_{7, [this](Clock::duration delay) { armed_.push_back(delay); }};
+  SnapshotLeases leases_{[this](Clock::duration delay) { armed_.push_back(delay); }};
 };
 
 TEST_F(SnapshotLeasesTest, SnapshotGoesAfterItsTimeToLive) {
