@@ -73,17 +73,18 @@ class RunningQueries {
   RunningQueries(const RunningQueries&) = delete;
   RunningQueries& operator=(const RunningQueries&) = delete;
 
-  // `peer`: the client's address, to show. `stop` ends the query. The object outlives the stay.
-  // Errors: ResourceExhausted (kRunningMax run already, or the client's share).
-  absl::StatusOr<Stay> Enter(std::string peer, std::shared_ptr<ScanStop> stop) {
+  // `peer`: the client's address, to show; `client`: whose share it is (client_shares.h). `stop`
+  // ends the query. The object outlives the stay. Errors: ResourceExhausted (kRunningMax run
+  // already, or the client's share).
+  absl::StatusOr<Stay> Enter(std::string peer, std::string client, std::shared_ptr<ScanStop> stop) {
     auto query = std::make_shared<Query>();
     query->peer = std::move(peer);
+    query->client = std::move(client);
     query->stop = std::move(stop);
     base::MutexLock lock(&mu_);
-    const std::string client = ClientOfPeer(query->peer);
     const auto own = static_cast<size_t>(std::count_if(
         queries_.begin(), queries_.end(),
-        [&client](const auto& other) { return ClientOfPeer(other.second->peer) == client; }));
+        [&query](const auto& other) { return other.second->client == query->client; }));
     if (!HasShare(own, queries_.size(), kRunningMax)) {
       return Error(ErrorReason::kQueriesRunning,
                    absl::StrCat(queries_.size(), " queries run, ", own,
@@ -131,6 +132,7 @@ class RunningQueries {
   struct Query {
     uint64_t id = 0;
     std::string peer{};
+    std::string client{};
     std::shared_ptr<ScanStop> stop{};
     Clock::time_point begin = Clock::now();
     // Shared: written by the query's call, read by List.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/calls/control_call.h"
 #include "server/guard/running_queries.h"
@@ -40,6 +41,7 @@ absl::Status DoList(const ControlScope& scope, const v1::ListQueriesRequest&,
 
 absl::Status DoCancel(const ControlScope& scope, const v1::CancelQueryRequest& request,
                       v1::CancelQueryResponse*) {
+  scope.permit.SetAudited(absl::StrCat("query ", request.id()));
   return scope.server.queries.Cancel(request.id());
 }
 
@@ -56,8 +58,9 @@ QueriesService::QueriesService(ServerState* server) : RawService(&server->access
   });
   Serve("Explain", reads_plan, ControlBeginner(*server, DoExplain));
   // Queries of all callers. Each ends its own by cancelling the call.
-  Serve("List", {Role::kAdmin, NoObject()}, ControlBeginner(*server, DoList));
-  Serve("Cancel", Policy(Role::kAdmin, NoObject()).Audited(), ControlBeginner(*server, DoCancel));
+  Serve("List", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, DoList));
+  Serve("Cancel", Policy(Role::kAdmin, EveryObject()).Audited(),
+        ControlBeginner(*server, DoCancel));
 }
 
 }  // namespace eris::server
