@@ -1,4 +1,5 @@
 """TLS and tokens: what a connection shows to a server, and asks of it."""
+import ipaddress
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,16 @@ import grpc
 import grpc.aio
 
 from eris.errors import InvalidArgument
+
+
+def _is_local(address: str) -> bool:
+    """Whether only programs of this machine are at the address. A host's name may begin like one: 127.example.com."""
+    if address.startswith(("localhost:", "unix:", "/")):
+        return True
+    try:
+        return ipaddress.ip_address(address.rpartition(":")[0].strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Security:
             return []
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise InvalidArgument(f"{self.token_file or 'the token'}: the first line must be a token alone, as `eris token new` prints it")
-        if not self.tls_ca and not address.startswith(("127.", "localhost:", "[::1]:", "unix:", "/")):
+        if not self.tls_ca and not _is_local(address):
             raise InvalidArgument(f"the token would go to {address} in plain text: give tls_ca, the authorities of the server's certificate")
         return [("authorization", f"Bearer {token}")]
 
