@@ -85,6 +85,8 @@ void ExpiryQueue::Link(Watch* watch, std::shared_ptr<Owner> owner, uint64_t tag,
     if (limit.count() == 0 || std::exchange(armed_, true)) return;
   }
   arm_(limit);
+  // SetLimit may have armed it for now meanwhile, and this would have put it off.
+  if (this->limit() != limit) arm_(Clock::duration::zero());
 }
 
 void ExpiryQueue::Unlink(Watch* watch) {

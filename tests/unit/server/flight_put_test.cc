@@ -105,6 +105,12 @@ TEST(PutTotalsTest, TellWhatBecameOfTheRows) {
   EXPECT_EQ(PutTotalsOf(result, 5), (PutTotals{.unknown = 5}));
   EXPECT_EQ(PutTotalsJson({.batches = 1, .written = 2, .refused = 3, .unknown = 4}),
             R"({"batches": 1, "written": 2, "refused": 3, "unknown": 4})");
+  // Only a call that has written nothing may be told when to try again.
+  const absl::Status full = Error(ErrorReason::kInFlightBytes, "full");
+  EXPECT_GT(ErrorDetailsOf(WithTotals(full, {.refused = 1})).retry_ms, 0u);
+  EXPECT_EQ(ErrorDetailsOf(WithTotals(full, {.written = 2})).retry_ms, 0u);
+  EXPECT_EQ(ErrorDetailsOf(WithTotals(full, {.unknown = 2})).retry_ms, 0u);
+  EXPECT_EQ(ErrorDetailsOf(WithTotals(full, {.written = 2})).reason, "IN_FLIGHT_BYTES");
   EXPECT_EQ(WithTotals(absl::NotFoundError("x"), {.written = 2}).message(),
             "x; 2 rows were written");
   EXPECT_EQ(
