@@ -165,6 +165,8 @@ eris_code eris_call_wait(eris_call* call, int64_t timeout_us, eris_result** out,
   if (out != nullptr) *out = nullptr;
   return Guard(error, [&]() -> absl::Status {
     ERIS_RETURN_IF_ERROR(eris::capi::CheckCall(call, out));
+    // The answer may be among the callbacks that this thread defers: it would wait for ever.
+    ERIS_RETURN_IF_ERROR(eris::capi::CheckNotDeferring());
     ERIS_RETURN_IF_ERROR(eris::capi::DeadlineOf(timeout_us).status());
     eris_call::State& state = *call->state;
     std::unique_lock lock(state.mu);

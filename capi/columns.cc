@@ -115,7 +115,17 @@ absl::Status CheckStructArray(const ArrowSchema& schema, const ArrowArray& array
   }
   const bool validity =
       array.n_buffers > 0 && array.buffers != nullptr && array.buffers[0] != nullptr;
-  if (validity && array.null_count != 0) {
+  // -1: nobody has counted.
+  const bool counted = array.null_count >= 0;
+  const auto is_null = [&array](int64_t row) {
+    const auto* const bits = static_cast<const uint8_t*>(array.buffers[0]);
+    return (bits[row / 8] >> (row % 8) & 1) == 0;
+  };
+  bool nulls = validity && counted && array.null_count > 0;
+  for (int64_t row = 0; validity && !counted && !nulls && row < array.length; ++row) {
+    nulls = is_null(array.offset + row);
+  }
+  if (nulls) {
     return absl::InvalidArgumentError(
         "the ArrowArray has rows that are null as a whole: only columns can be null");
   }

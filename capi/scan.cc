@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "capi/columns.h"
 #include "capi/guard.h"
@@ -40,7 +41,7 @@ absl::Status FillChunk(Scan::NextResult next, std::unique_ptr<eris_chunk>& chunk
     chunk->resume = chunk->chunk->resume();
   } catch (const std::bad_alloc&) {
     chunk.reset();  // the chunk's rows cannot be told from those after it
-    return absl::Status(absl::StatusCode::kResourceExhausted, "no memory");
+    return base::NoMemory();
   }
   return absl::OkStatus();
 }

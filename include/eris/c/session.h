@@ -151,7 +151,8 @@ ERIS_API eris_code eris_write_async(eris_session* session, const eris_object* ob
 // `*out` receives the answer once, or NULL while there is none. Any thread; does not block. Errors:
 // ERIS_FAILED_PRECONDITION (the answer has been taken, or goes to a callback).
 ERIS_API eris_code eris_call_poll(eris_call* call, eris_result** out, eris_error** error);
-// Blocks for it. Errors: as poll; ERIS_DEADLINE_EXCEEDED (the call goes on).
+// Blocks for it. Errors: as poll, also between eris_defer_callbacks and eris_run_callbacks;
+// ERIS_DEADLINE_EXCEEDED (the call goes on).
 ERIS_API eris_code eris_call_wait(eris_call* call, int64_t timeout_us, eris_result** out,
                                   eris_error** error);
 // The answer is ERIS_CANCELLED unless it is there already. Any thread; does not block.
