@@ -10,6 +10,7 @@
 #include "arrow/flight.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "eris/errors.h"
 #include "server/flight/put_batch.h"
 #include "server/flight/put_totals.h"
 #include "tests/support/arrow_messages.h"

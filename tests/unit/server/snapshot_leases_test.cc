@@ -213,7 +213,7 @@ TEST_F(SnapshotLeasesTest, WhereAllAreReadANewOneStays) {
 }
 
 TEST_F(SnapshotLeasesTest, IdsOfAnotherServerAreUnknown) {
-  SnapshotLeases other(8, [](Clock::duration) {});
+  SnapshotLeases other([](Clock::duration) {});
   const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(1000));
   other.Add(NewSnapshot(), milliseconds(1000));
   EXPECT_FALSE(other.Find(id).ok());
