@@ -7,6 +7,13 @@ namespace {
 
 // What a client sends with a call that nobody reads: a window of gRPC, some hundred KiB.
 constexpr uint64_t kRefusedCallBytes = 1 << 20;
+// What clients send in one message without asking how much this server takes: the largest batch. It
+// comes completely before it is refused.
+constexpr uint64_t kOrdinaryMessageBytes = 40 << 20;
+// A call whose headers have come may wait for a thread: so long, and with so much of its message in
+// a window, it is not yet served.
+constexpr std::chrono::seconds kBeginMax{1};
+constexpr uint64_t kWindowBytes = 16 << 20;
 
 }  // namespace
 
@@ -17,12 +24,14 @@ std::optional<DoorCause> ConnectionJudge::Judge(const JudgeLimits& limits, Clock
   if (counts.messages != at_message_.messages) {
     at_message_ = counts;
     served_max_ = 0;
+    too_many_since_.reset();
   }
-  if (SendsUnusedBytes(limits, counts, served_calls)) return DoorCause::kUnusedBytes;
+  if (SendsUnusedBytes(limits, now, counts, served_calls)) return DoorCause::kUnusedBytes;
   return std::nullopt;
 }
 
-bool ConnectionJudge::SendsUnusedBytes(const JudgeLimits& limits, const ConnectionCounts& counts,
+bool ConnectionJudge::SendsUnusedBytes(const JudgeLimits& limits, Clock::time_point now,
+                                       const ConnectionCounts& counts,
                                        absl::FunctionRef<uint64_t()> served_calls) {
   if (limits.unused_bytes_max == 0) return false;
   const uint64_t bytes = counts.received_bytes - at_message_.received_bytes;
@@ -35,9 +44,15 @@ bool ConnectionJudge::SendsUnusedBytes(const JudgeLimits& limits, const Connecti
   // nevertheless.
   const uint64_t ended = counts.calls_succeeded + counts.calls_failed -
                          at_message_.calls_succeeded - at_message_.calls_failed;
-  uint64_t of_calls = served_max_ * 2 * limits.message_bytes_max + ended * kRefusedCallBytes;
+  const uint64_t of_call = std::max(2 * limits.message_bytes_max, kOrdinaryMessageBytes);
+  uint64_t of_calls = served_max_ * of_call + ended * kRefusedCallBytes;
   if (limits.arriving_bytes_max > 0) of_calls = std::min(of_calls, limits.arriving_bytes_max);
-  return bytes > always + of_calls;
+  if (bytes <= always + of_calls) {
+    too_many_since_.reset();
+    return false;
+  }
+  if (!too_many_since_) too_many_since_ = now;
+  return bytes > always + of_calls + kWindowBytes || now - *too_many_since_ >= kBeginMax;
 }
 
 bool ConnectionJudge::CancelsCalls(const JudgeLimits& limits, Clock::time_point now,

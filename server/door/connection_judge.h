@@ -6,10 +6,11 @@
 // that a slow client could exceed.
 // 1. Bytes that become no message. Bytes that have been received since the last complete message
 //    may be: server.unused_bytes_max, for headers and frames of control; for each call that the
-//    server has served on this connection meanwhile, at its most, twice the largest message (one
-//    that is somewhat too large is refused with an error that says so, after it has come); for
+//    server has served on this connection meanwhile, at its most, twice the largest message, or
+//    40 MiB (one that is too large is refused with an error that says so, after it has come); for
 //    each call that has ended meanwhile 1 MiB, which nobody has read; and a 16th of the bytes sent,
-//    for what a reader of much acknowledges. A call with endless headers is never served.
+//    for what a reader of much acknowledges. A call with endless headers is never served. As calls
+//    may have to wait for a thread, up to 16 MiB more may be there for a second.
 // 2. Calls that end cancelled. server.cancelled_calls_max of them within a second, if they are nine
 //    tenths of the calls that have ended.
 #ifndef ERIS_SERVER_DOOR_CONNECTION_JUDGE_H_
@@ -52,14 +53,16 @@ class ConnectionJudge {
                                  absl::FunctionRef<uint64_t()> served_calls);
 
  private:
-  bool SendsUnusedBytes(const JudgeLimits& limits, const ConnectionCounts& counts,
-                        absl::FunctionRef<uint64_t()> served_calls);
+  bool SendsUnusedBytes(const JudgeLimits& limits, Clock::time_point now,
+                        const ConnectionCounts& counts, absl::FunctionRef<uint64_t()> served_calls);
   bool CancelsCalls(const JudgeLimits& limits, Clock::time_point now,
                     const ConnectionCounts& counts);
 
   ConnectionCounts at_message_;  // when the last complete message was first seen
   uint64_t served_max_ = 0;      // calls at once since then, as far as they were asked for
-  ConnectionCounts at_second_;   // when the current second began
+  // Since when there are more bytes than may be.
+  std::optional<Clock::time_point> too_many_since_;
+  ConnectionCounts at_second_;  // when the current second began
   Clock::time_point second_{};
 };
 

@@ -12,8 +12,16 @@ constexpr uint64_t kMiB = 1 << 20;
 
 class ConnectionJudgeTest : public ::testing::Test {
  protected:
-  std::optional<DoorCause> Judge(const ConnectionCounts& counts, uint64_t served = 0) {
+  std::optional<DoorCause> JudgeNow(const ConnectionCounts& counts, uint64_t served = 0) {
     return judge.Judge(limits, now, counts, [served] { return served; });
+  }
+  // The same counts now and a second later: what a call that waits for a thread may send is no
+  // excuse any more.
+  std::optional<DoorCause> Judge(const ConnectionCounts& counts, uint64_t served = 0) {
+    const std::optional<DoorCause> cause = JudgeNow(counts, served);
+    if (cause) return cause;
+    now += std::chrono::seconds(1);
+    return JudgeNow(counts, served);
   }
 
   JudgeLimits limits{.unused_bytes_max = kMiB,
@@ -28,6 +36,23 @@ class ConnectionJudgeTest : public ::testing::Test {
 TEST_F(ConnectionJudgeTest, BytesWithoutAMessageAreCut) {
   EXPECT_EQ(Judge({.received_bytes = kMiB, .calls_started = 1}), std::nullopt);
   EXPECT_EQ(Judge({.received_bytes = kMiB + 1, .calls_started = 1}), DoorCause::kUnusedBytes);
+}
+
+// Its headers have come, and no thread has had time for it.
+TEST_F(ConnectionJudgeTest, CallThatIsNotYetServedIsAllowedAWindowForASecond) {
+  EXPECT_EQ(JudgeNow({.received_bytes = 17 * kMiB, .calls_started = 1}), std::nullopt);
+  now += std::chrono::milliseconds(999);
+  EXPECT_EQ(JudgeNow({.received_bytes = 17 * kMiB, .calls_started = 1}), std::nullopt);
+  EXPECT_EQ(JudgeNow({.received_bytes = 17 * kMiB, .calls_started = 1}, 1), std::nullopt);
+  EXPECT_EQ(JudgeNow({.received_bytes = 81 * kMiB + 1, .calls_started = 1}, 1), std::nullopt);
+  EXPECT_EQ(JudgeNow({.received_bytes = 97 * kMiB + 1, .calls_started = 1}, 1),
+            DoorCause::kUnusedBytes);
+}
+
+// A server in little memory takes small messages, and says so to a client that sends the usual.
+TEST_F(ConnectionJudgeTest, MessageThatIsTooLargeMayArrive) {
+  limits.message_bytes_max = 4 * kMiB;
+  EXPECT_EQ(Judge({.received_bytes = 33 * kMiB, .calls_started = 1}, 1), std::nullopt);
 }
 
 TEST_F(ConnectionJudgeTest, EveryMessageBeginsTheCountAgain) {
