@@ -36,11 +36,15 @@ class Estimate {
 
   // Adds up the fields up to the stream's limit. False: malformed, so parsing will stop here too.
   bool Walk(const Descriptor* message, int depth) {
+    uint64_t groups = 0;  // those that have begun and not ended: all inside is unknown
     while (const uint32_t tag = in_.ReadTagNoLastTag()) {
       const WireFormatLite::WireType type = WireFormatLite::GetTagWireType(tag);
+      if (type == WireFormatLite::WIRETYPE_START_GROUP) ++groups;
+      if (type == WireFormatLite::WIRETYPE_END_GROUP && groups > 0) --groups;
       const FieldDescriptor* field =
-          message == nullptr ? nullptr
-                             : message->FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+          message == nullptr || groups > 0
+              ? nullptr
+              : message->FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
       // In another form than the field's it is kept as an unknown field.
       if (field != nullptr && !HasForm(*field, type)) field = nullptr;
       if (!Take(field, type, depth)) return false;
@@ -71,8 +75,7 @@ class Estimate {
         return in_.Skip(4);
       case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
         return TakeDelimited(field, depth);
-      // groups: none of our messages has any; their content counts as fields of the enclosing
-      // message
+      // groups: none of our messages has any
       default:
         bytes_ += kUnknownBytes + kSubmessageBytes;
         return true;

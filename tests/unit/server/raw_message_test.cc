@@ -80,6 +80,8 @@ TEST(RawMessageTest, MessagesThatGrowWhenTheyAreParsedAreSeenBefore) {
   // Known numbers in another form than their fields': kept as unknown fields.
   ExpectEnough<v1::DropObjectRequest>(Repeated(std::string("\x08\x08", 2), kCount));
   ExpectEnough<v1::LookupRequest>(Repeated(std::string("\x22\0", 2), kCount));
+  // The same inside a group, which is unknown as a whole.
+  ExpectEnough<v1::LookupRequest>("\x33" + Repeated("\x20\1", kCount) + "\x34");
 }
 
 TEST(RawMessageTest, DeepOnesAreFollowedAsFarAsTheyAreParsed) {
