@@ -32,7 +32,8 @@ absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshotFor(ServerState& server, s
                  {.value = absl::StrCat(own), .limit = absl::StrCat(server.snapshots.max())});
   }
   ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
-  const auto shared = std::make_shared<SharedSnapshot>(std::move(snapshot), std::move(hold));
+  const auto shared = std::make_shared<SharedSnapshot>(
+      SharedSnapshot{std::move(snapshot), std::move(hold)});  // clang 14 has no other way
   return std::shared_ptr<Snapshot>(shared, shared->snapshot.get());
 }
 
