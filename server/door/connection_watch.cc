@@ -13,6 +13,8 @@ constexpr std::chrono::milliseconds kLookEvery{50};
 constexpr uint32_t kQuietLooks = 20;
 // Rounds may take a fiftieth of the thread's time.
 constexpr int kPauseCosts = 50;
+// But not longer: an attacker must not make a look dear and have peace.
+constexpr std::chrono::milliseconds kPauseMax{500};
 // gRPC's counts are read once this much has come: a header of a call takes at least some 30 bytes,
 // so that is at most 2,000 calls.
 constexpr uint64_t kBytesPerReading = 64 << 10;
@@ -73,7 +75,9 @@ std::optional<ConnectionWatch::Clock::duration> ConnectionWatch::Look(Clock::tim
   look_cost_ = Clock::now() - now;
   std::optional<Clock::duration> next;
   const auto at_latest = [&](Clock::duration wait) { next = next ? std::min(*next, wait) : wait; };
-  if (!active_.empty()) at_latest(std::max<Clock::duration>(kLookEvery, kPauseCosts * look_cost_));
+  if (!active_.empty()) {
+    at_latest(std::clamp<Clock::duration>(kPauseCosts * look_cost_, kLookEvery, kPauseMax));
+  }
   if (!first_calls_.empty()) at_latest(first_calls_.front().first - now);
   if (give_at_) at_latest(*give_at_ - now);
   return next ? std::optional(std::max<Clock::duration>(*next, std::chrono::milliseconds(1)))
