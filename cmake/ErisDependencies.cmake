@@ -14,6 +14,7 @@ endif()
 if(ERIS_BENCH)
   find_package(benchmark REQUIRED CONFIG)
 endif()
+find_package(OpenSSL REQUIRED)  # OpenSSL::Crypto
 if(ERIS_SERVER)
   # Protobuf must be found in module mode before gRPC's own package file asks for it.
   set(Protobuf_USE_STATIC_LIBS ON)
@@ -24,7 +25,20 @@ if(ERIS_SERVER)
   find_package(CLI11 REQUIRED CONFIG)            # CLI11::CLI11
   find_package(nlohmann_json REQUIRED CONFIG)    # nlohmann_json::nlohmann_json
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus
+  find_package(spdlog REQUIRED CONFIG)           # its headers alone, with fmt's
+  pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 endif()
+
+# Abseil's shared objects, for liberis.so (capi/): ERIS_SHARED_ABSEIL.
+get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+list(FILTER targets INCLUDE REGEX "^absl::")
+foreach(target IN LISTS targets)
+  get_target_property(location ${target} IMPORTED_LOCATION_NONE)
+  if(location MATCHES "\\.so[.0-9]*$")
+    list(APPEND ERIS_SHARED_ABSEIL ${location})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES ERIS_SHARED_ABSEIL)
 
 # gRPC, protobuf and Abseil are linked from their static archives: 15-20 % more small requests per second than with the
 # shared objects, and only one copy of each. Debian's package files name only the shared objects; the archives are in

@@ -14,7 +14,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine", "wire", "text", "server", "clients", "include")
+FOLDERS = ("base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine", "wire", "text", "capi", "server", "clients", "include")
 OPENS = re.compile(r"(?:inline )?namespace(?: ([\w:]+))? \{(?!.*\})")
 CLOSES = re.compile(r"\}\s*// namespace")
 TYPE = re.compile(r"(?:class|struct|union|enum(?: class| struct)?)\s+((?:(?:alignas|ABSL_\w+)\b(?:\((?:[^()]|\([^()]*\))*\))?\s+|\[\[\w+\]\]\s+)*)(\w+(?:::\w+)*)")

@@ -31,13 +31,13 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/histogram.h"
 #include "bench/balancer/balancer_json.h"
 #include "bench/balancer/moving_load.h"
 #include "bench/balancer/process_servers.h"
 #include "bench/must.h"
 #include "bench/routing/flags.h"
 #include "bench/routing/machine.h"
-#include "clients/load/histogram.h"
 #include "eris/engine.h"
 
 namespace eris::bench {
@@ -162,8 +162,8 @@ json RunPhases(const LabOptions& lab, Engine* engine, const std::vector<Lookup>&
   const auto phase_ns = static_cast<uint64_t>(lab.phase_s * 1e9);
   const uint64_t total_ns = phase_ns * phases.size();
   std::vector<std::atomic<uint64_t>> windows(total_ns / kWindowNs + 1);
-  std::vector<std::vector<load::Histogram>> latencies(lab.clients,
-                                                      std::vector<load::Histogram>(phases.size()));
+  std::vector<std::vector<base::Histogram>> latencies(lab.clients,
+                                                      std::vector<base::Histogram>(phases.size()));
   const absl::Time began = absl::Now();
   const uint64_t begin_ns = NowNs();
   std::vector<std::thread> threads;
@@ -191,7 +191,7 @@ json RunPhases(const LabOptions& lab, Engine* engine, const std::vector<Lookup>&
 
   json report{{"window_ms", kWindowNs / 1'000'000}, {"phase_s", lab.phase_s}};
   for (size_t phase = 0; phase < phases.size(); ++phase) {
-    load::Histogram all;
+    base::Histogram all;
     for (const auto& own : latencies) all.Merge(own[phase]);
     report["phases"].push_back({{"name", phases[phase].name},
                                 {"first", phases[phase].first},
@@ -211,7 +211,7 @@ json RunPhases(const LabOptions& lab, Engine* engine, const std::vector<Lookup>&
   return report;
 }
 
-json LatencyJson(const load::Histogram& histogram) {
+json LatencyJson(const base::Histogram& histogram) {
   return {{"batches", histogram.count()},
           {"p50_us", static_cast<double>(histogram.PercentileNs(50)) / 1e3},
           {"p99_us", static_cast<double>(histogram.PercentileNs(99)) / 1e3},
@@ -237,7 +237,7 @@ json RunMoves(const LabOptions& lab, Engine& engine, const Object& object, const
       MakeClients(lab, Lookups(lab, engine, object), keys, {{"all keys", 0, lab.keys, false}});
   enum : int { kIdle, kSteady, kMoving, kEnd };
   std::atomic<int> mode{kIdle};
-  std::vector<load::Histogram> steady(lab.clients), moving(lab.clients);
+  std::vector<base::Histogram> steady(lab.clients), moving(lab.clients);
   std::vector<std::thread> threads;
   for (uint32_t c = 0; c < lab.clients; ++c) {
     threads.emplace_back([&, c] {
@@ -269,7 +269,7 @@ json RunMoves(const LabOptions& lab, Engine& engine, const Object& object, const
   }
   mode = kEnd;
   for (std::thread& thread : threads) thread.join();
-  load::Histogram before, during;
+  base::Histogram before, during;
   for (uint32_t c = 0; c < lab.clients; ++c) {
     before.Merge(steady[c]);
     during.Merge(moving[c]);

@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import sys
 
-FOLDERS = ("include", "base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine", "text", "server", "clients")
+FOLDERS = ("include", "base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine", "text", "capi", "server", "clients")
 # Folders without sources use the flags of a folder that includes them.
 FLAGS_OF = {"include": "engine", "base": "engine"}
 FIRST_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)

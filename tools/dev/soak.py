@@ -55,10 +55,14 @@ KINDS = {
     "fuzz": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S)]),
     "fuzz request": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S), "request"]),
     "fuzz flight": ("seconds", FUZZ_S, lambda at: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S), "flight"]),
+    **{f"fuzz {kind}": ("seconds", FUZZ_S, lambda at, kind=kind: ["tests/fuzz/run_fuzz.sh", "build/asan", str(FUZZ_S), kind])
+       for kind in ("config", "filter", "csv")},
     **{f"tree {tree}": ("eighths", 1, lambda at, tree=tree: slice_of(tree, at)) for tree in TREES},
     "NUMA shapes": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-L", "numa"]),
     "grpcurl": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "grpcurl"]),
     "Spark": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_spark$"]),
+    "packages": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_package$"]),
+    "engines in C": ("thousands", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_capi_often$"]),
 }
 HEAD = """# Soak
 

@@ -24,7 +24,7 @@ def main():
     stages = Stages()
     parallel = ["-j", jobs()]
     two = ["-j", str(min(2, int(jobs())))]  # tests that start processes with a thread for each cpu, and gigabytes
-    if stages.build("dev", "eris", "bench/all", "memory_tests", *WHOLE_PROGRAMS):
+    if stages.build("dev", "eris", "eris_shared", "bench/all", "memory_tests", *WHOLE_PROGRAMS):
         stages.ctest("ctest-dev-house", "dev", "-L", "house", *parallel)
         stages.ctest("ctest-dev-explore", "dev", "-R", "^explore_", *parallel)
         stages.ctest("ctest-dev-sim", "dev", "-L", "sim", *parallel)
