@@ -19,6 +19,7 @@
 #include "engine/moving/load_reading.h"
 #include "engine/moving/plan_world.h"
 #include "engine/sessions/session_impl.h"
+#include "eris/errors.h"
 #include "topology/placement.h"
 
 namespace eris {
@@ -27,10 +28,12 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const Options& options) {
   return engine::EngineImpl::Open(options, engine::EngineImpl::Threads::kStart);
 }
 
-absl::StatusOr<std::string> ExplainTopology(const Options& options) {
+absl::StatusOr<std::string> ExplainTopology(const Options& options) try {
   ERIS_ASSIGN_OR_RETURN(engine::ResolvedOptions resolved, engine::ResolveOptions(options));
   return absl::StrCat(topology::Explain(resolved.topology, resolved.plan),
                       engine::ExplainMemory(resolved));
+} catch (const std::bad_alloc&) {
+  return base::NoMemory();
 }
 
 }  // namespace eris
@@ -104,6 +107,8 @@ EngineImpl::~EngineImpl() {
 absl::Status EngineImpl::Start(Threads threads) {
   const size_t half_bytes = resolved_.options.incoming_buffer_bytes;
   std::vector<NumaNodeId> numa_nodes;
+  // First: an extent that has been taken must find its place, or nothing would give it back.
+  buffer_extents_.reserve(resolved_.plan.aeus.size());
   for (const topology::AeuPlace& place : resolved_.plan.aeus) {
     void* extent = memory_.pool(place.numa_node)
                        .TakeExtent(2 * half_bytes, memory::NumaNodePool::Pages::kOnTouch);
@@ -190,7 +195,8 @@ void EngineImpl::MakeBalancer() {
   const auto sample = [this](const ObjectEntry& object) -> absl::StatusOr<balancer::LoadSample> {
     ERIS_ASSIGN_OR_RETURN(balancer::LoadSample load, SampleLoad(object.name));
     if (load.object == object.route.object()) return load;
-    return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
+    return Error(ErrorReason::kObjectDropped,
+                 absl::StrCat("object \"", object.name, "\" has been dropped"));
   };
   const auto quiet = [this](const ObjectEntry& object) { return LoadStaysQuiet(object); };
   std::vector<NumaNodeId> pools;

@@ -8,6 +8,7 @@
 #include "engine/engine_impl.h"
 #include "engine/memory_report.h"
 #include "engine/row_report.h"
+#include "eris/errors.h"
 #include "topology/placement.h"
 
 namespace eris::engine {
@@ -20,7 +21,9 @@ absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOp
                                                             absl::Time deadline) try {
   // It may take minutes; Close does not wait for it but ends it.
   const auto interrupted = [this, deadline] {
-    if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+    if (core_.in_flight.closed()) {
+      return Error(ErrorReason::kEngineClosing, "the engine is closing");
+    }
     if (absl::Now() < deadline) return absl::OkStatus();
     return absl::DeadlineExceededError(
         "the deadline has passed before all pages and rows were looked at");

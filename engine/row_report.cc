@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "engine/core/control_request.h"
 #include "engine/objects/object_kinds.h"
+#include "eris/errors.h"
 #include "routing/data_command.h"
 #include "storage/row_bytes.h"
 
@@ -59,7 +60,9 @@ absl::Status MeasureObject(Core& core, const ResolvedOptions& resolved, const Ob
 absl::StatusOr<std::vector<RowMemory>> MeasureRows(Core& core, const ResolvedOptions& resolved,
                                                    const std::vector<ObjectRef>& objects,
                                                    absl::FunctionRef<absl::Status()> interrupted) {
-  if (!core.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!core.administration.TryEnter()) {
+    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  }
   const InFlight::Entered entered(core.administration);
   std::vector<RowMemory> rows;
   for (const ObjectRef& object : objects) {

@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "base/check.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 
 namespace eris::wire {
 
@@ -155,7 +156,8 @@ class Reader {
   std::string Name() const { return absl::StrCat(batch_, ".", Shown(schema_->name)); }
   template <class... Text>
   absl::Status Refuse(const Text&... text) const {
-    return absl::InvalidArgumentError(absl::StrCat("column ", Name(), ": ", text...));
+    return Error(ErrorReason::kColumnInvalid, absl::StrCat("column ", Name(), ": ", text...),
+                 {.field = Name()});
   }
 
   const absl::string_view batch_;
@@ -177,8 +179,8 @@ absl::Status WrongColumnCount(absl::string_view name, const Schema& schema,
                                    }),
                      ")");
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", count, " columns, must be ", columns.size(), expected));
+  return Error(ErrorReason::kColumnInvalid,
+               absl::StrCat(name, ": ", count, " columns, must be ", columns.size(), expected));
 }
 
 void MoveColumn(ColumnType type, ColumnBuffers buffers, v1::Column* column) {

@@ -11,6 +11,7 @@
 #include "engine/core/send_order.h"
 #include "engine/core/string_column.h"
 #include "engine/core/table_batch.h"
+#include "eris/errors.h"
 #include "routing/answers.h"
 
 namespace eris::engine {
@@ -242,28 +243,34 @@ absl::Status Request::OutcomeOfStates(const RequestLimits& limits, uint32_t& ref
   refused =
       count_ - number(KeyState::kAbsent) - number(KeyState::kPresent) - number(KeyState::kUnequal);
   if (number(KeyState::kNoObject) > 0) {
-    return absl::NotFoundError(absl::StrCat("object \"", object_->name, "\" has been dropped"));
+    return Error(ErrorReason::kObjectDropped,
+                 absl::StrCat("object \"", object_->name, "\" has been dropped"));
   }
   if (number(KeyState::kNoMemory) > 0) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        limits.MemoryLimitText(), ": ", number(KeyState::kNoMemory), " of ", count_,
-        object_->is_table() ? " rows" : " keys", " were refused",
-        refused < count_ ? ", the others took effect" : "", "; drop or erase data, or allow more"));
+    return Error(ErrorReason::kMemoryLimit,
+                 absl::StrCat(limits.MemoryLimitText(), ": ", number(KeyState::kNoMemory), " of ",
+                              count_, object_->is_table() ? " rows" : " keys", " were refused",
+                              refused < count_ ? ", the others took effect" : "",
+                              "; drop or erase data, or allow more"));
   }
   if (number(KeyState::kNoRoom) > 0) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the answer to one batch has at most ", reply_bytes_ ? reply_bytes_->bytes_max() : 0,
-        " bytes of values, and what its session has in flight: ", number(KeyState::kNoRoom), " of ",
-        count_,
-        " keys were not executed for want of room, the others were; ask for fewer at once"));
+    return Error(
+        ErrorReason::kAnswerBytes,
+        absl::StrCat(
+            "the answer to one batch has at most ", reply_bytes_ ? reply_bytes_->bytes_max() : 0,
+            " bytes of values, and what its session has in flight: ", number(KeyState::kNoRoom),
+            " of ", count_,
+            " keys were not executed for want of room, the others were; ask for fewer at once"));
   }
   if (number(KeyState::kRefused) > 0) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no outgoing buffer came back for ", limits.send_wait_ms_max, " ms: ",
-        number(KeyState::kRefused), " of ", count_, " keys were refused, the others took effect"));
+    return Error(ErrorReason::kBufferFull,
+                 absl::StrCat("no outgoing buffer came back for ", limits.send_wait_ms_max,
+                              " ms: ", number(KeyState::kRefused), " of ", count_,
+                              " keys were refused, the others took effect"));
   }
   if (number(KeyState::kCancelled) > 0) return absl::CancelledError("the request was cancelled");
-  return absl::UnavailableError(
+  return Error(
+      ErrorReason::kKeysMoving,
       absl::StrCat(refused, " of ", count_, " keys were moved again and again between AEUs"));
 }
 

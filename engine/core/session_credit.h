@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "base/cache_line.h"
 #include "engine/core/core.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 
@@ -35,9 +36,9 @@ inline absl::Status TakeCredit(const Core& core, std::atomic<int64_t>& credit, i
   const int64_t left = credit.fetch_sub(bytes, std::memory_order_relaxed);
   if (left >= bytes) return absl::OkStatus();
   credit.fetch_add(bytes, std::memory_order_relaxed);
-  return absl::ResourceExhaustedError(
-      absl::StrCat("this session may have ", core.options.session_in_flight_bytes_max,
-                   " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
+  return Error(ErrorReason::kSessionBytes,
+               absl::StrCat("this session may have ", core.options.session_in_flight_bytes_max,
+                            " bytes in flight; ", left, " are left, the ", what, " needs ", bytes));
 }
 
 }  // namespace eris::engine

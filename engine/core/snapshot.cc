@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "aeu/state/clock.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 
@@ -41,19 +42,20 @@ bool GiveUpAged(Core& core, uint64_t now_ns) {
 }
 
 absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core) {
-  if (core.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  if (core.in_flight.closed()) return Error(ErrorReason::kEngineClosing, "the engine is closing");
   const uint64_t now_ns = aeu::NowNs();
   const std::optional<routing::SnapshotRegistry::Held> held =
       core.directory.snapshots().Begin(now_ns);
   if (!held) {
-    return absl::ResourceExhaustedError(absl::StrCat("all ", routing::SnapshotRegistry::kSlots,
-                                                     " snapshots are held, by scans and by users"));
+    return Error(ErrorReason::kSnapshotsHeld,
+                 absl::StrCat("all ", routing::SnapshotRegistry::kSlots,
+                              " snapshots are held, by scans and by users"));
   }
   try {
     return std::make_shared<SnapshotImpl>(core, *held, now_ns);
   } catch (const std::bad_alloc&) {
     core.directory.snapshots().End(held->slot);
-    return absl::ResourceExhaustedError("the system has no memory for a snapshot");
+    return Error(ErrorReason::kSystemMemory, "the system has no memory for a snapshot");
   }
 }
 
@@ -75,12 +77,13 @@ absl::Status SnapshotAborted(const Core& core, uint64_t epoch, const Snapshot* s
                      aeu::NowNs() - static_cast<const SnapshotImpl*>(snapshot)->begun_ns() <=
                          core.directory.snapshots().age_ns_max();
   if (!young) {
-    return absl::AbortedError(absl::StrCat(what, "it got older than ", age,
-                                           ", or the old rows kept for snapshots took more than ",
-                                           memory));
+    return Error(ErrorReason::kSnapshotGivenUp,
+                 absl::StrCat(what, "it got older than ", age,
+                              ", or the old rows kept for snapshots took more than ", memory));
   }
-  return absl::AbortedError(absl::StrCat(what, "the old rows kept for snapshots took more than ",
-                                         memory, ", or an erase found no memory to keep one"));
+  return Error(ErrorReason::kSnapshotGivenUp,
+               absl::StrCat(what, "the old rows kept for snapshots took more than ", memory,
+                            ", or an erase found no memory to keep one"));
 }
 
 }  // namespace eris::engine

@@ -12,6 +12,7 @@
 #include "engine/core/snapshot.h"
 #include "engine/moving/plan_world.h"
 #include "engine/options/balancer_limits.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 namespace {
@@ -311,8 +312,8 @@ absl::Status BalancerLoop::Execute(const Family& family, const BalancePlan& plan
       ERIS_RETURN_IF_ERROR(moved);
       continue;
     }
-    return absl::Status(moved.code(), absl::StrCat("object \"", transfer.object, "\", beside \"",
-                                                   plan.object, "\": ", moved.message()));
+    return WithText(moved, absl::StrCat("object \"", transfer.object, "\", beside \"", plan.object,
+                                        "\": ", moved.message()));
   }
   return absl::OkStatus();
 }
@@ -382,7 +383,9 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
                                                   const TransferStop::Limits& limits,
                                                   balancer::PlacedBy by, Planner planner,
                                                   bool apart) {
-  if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!core_.administration.TryEnter()) {
+    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  }
   const InFlight::Entered entered(core_.administration);
   const TransferStop::Call call(core_.transfer_stop, limits);
   const TransferStop::Ticket& ticket = call.ticket();
@@ -392,7 +395,8 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
   const Turn taken(*this, id);
   const Family family = FamilyOf(core_.catalogue, id);
   if (std::find(family.begin(), family.end(), object) == family.end()) {
-    return absl::NotFoundError(absl::StrCat("object \"", name, "\" has been dropped"));
+    return Error(ErrorReason::kObjectDropped,
+                 absl::StrCat("object \"", name, "\" has been dropped"));
   }
   absl::Status moved = BringIntoLine(family, name, ticket);
   // If that does not help either, the first error tells why they are out of line.

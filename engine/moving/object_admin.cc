@@ -17,6 +17,7 @@
 #include "engine/objects/family.h"
 #include "engine/objects/object_heap.h"
 #include "engine/objects/object_kinds.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 namespace {
@@ -75,7 +76,9 @@ absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& op
                                  Introduction introduce) {
   ERIS_ASSIGN_OR_RETURN(const auto layout, LayoutOf(options.kind, options.schema));
   ERIS_ASSIGN_OR_RETURN(FirstRanges ranges, FirstRangesOf(name, options, core_));
-  if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!core_.administration.TryEnter()) {
+    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  }
   const InFlight::Entered entered(core_.administration);
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
   ObjectRef object;
@@ -248,7 +251,9 @@ absl::Status ObjectAdmin::DropIfWritten(absl::string_view name, ObjectId id, uin
 
 absl::StatusOr<ObjectId> ObjectAdmin::DropIf(absl::string_view name,
                                              absl::FunctionRef<absl::Status(ObjectEntry&)> check) {
-  if (!core_.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!core_.administration.TryEnter()) {
+    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  }
   const InFlight::Entered entered(core_.administration);
   Reservation reservation;
   ERIS_ASSIGN_OR_RETURN(const ObjectRef object, core_.catalogue.Withdraw(name, check, reservation));

@@ -15,6 +15,7 @@
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "engine/moving/transfer_pieces.h"
+#include "eris/errors.h"
 #include "routing/data_command.h"
 #include "routing/transfer_step.h"
 
@@ -51,7 +52,8 @@ void MakeRoom(Buffer& buffer, uint64_t size) {
 }
 
 absl::Status Dropped(const ObjectEntry& object) {
-  return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
+  return Error(ErrorReason::kObjectDropped,
+               absl::StrCat("object \"", object.name, "\" has been dropped"));
 }
 
 }  // namespace
@@ -410,7 +412,7 @@ absl::Status TransferExecutor::MayGoOn(const ObjectEntry& object,
                                        const TransferStop::Ticket& ticket) const {
   if (object.dropped()) return Dropped(object);
   ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
-  if (core_.in_flight.closed()) return absl::UnavailableError("the engine is closing");
+  if (core_.in_flight.closed()) return Error(ErrorReason::kEngineClosing, "the engine is closing");
   return absl::OkStatus();
 }
 

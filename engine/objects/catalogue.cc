@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/utf8.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 namespace {
@@ -22,21 +23,25 @@ bool IsPrintableUtf8(absl::string_view text) {
 }
 
 absl::Status CheckName(absl::string_view name) {
-  if (name.empty()) return absl::InvalidArgumentError("an object's name must not be empty");
+  if (name.empty()) {
+    return Error(ErrorReason::kObjectNameInvalid, "an object's name must not be empty");
+  }
   if (name.size() > kObjectNameBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("an object's name has at most ",
-                                                   kObjectNameBytesMax, " bytes, this one has ",
-                                                   name.size()));
+    return Error(ErrorReason::kObjectNameInvalid,
+                 absl::StrCat("an object's name has at most ", kObjectNameBytesMax,
+                              " bytes, this one has ", name.size()));
   }
   if (!IsPrintableUtf8(name)) {
-    return absl::InvalidArgumentError("an object's name must be UTF-8 without control characters");
+    return Error(ErrorReason::kObjectNameInvalid,
+                 "an object's name must be UTF-8 without control characters");
   }
   return absl::OkStatus();
 }
 
 absl::Status NoSuchObject(absl::string_view name) {
-  return absl::NotFoundError(
-      absl::StrCat("no object \"", name.substr(0, kObjectNameBytesMax), "\""));
+  return Error(ErrorReason::kObjectUnknown,
+               absl::StrCat("no object \"", name.substr(0, kObjectNameBytesMax), "\""),
+               {.field = "object", .value = std::string(name.substr(0, kObjectNameBytesMax))});
 }
 
 std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
@@ -47,11 +52,13 @@ absl::StatusOr<Reservation> Catalogue::Reserve(absl::string_view name) {
   if (absl::Status status = CheckName(name); !status.ok()) return status;
   base::MutexLock lock(&mu_);
   if (objects_.find(View(name)) != objects_.end()) {
-    return absl::AlreadyExistsError(absl::StrCat("object \"", name, "\" exists"));
+    return Error(ErrorReason::kObjectExists, absl::StrCat("object \"", name, "\" exists"),
+                 {.field = "object", .value = std::string(name)});
   }
   if (free_slots_.empty() && next_slot_ == kObjectsMax) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("there are ", kObjectsMax, " objects, the limit"));
+    return Error(ErrorReason::kTooManyObjects,
+                 absl::StrCat("there are ", kObjectsMax, " objects, the limit"),
+                 {.limit = absl::StrCat(kObjectsMax)});
   }
   Reservation reservation{.name = std::string(name), .slot = 0, .id = {next_id_}};
   // Allocate everything first, also for Release.

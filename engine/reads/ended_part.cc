@@ -2,23 +2,25 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/core/snapshot.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 
 using routing::PartOutcome;
 
 absl::Status MovedAgain(uint64_t key) {
-  return absl::UnavailableError(
-      absl::StrCat("key ", key, " was moved again and again between AEUs"));
+  return Error(ErrorReason::kKeysMoving,
+               absl::StrCat("key ", key, " was moved again and again between AEUs"));
 }
 
 absl::Status NoRoom(const Core& core) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("no outgoing buffer came back for ", core.limits.send_wait_ms_max, " ms"));
+  return Error(ErrorReason::kBufferFull, absl::StrCat("no outgoing buffer came back for ",
+                                                      core.limits.send_wait_ms_max, " ms"));
 }
 
 absl::Status Dropped(const ObjectEntry& object) {
-  return absl::NotFoundError(absl::StrCat("object \"", object.name, "\" has been dropped"));
+  return Error(ErrorReason::kObjectDropped,
+               absl::StrCat("object \"", object.name, "\" has been dropped"));
 }
 
 absl::Status StatusOf(PartOutcome outcome, const Core& core, const ObjectEntry& object,
@@ -29,8 +31,8 @@ absl::Status StatusOf(PartOutcome outcome, const Core& core, const ObjectEntry& 
     case PartOutcome::kRefused:
       return NoRoom(core);
     case PartOutcome::kNoMemory:
-      return absl::ResourceExhaustedError(
-          absl::StrCat("an AEU has no memory for its part of the ", what));
+      return Error(ErrorReason::kMemoryLimit,
+                   absl::StrCat("an AEU has no memory for its part of the ", what));
     case PartOutcome::kAborted:
       if (snapshot_epoch != 0) return SnapshotAborted(core, snapshot_epoch, snapshot);
       break;

@@ -11,6 +11,7 @@
 #include "base/lean_status.h"
 #include "engine/reads/index_columns.h"
 #include "engine/reads/read_chunk.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 namespace {
@@ -99,10 +100,10 @@ absl::Status JoinState::MakeBlocks(const JoinSizes& sizes) {
   const uint32_t chunks_max = std::max(1u, pool_->chunks_max() / 4);
   chunks_ = pool_->Take(static_cast<uint32_t>(std::min<uint64_t>(chunks_wanted, chunks_max)));
   if (chunks_.empty()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("all ", pool_->chunks_max(),
-                     " scan chunks are in use by open scans and joins (option "
-                     "scan_chunks_max, --scan-chunks-max): end some"));
+    return Error(ErrorReason::kScanChunks,
+                 absl::StrCat("all ", pool_->chunks_max(),
+                              " scan chunks are in use by open scans and joins (option "
+                              "scan_chunks_max, --scan-chunks-max): end some"));
   }
   const auto blocks =
       static_cast<uint32_t>(std::min<uint64_t>(wanted, chunks_.size() * kJoinBlocksOfChunk));

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "storage/table/rows/segment_view.h"
 #include "topology/placement.h"
 
@@ -101,8 +102,8 @@ uint64_t ChecksumOf(absl::string_view text) {
 }
 
 absl::Status Damaged(absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the resume token is none of a scan of ", what, ", or damaged"));
+  return Error(ErrorReason::kResumeTokenInvalid,
+               absl::StrCat("the resume token is none of a scan of ", what, ", or damaged"));
 }
 
 class Reader {

@@ -10,6 +10,7 @@
 #include "engine/core/snapshot.h"
 #include "engine/reads/index_columns.h"
 #include "engine/reads/read_chunk.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 
@@ -24,10 +25,10 @@ absl::StatusOr<ScanState*> ScanState::Create(Core& core, SessionNode& node, Requ
   std::vector<ScanChunkBuffer*> chunks =
       core.chunks->Take(small ? 1 : kScanChunksWanted, two_parts);
   if (chunks.empty()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("all ", core.chunks->chunks_max(),
-                     " scan chunks are in use by open scans (option scan_chunks_max, "
-                     "--scan-chunks-max): read them to their ends, or cancel some"));
+    return Error(ErrorReason::kScanChunks,
+                 absl::StrCat("all ", core.chunks->chunks_max(),
+                              " scan chunks are in use by open scans (option scan_chunks_max, "
+                              "--scan-chunks-max): read them to their ends, or cancel some"));
   }
   ScanState* scan = nullptr;
   try {

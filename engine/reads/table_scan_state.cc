@@ -13,6 +13,7 @@
 #include "engine/reads/read_chunk.h"
 #include "engine/reads/scanned_aeus.h"
 #include "engine/reads/table_chunk_shape.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 
@@ -108,7 +109,8 @@ absl::Status TableScanState::TakeResume(const TableResume& resume) {
     *at++ = part;
   }
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  return Error(
+      ErrorReason::kResumeTokenInvalid,
       absl::StrCat("the resume token is not one of this query on snapshot ",
                    request_.snapshot->epoch(), " of table \"", request_.table->name, "\""));
 }
@@ -124,8 +126,9 @@ absl::Status TableScanState::MakeBlocks() {
   slab_bytes_ = plan.slab_bytes;
   memory_ = pool_->Take(plan.slabs_least, plan.slabs, slab_bytes_);
   if (memory_.empty()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the ", pool_->pieces_max(), " MiB for the answers of table scans are in use"));
+    return Error(ErrorReason::kScanChunks,
+                 absl::StrCat("the ", pool_->pieces_max(),
+                              " MiB for the answers of table scans are in use"));
   }
   const auto blocks = std::min(plan.chunks, static_cast<uint32_t>(memory_.size()) * plan.per_slab);
   circulation_.MakeBlocks(*this, answered_, blocks);
@@ -276,9 +279,8 @@ void TableScanState::EndPart(Part& part) {
                          request_.snapshot.get()));
   }
   if (!part.status().ok() && request_.target != nullptr) {
-    return Fail(absl::Status(part.status().code(),
-                             absl::StrCat("scan into object \"", request_.target->name,
-                                          "\": ", part.status().message())));
+    return Fail(WithText(part.status(), absl::StrCat("scan into object \"", request_.target->name,
+                                                     "\": ", part.status().message())));
   }
   if (!part.status().ok()) return Fail(part.status());
   handed_out_[circulation_.IndexOf(part)].done = true;

@@ -11,6 +11,7 @@
 #include "base/lean_status.h"
 #include "base/mutex.h"
 #include "engine/core/table_batch.h"
+#include "eris/errors.h"
 #include "routing/data_command.h"
 
 namespace eris::engine {
@@ -84,16 +85,17 @@ absl::Status AppendOutcome(const Request& request, const RequestLimits& limits, 
     case KeyState::kAbsent:
       return absl::OkStatus();
     case KeyState::kNoObject:
-      return absl::NotFoundError(
-          absl::StrCat("object \"", request.object()->name, "\" has been dropped"));
+      return Error(ErrorReason::kObjectDropped,
+                   absl::StrCat("object \"", request.object()->name, "\" has been dropped"));
     case KeyState::kNoMemory:
-      return absl::ResourceExhaustedError(
+      return Error(
+          ErrorReason::kMemoryLimit,
           absl::StrCat(limits.MemoryLimitText(), ": ", stored, " of ", rows, " rows were stored, ",
                        refused, " were refused; drop or erase data, or allow more"));
     case KeyState::kRefused:
-      return absl::ResourceExhaustedError(absl::StrCat("no outgoing buffer came back for ",
-                                                       limits.send_wait_ms_max, " ms: ", stored,
-                                                       " of ", rows, " rows were stored"));
+      return Error(ErrorReason::kBufferFull,
+                   absl::StrCat("no outgoing buffer came back for ", limits.send_wait_ms_max,
+                                " ms: ", stored, " of ", rows, " rows were stored"));
     default:
       return absl::CancelledError(
           absl::StrCat("the request was cancelled: ", stored, " of ", rows, " rows were stored"));
@@ -128,8 +130,8 @@ BatchResult Refused(absl::Status status, uint64_t rows) {
 
 absl::Status NoMemoryFor(uint64_t rows) noexcept {
   try {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the system has no memory for a batch of ", rows, " rows"));
+    return Error(ErrorReason::kSystemMemory,
+                 absl::StrCat("the system has no memory for a batch of ", rows, " rows"));
   } catch (const std::bad_alloc&) {
     return base::NoMemory("");
   }

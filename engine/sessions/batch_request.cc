@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "engine/core/table_batch.h"
 #include "engine/sessions/row_copies.h"
+#include "eris/errors.h"
 #include "eris/key_encoding.h"
 #include "storage/byte_value.h"
 #include "storage/table/rows/append_pieces.h"
@@ -34,27 +35,28 @@ absl::Status WrongMode(const ObjectEntry& object, WriteMode mode) {
   const absl::string_view name = kModeNames[static_cast<int>(mode) - 1];
   switch (object.kind) {
     case ObjectKind::kTable:
-      return absl::FailedPreconditionError(
-          absl::StrCat("object \"", object.name,
-                       "\" is a clustered table: it takes upsert and erase, not ", name));
+      return Error(ErrorReason::kModeNotForObject,
+                   absl::StrCat("object \"", object.name,
+                                "\" is a clustered table: it takes upsert and erase, not ", name));
     case ObjectKind::kHeapTable:
-      return absl::FailedPreconditionError(
-          absl::StrCat("object \"", object.name,
-                       "\" is a heap table, whose rows have no keys: it takes append, "
-                       "not ",
-                       name));
+      return Error(ErrorReason::kModeNotForObject,
+                   absl::StrCat("object \"", object.name,
+                                "\" is a heap table, whose rows have no keys: it takes append, "
+                                "not ",
+                                name));
     default:
       if (mode == WriteMode::kAdd) {
-        return absl::FailedPreconditionError(absl::StrCat("object \"", object.name,
-                                                          "\" is an index whose values are of type ",
-                                                          ColumnTypeName(object.value_type),
-                                                          ", which cannot be added to: "
-                                                          "counters need values of uint64"));
+        return Error(
+            ErrorReason::kModeNotForObject,
+            absl::StrCat("object \"", object.name, "\" is an index whose values are of type ",
+                         ColumnTypeName(object.value_type),
+                         ", which cannot be added to: "
+                         "counters need values of uint64"));
       }
-      return absl::FailedPreconditionError(
-          absl::StrCat("object \"", object.name,
-                       "\" is not a heap table: rows are appended to "
-                       "those"));
+      return Error(ErrorReason::kModeNotForObject,
+                   absl::StrCat("object \"", object.name,
+                                "\" is not a heap table: rows are appended to "
+                                "those"));
   }
 }
 
@@ -63,10 +65,10 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
   if (!mode) {
     if (!object.is_table()) return CommandType::kLookup;
     if (object.kind == ObjectKind::kTable) return CommandType::kLookupRows;
-    return absl::FailedPreconditionError(
-        absl::StrCat("object \"", object.name,
-                     "\" is a heap table, whose rows have no keys: they cannot be "
-                     "looked up"));
+    return Error(ErrorReason::kModeNotForObject,
+                 absl::StrCat("object \"", object.name,
+                              "\" is a heap table, whose rows have no keys: they cannot be "
+                              "looked up"));
   }
   switch (*mode) {
     case WriteMode::kInsertIfAbsent:
@@ -92,18 +94,20 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
       if (object.kind == ObjectKind::kHeapTable) return CommandType::kAppendRows;
       break;
     default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("write mode ", static_cast<int>(*mode), " is none of 1 to 7"));
+      return Error(ErrorReason::kWriteModeInvalid,
+                   absl::StrCat("write mode ", static_cast<int>(*mode), " is none of 1 to 7"));
   }
   return WrongMode(object, *mode);
 }
 
 absl::Status CheckCount(const RowBatch& rows) {
   static_assert(kBatchKeysMax == kTableBatchRowsMax);
-  if (rows.rows == 0) return absl::InvalidArgumentError("a batch needs at least one row");
+  if (rows.rows == 0) {
+    return Error(ErrorReason::kBatchSizeInvalid, "a batch needs at least one row");
+  }
   if (rows.rows <= kBatchKeysMax) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a batch has at most ", kBatchKeysMax, " rows, this one has ", rows.rows));
+  return Error(ErrorReason::kBatchSizeInvalid, absl::StrCat("a batch has at most ", kBatchKeysMax,
+                                                            " rows, this one has ", rows.rows));
 }
 
 absl::Status CheckExpected(const ObjectEntry& object, CommandType type, const BatchInput& input) {
@@ -127,9 +131,9 @@ absl::Status Measure(const ColumnView& strings, uint64_t rows, uint64_t& string_
                      uint64_t& record_bytes) {
   string_bytes += strings.offsets[rows] - strings.offsets[0];
   if (string_bytes > kBatchValueBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("the strings of a batch have at most ",
-                                                   kBatchValueBytesMax, " bytes, these have ",
-                                                   string_bytes));
+    return Error(ErrorReason::kBatchSizeInvalid,
+                 absl::StrCat("the strings of a batch have at most ", kBatchValueBytesMax,
+                              " bytes, these have ", string_bytes));
   }
   for (uint64_t row = 0; row < rows; ++row) {
     record_bytes += storage::LongRecordBytes(strings.offsets[row + 1] - strings.offsets[row]);
@@ -142,8 +146,9 @@ absl::Status CheckBytes(const ObjectEntry& object, const BatchInput& input, Chec
     const uint64_t bytes = BytesOf(*object.layout, input.rows, input.keys_only());
     if (input.copies) checked.credit_bytes += static_cast<int64_t>(bytes);
     if (bytes <= kTableBatchBytesMax) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the columns of a batch have at most ", kTableBatchBytesMax, " bytes, these have ", bytes));
+    return Error(ErrorReason::kBatchSizeInvalid,
+                 absl::StrCat("the columns of a batch have at most ", kTableBatchBytesMax,
+                              " bytes, these have ", bytes));
   }
   if (!IsByteString(object.value_type) || input.keys_only()) return absl::OkStatus();
   uint64_t string_bytes = 0;
@@ -186,8 +191,8 @@ absl::StatusOr<std::vector<uint32_t>> ColumnsAsked(const ObjectEntry& object,
   for (const std::string& name : names) {
     const std::optional<uint32_t> column = layout.Find(name);
     if (!column) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("object \"", object.name, "\" has no column \"", name, "\""));
+      return Error(ErrorReason::kColumnUnknown,
+                   absl::StrCat("object \"", object.name, "\" has no column \"", name, "\""));
     }
     asked.push_back(*column);
   }

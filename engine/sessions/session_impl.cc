@@ -12,6 +12,7 @@
 #include "engine/reads/open.h"
 #include "engine/reads/shares.h"
 #include "engine/sessions/batch_call.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 namespace {
@@ -56,7 +57,8 @@ absl::StatusOr<ObjectRef> SessionImpl::Resolve(const Object& object) {
   if (!entry->dropped()) return const_cast<ObjectEntry*>(entry)->shared_from_this();
   last_ = nullptr;
   orders_.erase(entry->id);
-  return absl::NotFoundError(absl::StrCat("object \"", entry->name, "\" has been dropped"));
+  return Error(ErrorReason::kObjectDropped,
+               absl::StrCat("object \"", entry->name, "\" has been dropped"));
 }
 
 std::shared_ptr<SendOrder> SessionImpl::OrderOf(const ObjectRef& object) {
@@ -86,7 +88,7 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
   ERIS_RETURN_IF_ERROR(taken);
   if (!node_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
-    return absl::UnavailableError("the engine is closing");
+    return Error(ErrorReason::kEngineClosing, "the engine is closing");
   }
   RequestPtr request;
   try {

@@ -1,14 +1,17 @@
 // The Arrow C data and stream interfaces: the structures in which programs exchange columns without
-// a copy and without a library. Arrow defines their layout: https://arrow.apache.org.
+// a copy and without a library. Arrow defines their layout: https://arrow.apache.org. For C and
+// C++.
 #ifndef ERIS_ARROW_C_DATA_H_
 #define ERIS_ARROW_C_DATA_H_
 
-#include <cstdint>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
-
-extern "C" {
 
 #define ARROW_FLAG_DICTIONARY_ORDERED 1
 #define ARROW_FLAG_NULLABLE 2
@@ -38,14 +41,11 @@ struct ArrowArray {
   void (*release)(struct ArrowArray*);
   void* private_data;
 };
-}
 
 #endif  // ARROW_C_DATA_INTERFACE
 
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
-
-extern "C" {
 
 struct ArrowArrayStream {
   // 0, or an error number of errno.h; then get_last_error has a text until the next call.
@@ -55,8 +55,11 @@ struct ArrowArrayStream {
   void (*release)(struct ArrowArrayStream*);
   void* private_data;
 };
-}
 
 #endif  // ARROW_C_STREAM_INTERFACE
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
 
 #endif  // ERIS_ARROW_C_DATA_H_
