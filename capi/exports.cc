@@ -1,0 +1,10 @@
+// liberis.so is linked from archives: a library needs a source of its own. Everything else is in
+// capi/ and below.
+#include "eris/eris.h"
+
+namespace eris::capi {
+
+// The oldest thing that programs may rely on: a code is an int32_t of C.
+static_assert(sizeof(eris_code) == 4);
+
+}  // namespace eris::capi
