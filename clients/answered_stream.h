@@ -167,8 +167,7 @@ void AnsweredStream<Request, Response>::ReadAnswers() {
       }
       shape = &unanswered_.front();  // stays valid when others are appended
     }
-    on_answer_(index++, *shape, ToAbslStatus(response.status().code(), response.status().message()),
-               &response);
+    on_answer_(index++, *shape, ToAbslStatus(response.status()), &response);
     absl::MutexLock lock(&mu_);
     unanswered_.pop_front();
     ++answered_;

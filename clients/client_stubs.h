@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/eris_client.h"
+#include "clients/retries.h"
 #include "clients/rpc_status.h"
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
@@ -27,17 +28,24 @@ struct Client::Stubs {
 };
 
 // Makes one unary call. `take` converts its answer to a Result, or returns a status. Blocks until
-// the answer or the client's timeout. `stub` belongs to the client.
+// the answer or the client's timeout; an overloaded server is asked again (retries.h). `stub`
+// belongs to the client.
 template <class Result, class Stub, class Request, class Response, class Take>
 absl::StatusOr<Result> Call(const Client& client, const std::unique_ptr<Stub>& stub,
                             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                          Response*),
                             const Request& request, const Take& take) {
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + client.options().timeout));
+  const absl::Time deadline = absl::Now() + client.options().timeout;
   Response response;
-  const grpc::Status status = ((*stub).*method)(&context, request, &response);
-  if (!status.ok()) return ToAbslStatus(status);
+  for (Retries retries(deadline);;) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(deadline));
+    const grpc::Status status = ((*stub).*method)(&context, request, &response);
+    if (status.ok()) break;
+    absl::Status error = ToAbslStatus(status);
+    if (!retries.Wait(error)) return error;
+    response.Clear();
+  }
   return take(response);
 }
 // A call whose answer has no content.

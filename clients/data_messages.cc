@@ -175,7 +175,7 @@ absl::StatusOr<LookupResult> TakeLookup(const AnswerShape& shape, v1::LookupResp
   status.Update(
       TakeBits("executed", shape.bits, true, *response.mutable_executed(), result.executed));
   if (!status.ok()) return status;
-  result.refusal = ToAbslStatus(response.refusal().code(), response.refusal().message());
+  result.refusal = ToAbslStatus(response.refusal());
   return result;
 }
 
@@ -194,7 +194,7 @@ absl::StatusOr<WriteResult> TakeWrite(const AnswerShape& shape, v1::WriteRespons
   status.Update(
       TakeBits("executed", shape.bits, true, *response.mutable_executed(), result.executed));
   if (!status.ok()) return status;
-  result.refusal = ToAbslStatus(response.refusal().code(), response.refusal().message());
+  result.refusal = ToAbslStatus(response.refusal());
   return result;
 }
 

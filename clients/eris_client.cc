@@ -2,15 +2,13 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-#include <grpcpp/support/channel_arguments.h>
 
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "clients/channel.h"
 #include "clients/client_stubs.h"
 #include "clients/data_messages.h"
 #include "wire/objects.h"
@@ -19,9 +17,6 @@
 
 namespace eris::client {
 namespace {
-
-// A lookup of kBatchKeysMax keys answers with 8.2 MB; lists of many objects may be longer.
-constexpr int kMessageBytesMax = 64 << 20;
 
 // Errors: InvalidArgument unless it is host:port or unix:path. gRPC would use 443 for a missing
 // port, and 34463 for 99999.
@@ -38,14 +33,6 @@ absl::Status CheckAddress(const std::string& server) {
                      "unix:path; the default is 127.0.0.1:7411"));
   }
   return absl::OkStatus();
-}
-
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& server, bool own_connection) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-  arguments.SetMaxSendMessageSize(kMessageBytesMax);
-  if (own_connection) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
 }
 
 // Waits for the connection, or until the first attempt fails. Errors: Unavailable.
@@ -93,13 +80,15 @@ absl::StatusOr<WriteResult> CallWrite(const Client& client,
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectOptions& options) {
   if (absl::Status status = CheckAddress(options.server); !status.ok()) return status;
+  const absl::StatusOr<ChannelMaker> maker = ChannelMaker::Make(options.server, options.security);
+  if (!maker.ok()) return maker.status();
   const absl::Time deadline = absl::Now() + options.timeout;
   absl::Status status;
   std::shared_ptr<grpc::Channel> channel;
   // After a failure a shared connection waits before it tries again, although the server may be up
   // already: so a separate connection decides.
   for (bool own = options.own_connection;; own = true) {
-    channel = OpenChannel(options.server, own);
+    channel = maker->Open(own);
     status = AwaitConnection(channel, options, deadline);
     if (status.ok()) break;
     if (own) return status;

@@ -16,10 +16,11 @@
 // Bounds of ranges are u64, encoded as include/eris/key_encoding.h says.
 //
 // Threads: any thread may make each call, concurrently.
-// Errors: those of the server, with its code; InvalidArgument (columns that do not fit the schema,
-// a bound outside the key type: nothing was sent), Unavailable (no server, or it is stopping),
-// DeadlineExceeded (the outcome of a write is unknown), Internal (an answer that violates the
-// protocol).
+// Errors: those of the server, with its code (Unauthenticated: it knows no such token or
+// certificate; PermissionDenied: the caller's role or objects); InvalidArgument (columns that do
+// not fit the schema, a bound outside the key type: nothing was sent), Unavailable (no server, or
+// it is stopping), DeadlineExceeded (the outcome of a write is unknown), Internal (an answer that
+// violates the protocol).
 #ifndef ERIS_CLIENTS_ERIS_CLIENT_H_
 #define ERIS_CLIENTS_ERIS_CLIENT_H_
 
@@ -32,6 +33,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "clients/client_security.h"
 #include "clients/query_reader.h"
 #include "clients/rows.h"
 #include "clients/scan_reader.h"
@@ -50,6 +52,8 @@ struct ConnectOptions {
   // Uses a separate TCP connection. Otherwise the clients of one process share one connection to a
   // server.
   bool own_connection = false;
+  // TLS and the token, for servers that ask for them.
+  ClientSecurity security{};
 };
 
 struct ServerInfo {
@@ -94,7 +98,8 @@ struct WriteResult {
 class Client {
  public:
   // Blocks until it is connected or the first attempt has failed. It does not retry, so a server
-  // that is still starting counts as absent. Errors: InvalidArgument (options.server), Unavailable
+  // that is still starting counts as absent. Errors: InvalidArgument (options.server,
+  // options.security), those of the system (a file cannot be read), Unavailable
   // (nothing listens, an unknown host, another kind of server: at once; a peer that accepts the
   // connection but does not respond: after the timeout).
   static absl::StatusOr<std::unique_ptr<Client>> Connect(const ConnectOptions& options);

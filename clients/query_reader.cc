@@ -4,8 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "clients/client_stubs.h"
 #include "clients/message_stream.h"
+#include "clients/retries.h"
 
 namespace eris::client {
 
@@ -26,18 +28,22 @@ class QueryReader::Query {
   const Schema& schema() const { return chunks_.schema(); }
 
  private:
+  void Open() {
+    stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+      return stub_.PrepareAsyncExecute(context, request_, queue);
+    });
+  }
   absl::StatusOr<bool> NextRows(OwnedRows& rows) {
-    if (!stream_) {
-      stream_.emplace(timeout_, [this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
-        return stub_.PrepareAsyncExecute(context, request_, queue);
-      });
-    }
+    if (!stream_) Open();
     while (rows.rows == 0) {
       if (!stream_->Read(&response_)) {
         absl::Status status = stream_->Finish();
-        if (!status.ok()) return status;
-        return false;
+        if (status.ok()) return false;
+        if (begun_ || !retries_.Wait(status)) return status;
+        Open();
+        continue;
       }
+      begun_ = true;
       // A response without rows has only the schema.
       if (absl::Status status = chunks_.Take(response_, rows); !status.ok()) return status;
     }
@@ -53,6 +59,8 @@ class QueryReader::Query {
   v1::ExecuteResponse response_;
   ChunkRows chunks_;
   std::optional<MessageStream<v1::ExecuteResponse>> stream_;
+  Retries retries_{absl::Now() + timeout_};
+  bool begun_ = false;  // there was a response
   bool ended_ = false;
 };
 

@@ -1,8 +1,13 @@
 #include "clients/rpc_status.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "eris/errors.h"
+#include "eris/v1/error.pb.h"
 
 namespace eris::client {
 namespace {
@@ -52,6 +57,34 @@ std::string HowToStart(absl::string_view server) {
   return "is the server started there, and does it listen on that address?";
 }
 
+bool IsType(const google::protobuf::Any& any, absl::string_view type) {
+  const absl::string_view url = any.type_url();
+  return url.substr(url.rfind('/') + 1) == type;
+}
+
+// Adds what an ErrorInfo and a RetryInfo say.
+void TakeDetails(const v1::RequestStatus& message, absl::Status* status) {
+  ErrorDetails details;
+  for (const google::protobuf::Any& any : message.details()) {
+    v1::ErrorInfo info;
+    v1::RetryInfo retry;
+    if (IsType(any, "google.rpc.ErrorInfo") && info.ParseFromString(any.value())) {
+      details.reason = info.reason();
+      for (const auto& [key, value] : info.metadata()) {
+        if (key == "field") details.field = value;
+        if (key == "value") details.value = value;
+        if (key == "limit") details.limit = value;
+      }
+    } else if (IsType(any, "google.rpc.RetryInfo") && retry.ParseFromString(any.value())) {
+      constexpr int64_t kSecondsMax = 3600;
+      const int64_t seconds = std::clamp<int64_t>(retry.retry_delay().seconds(), 0, kSecondsMax);
+      details.retry_ms = static_cast<uint32_t>(
+          seconds * 1000 + std::max(0, retry.retry_delay().nanos()) / 1'000'000);
+    }
+  }
+  if (!details.reason.empty()) SetErrorDetails(details, status);
+}
+
 }  // namespace
 
 ConnectionTrouble TroubleOf(absl::string_view text) {
@@ -91,7 +124,7 @@ std::string ConnectionText(absl::string_view server, absl::string_view grpc_text
     }
     case ConnectionTrouble::kForeign:
       return absl::StrCat(address, " answers, but not as a gRPC server without TLS does: is it an ",
-                          "ERIS server?");
+                          "ERIS server? If it has TLS, give --tls-ca");
     case ConnectionTrouble::kBroken:
       return absl::StrCat("the connection", address.empty() ? "" : absl::StrCat(" to ", address),
                           " broke, or the server has ended (", text, ")");
@@ -105,14 +138,25 @@ std::string ConnectionText(absl::string_view server, absl::string_view grpc_text
 }
 
 absl::Status ToAbslStatus(const grpc::Status& status) {
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-    return absl::UnavailableError(ConnectionText("", status.error_message()));
-  }
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
     return absl::UnimplementedError(
         "the server does not know this call: is it an ERIS server of this version?");
   }
-  return ToAbslStatus(static_cast<int>(status.error_code()), status.error_message());
+  absl::Status result(code, code == absl::StatusCode::kUnavailable
+                                ? ConnectionText("", status.error_message())
+                                : status.error_message());
+  v1::RequestStatus message;
+  if (!status.error_details().empty() && message.ParseFromString(status.error_details())) {
+    TakeDetails(message, &result);
+  }
+  return result;
+}
+
+absl::Status ToAbslStatus(const v1::RequestStatus& status) {
+  absl::Status result(static_cast<absl::StatusCode>(status.code()), status.message());
+  if (!result.ok()) TakeDetails(status, &result);
+  return result;
 }
 
 }  // namespace eris::client

@@ -1,6 +1,6 @@
-// Converts gRPC's status to ours: same codes, and the same text if the server has written it.
-// gRPC's own texts about a connection become a sentence for users. Used by everything in clients/.
-// Any thread.
+// Converts gRPC's status to ours: same codes, and the same text and reason if the server has
+// written it. gRPC's own texts about a connection become a sentence for users. Used by everything
+// in clients/. Any thread.
 #ifndef ERIS_CLIENTS_RPC_STATUS_H_
 #define ERIS_CLIENTS_RPC_STATUS_H_
 
@@ -10,14 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "eris/v1/data.pb.h"
 
 namespace eris::client {
 
-// Both enumerations are google.rpc.Code.
-inline absl::Status ToAbslStatus(int code, const std::string& message) {
-  return {static_cast<absl::StatusCode>(code), message};
-}
-// The status of an ended call, with gRPC's texts converted to sentences.
+// A status inside a response, with its reason (include/eris/errors.h).
+absl::Status ToAbslStatus(const v1::RequestStatus& status);
+// The status of an ended call, with its reason, and with gRPC's texts converted to sentences.
 absl::Status ToAbslStatus(const grpc::Status& status);
 
 // Why there is no connection, derived from gRPC's text.

@@ -3,9 +3,11 @@
 #include <optional>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "clients/client_stubs.h"
 #include "clients/data_messages.h"
 #include "clients/message_stream.h"
+#include "clients/retries.h"
 #include "wire/query.h"
 
 namespace eris::client {
@@ -50,6 +52,7 @@ class ScanReader::Scan {
   v1::ScanResponse response_;
   ChunkRows chunks_;
   std::optional<MessageStream<v1::ScanResponse>> stream_;
+  std::optional<Retries> retries_{absl::Now() + timeout_};  // since the last response
   uint32_t resumed_ = 0;
   bool new_snapshot_ = false;
   bool progressed_ = false;  // progress since the stream was opened
@@ -94,8 +97,14 @@ absl::StatusOr<bool> ScanReader::Scan::NextRows(OwnedRows& rows) {
     }
     const absl::Status status = Close();
     if (status.ok()) return false;
-    if (!IsResumable(status)) return status;
-    ++resumed_;
+    if (IsResumable(status)) {
+      ++resumed_;
+      retries_.emplace(absl::Now() + timeout_);
+      continue;
+    }
+    // Refused before its first row. After others it is only asked again for the same rows.
+    if (resumed_ > 0 && !keeps_snapshot_) return status;
+    if (progressed_ || !retries_->Wait(status)) return status;
   }
   return true;
 }

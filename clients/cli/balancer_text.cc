@@ -21,6 +21,12 @@ std::string LoText(const KeyRange& range, ColumnType type) {
 std::string HiText(const KeyRange& range, ColumnType type) {
   return range.hi ? KeyText(type, *range.hi) : "-";
 }
+// How many keys the range could hold; "-" if they cannot be counted.
+std::string WidthText(const KeyRange& range, ColumnType type) {
+  const bool counted = type == ColumnType::kUint64 || type == ColumnType::kInt64 ||
+                       type == ColumnType::kInt32 || type == ColumnType::kDate;
+  return counted && range.hi ? absl::StrCat(*range.hi - range.lo) : "-";
+}
 Json RangeJson(const KeyRange& range, ColumnType type) {
   return {{"lo", range.lo == 0 ? Json(nullptr) : Json(KeyText(type, range.lo))},
           {"hi", range.hi ? Json(KeyText(type, *range.hi)) : Json(nullptr)}};
@@ -101,16 +107,6 @@ Json ToJson(const client::Transfer& transfer) {
       {"home_longest_pause_us", record.home_longest_pause_us}};
 }
 
-std::vector<client::Transfer> RunningOf(const client::Balance& balance) {
-  std::vector<client::Transfer> running;
-  for (size_t i = 0; i < balance.status.running.size(); ++i) {
-    client::Transfer transfer{.record = balance.status.running[i]};
-    if (i < balance.running_key_types.size()) transfer.key_type = balance.running_key_types[i];
-    running.push_back(std::move(transfer));
-  }
-  return running;
-}
-
 const char* PhaseName(TransferPhase phase) {
   switch (phase) {
     case TransferPhase::kBetweenSteps:
@@ -152,6 +148,16 @@ std::string StallText(const TransferRecord& record) {
 }
 
 }  // namespace
+
+std::vector<client::Transfer> RunningOf(const client::Balance& balance) {
+  std::vector<client::Transfer> running;
+  for (size_t i = 0; i < balance.status.running.size(); ++i) {
+    client::Transfer transfer{.record = balance.status.running[i]};
+    if (i < balance.running_key_types.size()) transfer.key_type = balance.running_key_types[i];
+    running.push_back(std::move(transfer));
+  }
+  return running;
+}
 
 std::string OutcomeName(TransferOutcome outcome) {
   switch (outcome) {
@@ -419,11 +425,11 @@ std::string ToText(const client::Heat& heat) {
     by_aeu[aeu] += i < ranges.loads.size() ? ranges.loads[i] : 0;
     rows[aeu] += i < ranges.rows.size() ? ranges.rows[i] : 0;
   }
-  TextTable hottest({{"LO"}, {"HI"}, {"AEU"}, {"LOAD"}, {"OF THE OBJECT"}});
+  TextTable hottest({{"LO"}, {"HI"}, {"KEYS"}, {"AEU"}, {"LOAD"}, {"OF THE OBJECT"}});
   for (const HotRange& one : ranges.hottest) {
     hottest.Add({LoText(one.range, heat.key_type), HiText(one.range, heat.key_type),
-                 absl::StrCat(one.owner.value), absl::StrFormat("%.4f", one.load),
-                 Percent(one.load, ranges.load)});
+                 WidthText(one.range, heat.key_type), absl::StrCat(one.owner.value),
+                 absl::StrFormat("%.4f", one.load), Percent(one.load, ranges.load)});
   }
   TextTable aeus({{"AEU"}, {"LOAD"}, {"OF THE OBJECT"}, {"ROWS"}});
   for (size_t aeu = 0; aeu < by_aeu.size(); ++aeu) {

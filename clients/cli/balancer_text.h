@@ -24,6 +24,8 @@ void AddOthers(const std::vector<ObjectInfo>& objects, BalancerStatus& status);
 std::string ToText(const client::Balance& balance, bool loads);
 Json ToJson(const client::Balance& balance);
 
+// The transfers under way.
+std::vector<client::Transfer> RunningOf(const client::Balance& balance);
 std::string ToText(const std::vector<client::Transfer>& transfers);
 Json ToJson(const std::vector<client::Transfer>& transfers);
 

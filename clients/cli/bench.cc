@@ -111,8 +111,7 @@ absl::StatusOr<Site> OpenSite(const Cli& cli, const BenchFlags& flags, const loa
     site.name = absl::StrCat("embedded, ", site.engine->Stats().aeus.size(), " AEUs");
   } else if (!flags.null_target) {
     for (uint32_t i = 0; i < plan.generators; ++i) {
-      auto client = client::Client::Connect(
-          {.server = cli.server, .timeout = cli.timeout(), .own_connection = true});
+      auto client = client::Client::Connect(cli.Options(/*own_connection=*/true));
       if (!client.ok()) return client.status();
       site.clients.push_back(*std::move(client));
     }

@@ -67,6 +67,9 @@ void BenchFlags::AddTarget(Flags& verb) {
       .Check(Within(1u, 4096u))
       .Group(kGroup);
   verb.Add("--unary", plan.unary, "A call for each batch instead of a stream").Group(kGroup);
+  verb.Add("--tolerate-refusals", plan.tolerate_refusals,
+           "Count requests that an overloaded server refuses (RESOURCE_EXHAUSTED), and go on")
+      .Group(kGroup);
   verb.Add("--until-unavailable", plan.until_unavailable,
            "The server's UNAVAILABLE ends the run and is no error")
       .Group(kGroup);

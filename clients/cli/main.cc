@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "clients/cli/text/cli.h"
@@ -25,11 +26,13 @@ constexpr char kFooter[] =
     "  3  the server cannot be reached (known at once where nobody listens), is stopping, or did "
     "not\n"
     "     answer in time\n"
-    "  4  refused: name taken, a verb that is not for this kind of object, a plan with something\n"
-    "     that is not supported, memory limit, overload, a balancer that is paused; serve: the\n"
-    "     server could not start\n"
+    "  4  refused: no token, or one without the role; name taken, a verb that is not for this "
+    "kind\n"
+    "     of object, a plan with something that is not supported, memory limit, overload, a\n"
+    "     balancer that is paused; serve: the server could not start\n"
     "  5  memory verify: pages lie on another NumaNode than they should\n"
     "  6  memory verify: where they lie or should lie cannot be told\n"
+    "  7  doctor: a finding is bad\n"
     "130  interrupted (Ctrl-C; import, export and generate also by SIGTERM) before the end; bench: "
     "and\n"
     "     nothing was wrong by then\n"
@@ -50,6 +53,24 @@ void KeepStandardDescriptors() {
     const bool closed = fcntl(fd, F_GETFD) == -1 && errno == EBADF;
     if (closed) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest: fd
   }
+}
+
+// There is no flag for the token itself: other users of the machine would see it in the list of
+// processes.
+void AddSecurity(eris::cli::Flags& program, eris::cli::Cli& cli) {
+  eris::client::ClientSecurity& security = cli.security;
+  program
+      .Add("--tls-ca", security.tls_ca,
+           "Talk TLS: PEM file with the authorities of the server's certificate, or system")
+      .Env("ERIS_TLS_CA");
+  program.Add("--tls-cert", security.tls_cert, "Own certificate, PEM, if the server asks for one")
+      .Env("ERIS_TLS_CERT");
+  program.Add("--tls-key", security.tls_key, "Its private key, PEM").Env("ERIS_TLS_KEY");
+  program
+      .Add("--token-file", security.token_file,
+           "File with the token (else: the variable ERIS_TOKEN)")
+      .Env("ERIS_TOKEN_FILE");
+  if (const char* token = std::getenv("ERIS_TOKEN")) security.token = token;
 }
 
 }  // namespace
@@ -75,7 +96,10 @@ int main(int argc, char** argv) {
       .Check(eris::cli::Within(0.001, 86400.0))
       .ShowDefault();
 
+  AddSecurity(program, cli);
+
   eris::cli::AddServe(program);
+  eris::cli::AddConfig(program, cli);
   eris::cli::AddCreate(program, cli);
   eris::cli::AddDrop(program, cli);
   eris::cli::AddList(program, cli);
@@ -91,10 +115,15 @@ int main(int argc, char** argv) {
   eris::cli::AddExport(program, cli);
   eris::cli::AddGenerate(program, cli);
   eris::cli::AddStats(program, cli);
+  eris::cli::AddHot(program, cli);
+  eris::cli::AddTop(program, cli);
+  eris::cli::AddMetrics(program, cli);
   eris::cli::AddTopology(program, cli);
   eris::cli::AddMemory(program, cli);
   eris::cli::AddBalancer(program, cli);
+  eris::cli::AddDoctor(program, cli);
   eris::cli::AddBench(program, cli);
+  eris::cli::AddToken(program, cli);
 
   if (const std::optional<int> code = program.Parse(argc, argv)) return *code;
   return program.Run();

@@ -6,12 +6,13 @@
 #include <memory>
 #include <string>
 
+#include "clients/cli/settings/config_source.h"
 #include "clients/cli/text/cli.h"
-#include "clients/cli/text/environment.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/option_flags.h"
 #include "clients/cli/version.h"
 #include "server/state/config.h"
+#include "text/errors_table.h"
 
 namespace eris::cli {
 namespace {
@@ -20,6 +21,7 @@ struct ServeFlags {
   std::string config_file;
   bool print_config = false;
   bool print_options = false;
+  bool print_errors = false;
   OptionFlags options;
 };
 
@@ -28,23 +30,20 @@ int RunServe(const ServeFlags& flags) {
     std::fputs(server::OptionsTable().c_str(), stdout);
     return kExitOk;
   }
+  if (flags.print_errors) {
+    std::fputs(text::ErrorsTable().c_str(), stdout);
+    return kExitOk;
+  }
   server::ServerConfig config;
   config.version = VersionText();
-  if (!flags.config_file.empty()) {
-    const absl::Status status = server::ApplyConfigFile(flags.config_file, &config);
-    if (!status.ok()) {
-      Report(status);
-      return kExitInvalid;  // a missing file is invalid input too
-    }
-  }
-  absl::Status status = CheckEnvironment(EnvironmentNames());
-  if (status.ok()) status = flags.options.Apply(config);
-  if (status.ok()) status = server::ValidateConfig(config);
+  const std::string file = ConfigFileOf(flags.config_file);
+  const absl::Status status = ReadConfig(file, flags.options, config);
   if (!status.ok()) return Report(status);
   if (flags.print_config) {
     std::fputs(server::ConfigText(config).c_str(), stdout);
     return kExitOk;
   }
+  config.file = file;
   return server::Serve(config) == 0 ? kExitOk : kExitRefused;
 }
 
@@ -54,11 +53,15 @@ void AddServe(Flags& program) {
   auto flags = std::make_shared<ServeFlags>();
   Flags& verb = program.AddVerb("serve", "Run a server until SIGTERM or SIGINT");
   verb.Add("--config", flags->config_file,
-           "TOML file; environment variables override it, and flags those");
+           "TOML file; environment variables override it, and flags those. Default: "
+           "/etc/eris/eris.toml if it exists; none: no file")
+      .Type("FILE");
   verb.Add("--print-config", flags->print_config,
            "Print what is in force as a file to start from, and exit");
   verb.Add("--print-options", flags->print_options,
            "Print a table of all options with their environment variables, and exit");
+  verb.Add("--print-errors", flags->print_errors,
+           "Print a table of all reasons for which calls are refused, and exit");
   flags->options.AddAllTo(verb);
   verb.SetFooter(
       "SIGTERM drains: new calls get UNAVAILABLE, calls under way are answered; exit code 0.\n"

@@ -208,10 +208,11 @@ int RunStats(const Cli& cli) {
   return output.Finish(kExitOk);
 }
 
-int RunHot(const Cli& cli, const std::string& object) {
+int RunHot(const Cli& cli, const std::string& object, uint32_t ranges_max = kHotRangesDefault) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
-  const absl::StatusOr<client::Heat> heat = client::BalancerClient(**client).Hot(object);
+  const absl::StatusOr<client::Heat> heat =
+      client::BalancerClient(**client).Hot(object, ranges_max);
   if (!heat.ok()) return Report(heat.status());
   Output output;
   if (cli.json()) {
@@ -249,6 +250,30 @@ void AddStats(Flags& program, Cli& cli) {
       "  eris stats --output json | jq '.aeus[].keys'\n"
       "  eris stats --hot orders\n");
   verb.SetRun([hot, &cli] { return hot->empty() ? RunStats(cli) : RunHot(cli, *hot); });
+}
+
+void AddHot(Flags& program, Cli& cli) {
+  struct HotFlags {
+    std::string object;
+    uint32_t ranges = kHotRangesDefault;
+  };
+  auto flags = std::make_shared<HotFlags>();
+  Flags& verb =
+      program.AddVerb("hot", "Show which keys of an object have its load, and their AEUs");
+  verb.Add("object", flags->object, "Object").Check(CheckName).Required();
+  verb.Add("--ranges", flags->ranges, "How many ranges at most, the hottest first")
+      .Check(Within(uint32_t{1}, kHotRangesMax))
+      .ShowDefault();
+  verb.SetFooter(
+      "From the balancer's samples, which are taken while it is disabled, too. LOAD is the time "
+      "that\n"
+      "the AEU spends on the range, in seconds per second, on average over the recent periods. A\n"
+      "range of one KEY is a hot key: no other AEU can take a part of its load.\n"
+      "\n"
+      "Examples:\n"
+      "  eris hot orders\n"
+      "  eris hot orders --ranges 100 --output json\n");
+  verb.SetRun([flags, &cli] { return RunHot(cli, flags->object, flags->ranges); });
 }
 
 }  // namespace eris::cli

@@ -8,7 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "clients/load/verifier.h"
+#include "clients/retries.h"
 
 namespace eris::load {
 namespace {
@@ -102,6 +104,7 @@ void Generator::Run(Target& target, int64_t start_ns) {
   progress_ns_ = now;
   for (;; now = clock_.NowNs()) {
     if (now >= interval_end_ns_) EndInterval(now);
+    SendRested(now);
     if (!Ending(now)) SendAllDue(now);
     if (free_.size() == requests_.size() && Ending(now)) break;
     AwaitAnswers(clock_.NowNs());
@@ -154,6 +157,7 @@ void Generator::SendAllDue(int64_t now_ns) {
 
 bool Generator::Prepare(Request& request) {
   request.writing = false;
+  request.attempts = 0;
   request.missing.clear();
   request.rows = request.wrong = 0;
   if (plan_.load) return PrepareLoad(request);
@@ -242,6 +246,7 @@ void Generator::AwaitAnswers(int64_t now_ns) {
   if (arrivals_.open_loop() && !free_.empty() && !Ending(now_ns)) {
     deadline = std::min(deadline, arrivals_.due_ns());
   }
+  for (const Request* request : resting_) deadline = std::min(deadline, request->rest_ns);
   target_->Await(deadline);
   if (free_.size() == requests_.size() || cancelled_) return;
   if (clock_.NowNs() - progress_ns_ < ToNs(plan_.timeout_s)) return;
@@ -265,6 +270,7 @@ void Generator::OnAnswer(Request& request, const Answer& answer) {
                                          answer.values.size(), " bytes of values, not ", bytes));
   }
   progress_ns_ = clock_.NowNs();
+  if (!status.ok() && Rest(request, status)) return;
   ++result_.answered;
   if (request.operation == Operation::kInsert) NoteInserted(request);
   if (status.ok()) {
@@ -281,6 +287,34 @@ void Generator::WriteWhatWasRead(Request& request, const Answer& answer) {
   request.writing = true;
   request.read_ns = request.sent_ns;  // the target sets that again
   target_->Send(request);
+}
+
+// Only in a closed loop: an open one would have its next request wait, too, and so load the server
+// less than was asked for. A scan that has brought rows cannot begin again.
+bool Generator::Rest(Request& request, const absl::Status& status) {
+  if (arrivals_.open_loop() || cancelled_ || request.rows > 0) return false;
+  if (request.attempts == client::Retries::kMost) return false;
+  const double draw = static_cast<double>(random_.Below(1000)) / 1000;
+  const absl::Duration pause = client::PauseAfter(status, request.attempts + 1, draw);
+  if (pause == absl::ZeroDuration()) return false;
+  ++request.attempts;
+  ++interval_.retried;
+  request.rest_ns = progress_ns_ + absl::ToInt64Nanoseconds(pause);
+  resting_.push_back(&request);
+  return true;
+}
+
+void Generator::SendRested(int64_t now_ns) {
+  for (size_t i = 0; i < resting_.size();) {
+    Request* const request = resting_[i];
+    if (request->rest_ns > now_ns && !cancelled_) {
+      ++i;
+      continue;
+    }
+    resting_[i] = resting_.back();
+    resting_.pop_back();
+    target_->Send(*request);
+  }
 }
 
 void Generator::NoteInserted(const Request& request) {
@@ -320,6 +354,11 @@ void Generator::CountError(const Request& request, const absl::Status& status) {
   absl::Status error = status;
   if (cancelled_) {
     error = absl::DeadlineExceededError(absl::StrCat("no answer within ", plan_.timeout_s, " s"));
+  }
+  if (plan_.tolerate_refusals && absl::IsResourceExhausted(error)) {
+    ++interval_.refused;
+    interval_.refusal.Add(std::max<int64_t>(0, progress_ns_ - request.sent_ns));
+    return;
   }
   if (plan_.until_unavailable && absl::IsUnavailable(error)) {
     ++interval_.refused;

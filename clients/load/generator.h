@@ -63,6 +63,9 @@ class Generator : private AnswerSink {
   void PrepareScan(Request& request);
   bool PrepareLoad(Request& request);
   void WriteWhatWasRead(Request& request, const Answer& answer);
+  // If the server asks for it: the request is sent again later.
+  bool Rest(Request& request, const absl::Status& status);
+  void SendRested(int64_t now_ns);
   void NoteInserted(const Request& request);
   void CountError(const Request& request, const absl::Status& status);
   void Count(Request& request, const Answer& answer);
@@ -86,6 +89,7 @@ class Generator : private AnswerSink {
   Target* target_ = nullptr;
   std::vector<Request> requests_;
   std::vector<Request*> free_;
+  std::vector<Request*> resting_;  // sent again after their rest_ns
   Tally interval_;
   GeneratorResult result_;
   uint64_t requests_max_ = 0;

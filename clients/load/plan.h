@@ -39,6 +39,7 @@ struct Plan {
   double timeout_s = 30;  // without any answer
   uint64_t seed = 1;
   bool verify = false;
+  bool tolerate_refusals = false;  // RESOURCE_EXHAUSTED is counted and ends nothing
   bool until_unavailable = false;  // UNAVAILABLE ends the run and is no error
 
   uint32_t slots() const { return streams * in_flight; }

@@ -159,10 +159,6 @@ class RemoteTarget final : public Target {
     sink_.OnAnswer(request, {.status = status});
   }
 
-  // The answers of streams have their own status.
-  static absl::Status StatusOf(const v1::RequestStatus& status) {
-    return client::ToAbslStatus(status.code(), status.message());
-  }
   void Take(Request& request, const v1::LookupResponse& response) {
     Answer answer{.present = response.found()};
     if (response.columns_size() > 0) answer.values = response.columns(0).data();
@@ -170,14 +166,16 @@ class RemoteTarget final : public Target {
   }
   void Take(Request& request, const v1::WriteResponse& response) {
     if (response.has_refusal() && response.refusal().code() != 0) {
-      return Fail(request, StatusOf(response.refusal()));
+      return Fail(request, client::ToAbslStatus(response.refusal()));
     }
     sink_.OnAnswer(request, {.present = response.existed(), .applied = response.applied()});
   }
   template <class Response>
   requires requires(const Response& response) { response.response(); }
   void Take(Request& request, const Response& response) {
-    if (response.status().code() != 0) return Fail(request, StatusOf(response.status()));
+    if (response.status().code() != 0) {
+      return Fail(request, client::ToAbslStatus(response.status()));
+    }
     Take(request, response.response());
   }
 

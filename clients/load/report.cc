@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, OperationTally>> Rows(const Tally& tally) {
 }
 
 // Alternating names and figures of a histogram.
-void AddLatency(const Histogram& histogram, Json& out) {
+void AddLatency(const base::Histogram& histogram, Json& out) {
   out["mean_us"] = histogram.mean_ns() / 1e3;
   for (const Percentile& one : kPercentiles) {
     out[one.name] = ToUs(histogram.PercentileNs(one.percent));
@@ -62,7 +62,7 @@ std::string FormatUs(double us) {
   return absl::StrFormat("%.*f", us < 10 ? 2 : us < 100 ? 1 : 0, us);
 }
 
-std::string LatencyCells(const Histogram& histogram) {
+std::string LatencyCells(const base::Histogram& histogram) {
   std::string cells = absl::StrFormat("%10s", FormatUs(histogram.mean_ns() / 1e3));
   for (const Percentile& one : kPercentiles) {
     absl::StrAppendFormat(&cells, "%10s", FormatUs(ToUs(histogram.PercentileNs(one.percent))));
@@ -182,6 +182,12 @@ std::string ToTable(const Plan& plan, const ReportContext& context, const RunRes
   const Tally& tally = result.tally;
   absl::StrAppendFormat(&out, "\nwrong %d%s, failed %d, refused %d", rows.back().second.wrong,
                         plan.verify ? "" : " (not verified)", tally.failed, tally.refused);
+  if (tally.retried > 0) absl::StrAppendFormat(&out, ", sent again %d", tally.retried);
+  if (tally.refusal.count() > 0) {
+    absl::StrAppendFormat(&out, ", refusals took p50 %s, p99 %s us",
+                          FormatUs(ToUs(tally.refusal.PercentileNs(50))),
+                          FormatUs(ToUs(tally.refusal.PercentileNs(99))));
+  }
   if (tally.cut_off > 0) absl::StrAppendFormat(&out, ", cut off %d", tally.cut_off);
   if (plan.rate > 0) absl::StrAppendFormat(&out, ", not sent %d", rows.back().second.not_sent);
   return out + "\n";
@@ -208,6 +214,9 @@ Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& res
               {"requests", result.requests},
               {"answered", all.answered},
               {"refused", tally.refused},
+              {"retried", tally.retried},
+              {"refusal_p50_us", ToUs(tally.refusal.PercentileNs(50))},
+              {"refusal_p99_us", ToUs(tally.refusal.PercentileNs(99))},
               {"failed", tally.failed},
               {"wrong", all.wrong},
               {"first_error", tally.first_error},

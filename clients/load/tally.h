@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "clients/load/histogram.h"
+#include "base/histogram.h"
 #include "clients/load/workload.h"
 
 namespace eris::load {
@@ -20,8 +20,8 @@ struct OperationTally {
   uint64_t keys = 0;      // keys or rows in them
   uint64_t wrong = 0;     // wrong, missing or surplus keys and values in them
   uint64_t not_sent = 0;  // open loop: requests that were due when the run ended
-  Histogram latency;      // from the time a request was due; for those not sent, to the run's end
-  Histogram service;      // from its sending; only for an open loop: otherwise the same
+  base::Histogram latency;      // from the time a request was due; for those not sent, to the run's end
+  base::Histogram service;      // from its sending; only for an open loop: otherwise the same
 
   void Merge(const OperationTally& other) {
     answered += other.answered;
@@ -35,7 +35,11 @@ struct OperationTally {
 
 struct Tally {
   std::array<OperationTally, kOperations> operations;
-  uint64_t refused = 0;  // requests with UNAVAILABLE, if that is expected
+  // Requests with UNAVAILABLE or RESOURCE_EXHAUSTED, if that is expected, and how long each refusal
+  // took from the request's sending on.
+  uint64_t refused = 0;
+  base::Histogram refusal;
+  uint64_t retried = 0;  // times that a request was sent again because the server asked for it
   uint64_t failed = 0;   // requests with another status
   uint64_t backlog = 0;  // open loop: the maximum number of requests due but not sent
   // The part of `refused` due to the end of the connection, not to an answer of the server; when
@@ -52,6 +56,8 @@ struct Tally {
   }
   void MergeErrors(const Tally& other) {
     refused += other.refused;
+    refusal.Merge(other.refusal);
+    retried += other.retried;
     failed += other.failed;
     backlog = std::max(backlog, other.backlog);
     cut_off += other.cut_off;
@@ -67,9 +73,12 @@ struct Tally {
       one.latency.Clear();
       one.service.Clear();
     }
+    refusal.Clear();
     auto kept = std::move(operations);
+    auto kept_refusal = std::move(refusal);
     *this = {};
     operations = std::move(kept);
+    refusal = std::move(kept_refusal);
   }
 
   OperationTally All() const {

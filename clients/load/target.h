@@ -29,6 +29,8 @@ struct Request {
   int64_t sent_ns = 0;  // when the target sent it
   uint64_t rows = 0;    // for a scan: received rows
   int64_t read_ns = 0;  // kReadModifyWrite, its write: when the lookup was sent
+  int attempts = 0;     // times that it was refused and is to be sent again
+  int64_t rest_ns = 0;  // until when it is not sent again
   // For the generator's checks.
   uint64_t next_number = 0;
   uint64_t last_key = 0;

@@ -3,6 +3,8 @@
 #ifndef ERIS_CLIENTS_CLI_TEXT_CLI_H_
 #define ERIS_CLIENTS_CLI_TEXT_CLI_H_
 
+#include <stdlib.h>
+
 #include <memory>
 #include <string>
 
@@ -28,12 +30,21 @@ struct Cli {
   std::string server = "127.0.0.1:7411";
   std::string output = "table";  // or "json"
   double timeout_s = 30;
+  client::ClientSecurity security;
 
   bool json() const { return output == "json"; }
   absl::Duration timeout() const { return absl::Seconds(timeout_s); }
   // Errors: Unavailable.
   absl::StatusOr<std::unique_ptr<client::Client>> Connect() const {
-    return client::Client::Connect({.server = server, .timeout = timeout()});
+    return client::Client::Connect(Options(/*own_connection=*/false));
+  }
+  client::ConnectOptions Options(bool own_connection) const {
+    // gRPC would write failed handshakes to stderr by itself. The call's error tells of them.
+    setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
+    return {.server = server,
+            .timeout = timeout(),
+            .own_connection = own_connection,
+            .security = security};
   }
 
   // A connection for one object, whose schema determines how text is read and shown.
@@ -52,6 +63,7 @@ struct Cli {
 };
 
 void AddServe(Flags& program);
+void AddConfig(Flags& program, Cli& cli);
 void AddCreate(Flags& program, Cli& cli);
 void AddDrop(Flags& program, Cli& cli);
 void AddList(Flags& program, Cli& cli);
@@ -67,10 +79,15 @@ void AddImport(Flags& program, Cli& cli);
 void AddExport(Flags& program, Cli& cli);
 void AddGenerate(Flags& program, Cli& cli);
 void AddStats(Flags& program, Cli& cli);
+void AddHot(Flags& program, Cli& cli);
+void AddTop(Flags& program, Cli& cli);
+void AddMetrics(Flags& program, Cli& cli);
 void AddTopology(Flags& program, Cli& cli);
 void AddMemory(Flags& program, Cli& cli);
 void AddBalancer(Flags& program, Cli& cli);
+void AddDoctor(Flags& program, Cli& cli);
 void AddBench(Flags& program, Cli& cli);
+void AddToken(Flags& program, Cli& cli);
 
 }  // namespace eris::cli
 

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "clients/cli/text/nearest.h"
+#include "text/nearest.h"
 #include "server/state/config.h"
 
 namespace eris::cli {
@@ -16,6 +16,11 @@ namespace {
 
 // Variables read by other verbs, by the project's tests, and by ./dev and the programs it runs.
 constexpr absl::string_view kOthers[] = {"ERIS_SERVER",
+                                         "ERIS_TLS_CA",
+                                         "ERIS_TLS_CERT",
+                                         "ERIS_TLS_KEY",
+                                         "ERIS_TOKEN",
+                                         "ERIS_TOKEN_FILE",
                                          "ERIS_SYSTEM_ROOT",
                                          "ERIS_SEED",
                                          "ERIS_EXPLORE",
@@ -75,7 +80,7 @@ absl::Status CheckEnvironment(const std::vector<std::string>& names) {
         std::find(known.begin(), known.end(), name) != known.end()) {
       continue;
     }
-    const std::string nearest = NearestOf(known, name);
+    const std::string nearest = text::NearestOf(known, name);
     return absl::InvalidArgumentError(absl::StrCat(
         "the environment has ", name, ", which is no option",
         nearest.empty() ? "; `eris serve --print-options` lists them, `unset` removes it"

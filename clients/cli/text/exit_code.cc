@@ -4,6 +4,7 @@
 #include <string>
 
 #include "clients/cli/text/interrupt.h"
+#include "eris/errors.h"
 
 namespace eris::cli {
 
@@ -26,10 +27,25 @@ int ExitCodeOf(const absl::Status& status) {
   }
 }
 
+namespace {
+
+// For a reason that says more than the code.
+void ReportReason(const absl::Status& status) {
+  const std::string reason = ErrorDetailsOf(status).reason;
+  if (reason == KindOf(ReasonOfCode(status.code())).name) return;
+  const ErrorKind* kind = FindErrorKind(reason);
+  const std::string helps = kind == nullptr ? "see docs/guide/errors.md of the server's version"
+                                            : std::string(kind->helps);
+  std::fprintf(stderr, "eris: %s: %s\n", reason.c_str(), helps.c_str());
+}
+
+}  // namespace
+
 int Report(const absl::Status& status) {
   if (!status.ok()) {
     const std::string name = absl::StatusCodeToString(status.code());
     std::fprintf(stderr, "eris: %s: %s\n", name.c_str(), std::string(status.message()).c_str());
+    ReportReason(status);
   }
   return ExitCodeOf(status);
 }

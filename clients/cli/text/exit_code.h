@@ -14,11 +14,13 @@ inline constexpr int kExitUnavailable = 3;    // server unreachable, stopping, o
 inline constexpr int kExitRefused = 4;        // anything else that the server refuses
 inline constexpr int kExitMisplaced = 5;      // memory verify: a page is not where it should be
 inline constexpr int kExitUnverified = 6;     // memory verify: cannot be determined
+inline constexpr int kExitUnwell = 7;         // doctor: a finding is bad
 inline constexpr int kExitInterrupted = 130;  // by SIGINT, the usual code of shells; or SIGTERM
 
 int ExitCodeOf(const absl::Status& status);
 
-// Writes "eris: <message>" to stderr and returns the exit code.
+// Writes "eris: <code>: <message>" to stderr, and "eris: <reason>: <what helps>" if the status has
+// a reason (include/eris/errors.h). Returns the exit code.
 int Report(const absl::Status& status);
 
 }  // namespace eris::cli

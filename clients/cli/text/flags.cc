@@ -13,7 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/text/nearest.h"
+#include "text/nearest.h"
 
 namespace eris::cli {
 namespace {
@@ -102,7 +102,7 @@ void CheckVerbs(CLI::App& program, const std::vector<std::string>& arguments) {
       continue;
     }
     if (std::find(verbs.begin(), verbs.end(), *argument) == verbs.end()) {
-      const std::string nearest = NearestOf(verbs, *argument);
+      const std::string nearest = text::NearestOf(verbs, *argument);
       const std::string meant =
           nearest.empty() ? "" : absl::StrCat("; did you mean '", before, nearest, "'?");
       ThrowUsage(absl::StrCat("no verb '", before, *argument, "'", meant), verbs);
@@ -152,7 +152,7 @@ std::string MeantFlag(CLI::App& program, const std::vector<std::string>& argumen
     const std::string name = NameOf(argument, value);
     if (!absl::StartsWith(name, "--")) continue;
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string nearest = NearestOf(names, name);
+    const std::string nearest = text::NearestOf(names, name);
     return nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");
   }
   return "";

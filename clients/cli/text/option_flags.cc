@@ -10,6 +10,7 @@ namespace {
 
 const char* GroupOf(const server::ConfigOption& option) {
   if (option.section == "server") return "Server";
+  if (option.section == "security") return "Security";
   return option.section == "engine" ? kEngineGroup : "Load balancer";
 }
 

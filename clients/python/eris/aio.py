@@ -18,6 +18,7 @@ from eris.frames import new_table
 from eris.objects import Aggregate, Hash, Index, Object, Snapshot, Table
 from eris.scans import Scan
 from eris.schema import Column, ObjectInfo, Piece, column_of, info_of, key_value_schema, table_schema
+from eris.security import Security
 from eris.v1 import catalog_pb2, column_pb2
 
 __all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Scan", "Snapshot", "Table", "connect"]
@@ -146,8 +147,8 @@ class Database:
 class Connecting:
     """What connect() gives: `async with` it, or await it."""
 
-    def __init__(self, address: str, timeout: float) -> None:
-        self._address, self._timeout = address, timeout
+    def __init__(self, address: str, timeout: float, security: Security | None) -> None:
+        self._address, self._timeout, self._security = address, timeout, security
         self._database: Database | None = None
 
     def __await__(self) -> Generator[Any, None, Database]:
@@ -164,9 +165,9 @@ class Connecting:
     async def _connect(self) -> Database:
         if self._address.endswith(".toml"):
             servers: Any = importlib.import_module("eris.servers")
-            database: Database = await servers.connect(self._address, self._timeout)
+            database: Database = await servers.connect(self._address, self._timeout, self._security)
             return database
-        connection = Connection(self._address, self._timeout)
+        connection = Connection(self._address, self._timeout, self._security)
         try:
             await connection.check()
         except BaseException:
@@ -175,10 +176,10 @@ class Connecting:
         return Database(connection)
 
 
-def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0) -> Connecting:
+def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0, security: Security | None = None) -> Connecting:
     """`address`: host:port, or unix:/path or /path of a socket, or the path of a map of several servers, which ends in .toml (eris.servers).
-    `timeout`: seconds until the answer to each call.
+    `timeout`: seconds until the answer to each call. `security`: TLS and the token; None for what ERIS_TLS_CA, ERIS_TOKEN_FILE and so on say.
 
     Errors: Unavailable (nothing listens there, or the server is stopping); InvalidArgument (a map that makes no sense).
     """
-    return Connecting(address, timeout)
+    return Connecting(address, timeout, security)

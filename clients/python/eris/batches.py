@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eris.columns import DTYPES, Array, array_of, bits_of, message_of
 from eris.connection import BATCHES_UNDER_WAY, Connection
-from eris.errors import Error, InvalidArgument, ResourceExhausted, error_of_number
+from eris.errors import Error, InvalidArgument, ResourceExhausted, error_of_status
 from eris.schema import ObjectInfo, Type
 from eris.v1 import data_pb2
 
@@ -85,9 +85,9 @@ def _numbers(rows: Rows) -> npt.NDArray[np.intp]:
 def failure_of(error: Error, written: int, rows: int | None = None) -> Error:
     """The error of a call that writes rows, or any number of them. It says how many were written."""
     if rows == 1:
-        return type(error)(error.message, written)
+        return error.with_text(error.message, written)
     known = "were" if isinstance(error, (ResourceExhausted, InvalidArgument)) else "are known to have been"
-    return type(error)(f"{error.message} ({written} {'' if rows is None else f'of {rows} '}rows {known} written)", written)
+    return error.with_text(f"{error.message} ({written} {'' if rows is None else f'of {rows} '}rows {known} written)", written)
 
 
 @dataclasses.dataclass
@@ -207,7 +207,7 @@ class Lookup(Batches):
             self.found[there], self.values[there] = True, values[found]
         if executed is None or executed.all():
             return None
-        return Refusal(error_of_number(response.refusal.code, response.refusal.message), executed)
+        return Refusal(error_of_status(response.refusal), executed)
 
 
 CONDITIONAL = (data_pb2.WRITE_MODE_INSERT_IF_ABSENT, data_pb2.WRITE_MODE_REPLACE_IF_PRESENT,
@@ -269,7 +269,7 @@ class Write(Batches):
         self._take(response, rows, count, executed)
         if executed is None or executed.all():
             return None
-        return Refusal(error_of_number(response.refusal.code, response.refusal.message), executed)
+        return Refusal(error_of_status(response.refusal), executed)
 
     def _take(self, response: data_pb2.WriteResponse, rows: Rows, count: int, executed: Bits | None) -> None:
         """Takes what the answer says of the rows that were executed."""

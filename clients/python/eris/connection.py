@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import grpc
 import grpc.aio
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
-from eris.errors import Cancelled, DeadlineExceeded, Error, FailedPrecondition, error_of
+from eris.errors import Cancelled, DeadlineExceeded, Error, FailedPrecondition, add_details, error_of
+from eris.security import Security
+from eris.v1 import data_pb2
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -44,14 +46,19 @@ def target_of(address: str) -> str:
 
 
 class Connection:
-    """`timeout`: seconds until the answer to a call; DeadlineExceeded after it."""
+    """`timeout`: seconds until the answer to a call; DeadlineExceeded after it. `security`: None for that of the environment.
 
-    def __init__(self, address: str, timeout: float) -> None:
+    Errors: InvalidArgument (`security`).
+    """
+
+    def __init__(self, address: str, timeout: float, security: Security | None = None) -> None:
         check_process()
         self.address = address
         self.timeout = timeout
         self.room = asyncio.Semaphore(BATCHES_UNDER_WAY)
-        self._channel: grpc.aio.Channel | None = grpc.aio.insecure_channel(target_of(address), options=_OPTIONS)
+        security = security or Security.from_environment()
+        self._metadata = security.metadata(address)
+        self._channel: grpc.aio.Channel | None = security.channel(target_of(address), _OPTIONS)
         self._calls: dict[str, Any] = {}
 
     async def check(self) -> None:
@@ -73,7 +80,7 @@ class Connection:
         if call is None or self._channel is None:
             call = self._calls[path] = self._open().unary_unary(path)
         try:
-            response: bytes = await call(request, timeout=self.timeout)
+            response: bytes = await call(request, timeout=self.timeout, metadata=self._metadata)
             return response
         except grpc.aio.AioRpcError as error:
             raise self._error(error) from None
@@ -89,7 +96,7 @@ class Connection:
     async def stream_bytes(self, path: str, request: bytes) -> AsyncGenerator[bytes, None]:
         """As stream(), of any service, in serialized messages."""
         stub: Any = self._open().unary_stream(path)
-        call = stub(request)
+        call = stub(request, metadata=self._metadata)
         try:
             while True:
                 async with asyncio.timeout(self.timeout):
@@ -129,4 +136,9 @@ class Connection:
         message = error.details() or error.code().name
         if error.code() is grpc.StatusCode.UNAVAILABLE and "connect" in message:
             message = f"no connection to {self.address}: {message}"
-        return error_of(error.code(), message)
+        result = error_of(error.code(), message)
+        for key, value in error.trailing_metadata() or ():
+            if key == "grpc-status-details-bin" and isinstance(value, bytes):
+                with contextlib.suppress(DecodeError):
+                    add_details(result, data_pb2.RequestStatus.FromString(value))
+        return result

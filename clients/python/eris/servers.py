@@ -27,6 +27,7 @@ from eris.columns import Array, Key, Keys, Value, Values, is_one, key_arrays, ke
 from eris.errors import Error, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, Unimplemented
 from eris.objects import OUTDATED, Aggregate, Object
 from eris.schema import Column, ObjectInfo, Piece, Type
+from eris.security import Security
 from eris.table_write import numbers_of
 from eris.tables import pyarrow
 from eris.v1 import catalog_pb2, column_pb2, data_pb2
@@ -392,14 +393,14 @@ def _within(piece: Piece, first: Column | None, expect: tuple[Any, Any] | None, 
     return (low, high) if number_of(first, low) < number_of(first, high) else None
 
 
-async def connect(path: str, timeout: float) -> Database:
+async def connect(path: str, timeout: float, security: Security | None = None) -> Database:
     """Errors: InvalidArgument, OSError (the map), Unavailable (one of the servers)."""
     pieces = read_map(path)
     servers: dict[str, aio.Database] = {}
     try:
         for address in dict.fromkeys(piece.address for each in pieces.values() for piece in each):
             try:
-                servers[address] = await aio.connect(address, timeout=timeout)
+                servers[address] = await aio.connect(address, timeout=timeout, security=security)
             except Error as error:
                 raise type(error)(f"{address}, of {path}: {error.message}") from None
     except BaseException:

@@ -19,6 +19,7 @@ from eris.errors import FailedPrecondition
 from eris.objects import Aggregate
 from eris.scans import to_numpy, to_pandas, to_polars
 from eris.schema import ObjectInfo, Piece
+from eris.security import Security
 from eris.tables import pyarrow
 
 T = TypeVar("T")
@@ -379,14 +380,14 @@ class Database:
         return Snapshot(self._loop, self._its.snapshot(time_to_live))
 
 
-def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0) -> Database:
+def connect(address: str = "127.0.0.1:7411", *, timeout: float = 30.0, security: Security | None = None) -> Database:
     """`address`: host:port, or unix:/path or /path of a socket, or the path of a map of several servers, which ends in .toml (eris.servers).
-    `timeout`: seconds until the answer to each call.
+    `timeout`: seconds until the answer to each call. `security`: TLS and the token; None for what ERIS_TLS_CA, ERIS_TOKEN_FILE and so on say.
 
     Errors: Unavailable (nothing listens there, or the server is stopping); InvalidArgument (a map that makes no sense).
     """
     async def made() -> aio.Database:
-        return await aio.connect(address, timeout=timeout)
+        return await aio.connect(address, timeout=timeout, security=security)
 
     loop = Loop.shared()
     return Database(loop, loop.run(made()))

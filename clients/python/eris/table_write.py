@@ -8,7 +8,7 @@ import numpy.typing as npt
 from eris.batches import ROWS_MAX, STRING_BYTES_MAX, Batches, Refusal, Rows, cut_sizes, final_of_each
 from eris.columns import BYTE_STRINGS, Array, bits_of
 from eris.connection import Connection
-from eris.errors import Internal, error_of_number
+from eris.errors import Internal, error_of_status
 from eris.schema import Column, ObjectInfo, Type
 from eris.tables import pyarrow
 from eris.v1 import column_pb2, data_pb2
@@ -88,7 +88,7 @@ class TableWrite(Batches):
         response = await self.connection.call("Data/Write", request, data_pb2.WriteResponse)
         if not response.refused:
             return None
-        error = error_of_number(response.refusal.code, response.refusal.message)
+        error = error_of_status(response.refusal)
         if response.refused == part.num_rows:
             return Refusal(error)
         if not response.executed:
