@@ -1,92 +1,37 @@
 #include "server/rpc_server.h"
 
 #include <grpc/grpc.h>
-#include <grpc/support/log.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <netdb.h>
 #include <sched.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/check.h"
-#include "base/mutex.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/access/exposure.h"
 #include "server/admin/admin_service.h"
 #include "server/admin/catalog_service.h"
+#include "server/admin/reflection_service.h"
 #include "server/data/data_service.h"
+#include "server/door/descriptors.h"
+#include "server/door/door.h"
 #include "server/flight/flight_service.h"
 #include "server/guard/callback_threads.h"
-#include "server/guard/connections.h"
+#include "server/guard/grpc_log.h"
 #include "server/queries/queries_service.h"
+#include "server/state/host_port.h"
 #include "server/state/memory_limits.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
 namespace {
-
-// gRPC reports only in its log why it cannot listen.
-class LogCapture {
- public:
-  static void Install() {
-    static const bool installed = [] {
-      gpr_set_log_function(&OnLog);
-      return true;
-    }();
-    static_cast<void>(installed);
-  }
-  static void Clear() {
-    base::MutexLock lock(&mu());
-    last().clear();
-  }
-  // The system's message, from the last error.
-  static std::string SystemError() {
-    base::MutexLock lock(&mu());
-    const absl::string_view text = last();
-    constexpr absl::string_view kMark = "os_error:\"";
-    const size_t begin = text.find(kMark);
-    // Without gRPC's fields in braces after the text.
-    if (begin == absl::string_view::npos) return std::string(text.substr(0, text.find('{')));
-    const absl::string_view rest = text.substr(begin + kMark.size());
-    return std::string(rest.substr(0, rest.find('"')));
-  }
-
- private:
-  static void OnLog(gpr_log_func_args* args) {
-    if (args->severity != GPR_LOG_SEVERITY_ERROR) return;
-    {
-      base::MutexLock lock(&mu());
-      last() = args->message;
-    }
-    // As gRPC itself does if the user asks for it.
-    if (std::getenv("GRPC_VERBOSITY") != nullptr) {
-      std::fprintf(stderr, "grpc: %s:%d: %s\n", args->file, args->line, args->message);
-    }
-  }
-  static base::Mutex& mu() {
-    static auto* const mutex = new base::Mutex;  // outlives gRPC's own threads
-    return *mutex;
-  }
-  static std::string& last() {
-    static auto* const text = new std::string;
-    return *text;
-  }
-};
 
 uint64_t RandomSeed() {
   std::random_device device;
@@ -96,36 +41,6 @@ uint64_t RandomSeed() {
 int AsInt(uint64_t value) {
   return static_cast<int>(
       std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int>::max())));
-}
-
-// Errors: Unavailable if the system does not know the host. gRPC would not report it.
-absl::Status CheckHost(absl::string_view listen) {
-  absl::string_view host = listen.substr(0, listen.rfind(':'));
-  if (host.empty()) return absl::OkStatus();  // any address of the machine
-  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(std::string(host).c_str(), nullptr, &hints, &found);
-  if (error == 0) freeaddrinfo(found);
-  if (error == 0) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("cannot listen on ", listen, ": host '", host, "': ", gai_strerror(error)));
-}
-
-// gRPC removes an existing socket file, even if another server listens on it.
-bool UnixSocketIsInUse(absl::string_view path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return false;  // gRPC will refuse it
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  const bool in_use =
-      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(fd);
-  return in_use;
 }
 
 // `receive_bytes`: the most that gRPC may hold of incomplete messages; 0: no limit. Beyond it, gRPC
@@ -139,8 +54,9 @@ void SetLimits(const ServerConfig& config, uint64_t receive_bytes, grpc::ServerB
   // Windows that grow with a connection's traffic hold megabytes for each waiting call.
   constexpr uint64_t kReceiveBytesPlenty = uint64_t{1} << 30;
   if (receive_bytes < kReceiveBytesPlenty) builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  // Otherwise two servers could silently share one port.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A request of a few KiB may unpack to gigabytes, which gRPC 1.51 does not limit.
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder->SetMaxReceiveMessageSize(AsInt(config.receive_message_bytes_max));
   // Requests limit the size of their answers; the client sets its own limit.
   builder->SetMaxSendMessageSize(-1);
@@ -151,6 +67,46 @@ void SetLimits(const ServerConfig& config, uint64_t receive_bytes, grpc::ServerB
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, AsInt(config.keepalive_timeout_ms));
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               AsInt(config.client_ping_interval_ms_min));
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, AsInt(config.handshake_ms_max));
+  if (config.connection_idle_ms_max > 0) {
+    builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                                AsInt(config.connection_idle_ms_max));
+  }
+  if (config.connection_age_ms_max > 0) {
+    builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                                AsInt(config.connection_age_ms_max));
+    if (config.call_ms_max > 0) {
+      builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, AsInt(config.call_ms_max));
+    }
+  }
+}
+
+// The limits of connections, with the defaults that depend on the process.
+DoorOptions DoorOptionsOf(const ServerConfig& config, uint64_t receive_bytes) {
+  // More would take gigabytes in gRPC, a hundred KiB each.
+  constexpr uint64_t kConnectionsPlenty = 16384;
+  const uint64_t within = ConnectionsWithin(RaiseDescriptorLimit(), DescriptorsInUse());
+  DoorOptions options;
+  options.unix_mode = ParseMode(config.unix_mode).value_or(0600);
+  options.user_timeout_ms = AsInt(config.keepalive_timeout_ms);
+  options.connections_max =
+      config.connections_max > 0 ? config.connections_max : std::min(within, kConnectionsPlenty);
+  options.connections_per_owner_max = config.connections_per_address_max > 0
+                                          ? config.connections_per_address_max
+                                          : std::max<uint64_t>(options.connections_max / 2, 1);
+  options.first_call = std::chrono::milliseconds(config.first_call_ms_max);
+  options.judge = {.unused_bytes_max = config.unused_bytes_max,
+                   .cancelled_calls_max = config.cancelled_calls_max,
+                   .message_bytes_max = config.receive_message_bytes_max,
+                   .arriving_bytes_max = receive_bytes,
+                   .calls_max = config.calls_per_connection_max};
+  return options;
+}
+
+uint64_t CallsOf(const DrainGate& gate, const std::string& peer) {
+  return gate.CountFrom([&](const void* context) {
+    return static_cast<const grpc::CallbackServerContext*>(context)->peer() == peer;
+  });
 }
 
 uint32_t WantedCallbackThreads(const ServerConfig& config) {
@@ -174,6 +130,15 @@ void KeepLibraryUp() {
   static_cast<void>(kept);
 }
 
+ConnectionFigures FiguresOf(const DoorStats& stats) {
+  ConnectionFigures figures{
+      .open = stats.open, .open_max = stats.connections_max, .accepted = stats.accepted};
+  for (size_t cause = 0; cause < kDoorCauses; ++cause) {
+    figures.closed.emplace_back(kDoorCauseNames[cause], stats.closed[cause]);
+  }
+  return figures;
+}
+
 }  // namespace
 
 struct RpcServer::Impl {
@@ -184,12 +149,29 @@ struct RpcServer::Impl {
         queries(&state),
         catalog(&state),
         admin(&state),
-        flight(&state) {
+        flight(&state),
+        reflection(&state) {
     ERIS_CHECK(data.ServesAll());
     ERIS_CHECK(queries.ServesAll());
     ERIS_CHECK(catalog.ServesAll());
     ERIS_CHECK(admin.ServesAll());
     ERIS_CHECK(flight.ServesAll());
+    ERIS_CHECK(reflection.ServesAll());
+  }
+
+  // Errors: as Start.
+  absl::Status OpenDoor(uint64_t receive_bytes, boost::asio::io_context* io,
+                        grpc::ServerBuilder* builder) {
+    std::vector<Door::Address> addresses;
+    for (const std::string& listen : SplitListen(state.config.listen)) {
+      ERIS_RETURN_IF_ERROR(CheckExposure(state.config.security, "server.listen", listen));
+      addresses.push_back({listen, state.access.CredentialsFor(listen)});
+    }
+    DoorOptions options = DoorOptionsOf(state.config, receive_bytes);
+    options.memory_is_free = [this] { state.trims.trim().Used(); };
+    ERIS_ASSIGN_OR_RETURN(door, Door::Open(addresses, options, io, builder));
+    state.connections = [opened = door.get()] { return FiguresOf(opened->Read()); };
+    return absl::OkStatus();
   }
 
   ServerState state;
@@ -198,9 +180,10 @@ struct RpcServer::Impl {
   CatalogService catalog;
   AdminService admin;
   FlightService flight;
+  ReflectionService reflection;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<CallbackThreads> callback_threads;  // ends before the server
-  std::string address;
+  std::unique_ptr<Door> door;
   bool shut_down = false;
 };
 
@@ -212,46 +195,32 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
                                                             Engine* engine,
                                                             boost::asio::io_context* io) {
   KeepLibraryUp();
-  LogCapture::Install();
+  InstallGrpcLog();
   // Reflection shows health only if its descriptor is in the binary, and the linker includes it
   // only if it is referenced.
   ERIS_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
   grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 
-  absl::string_view unix_path = config.listen;
-  const bool is_unix = absl::ConsumePrefix(&unix_path, "unix:");
-  if (is_unix && UnixSocketIsInUse(unix_path)) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", config.listen, ": Address already in use"));
-  }
-
-  if (!is_unix) ERIS_RETURN_IF_ERROR(CheckHost(config.listen));
+  ERIS_RETURN_IF_ERROR(CheckExposure(config.security, "server.http", config.http));
 
   const MemoryPlan plan = engine->Memory().plan;
   const ServerConfig limited = WithShares(config, plan);
   auto impl = std::make_unique<Impl>(limited, engine, io,
                                      PlacesFor(limited, plan, WantedCallbackThreads(config)));
-  int port = 0;
+  ERIS_RETURN_IF_ERROR(impl->state.access.Start());
   grpc::ServerBuilder builder;
   SetLimits(impl->state.config, plan.receive_bytes, &builder);
-  builder.AddListeningPort(config.listen, grpc::InsecureServerCredentials(), &port);
+  ERIS_RETURN_IF_ERROR(impl->OpenDoor(plan.receive_bytes, io, &builder));
   builder.RegisterService(&impl->data);
   builder.RegisterService(&impl->queries);
   builder.RegisterService(&impl->catalog);
   builder.RegisterService(&impl->admin);
   builder.RegisterService(&impl->flight);
-  LogCapture::Clear();
+  builder.RegisterService(&impl->reflection);
   impl->server = builder.BuildAndStart();
-  if (impl->server == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", config.listen, ": ", LogCapture::SystemError()));
-  }
-  impl->address = config.listen;
-  if (!is_unix) {
-    const size_t colon = config.listen.rfind(':');
-    impl->address = absl::StrCat(absl::string_view(config.listen).substr(0, colon), ":", port);
-  }
+  if (impl->server == nullptr) return absl::UnavailableError("gRPC cannot start a server");
+  ServerState& state = impl->state;
+  impl->door->Begin([&state](const std::string& peer) { return CallsOf(state.gate, peer); });
   for (const char* service : {"eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin",
                               "arrow.flight.protocol.FlightService"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);
@@ -261,7 +230,9 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
 }
 
-const std::string& RpcServer::address() const { return impl_->address; }
+const std::vector<std::string>& RpcServer::addresses() const { return impl_->door->addresses(); }
+
+DoorStats RpcServer::ReadDoor() const { return impl_->door->Read(); }
 
 ServerState& RpcServer::state() { return impl_->state; }
 
@@ -271,14 +242,15 @@ void RpcServer::BeginDrain(absl::AnyInvocable<void() &&> on_empty) {
 }
 
 void RpcServer::EndCalls() {
-  impl_->state.gate.CancelAll(
-      absl::UnavailableError("the server is stopping, and the call took too long to end"));
+  impl_->state.gate.CancelAll(Error(ErrorReason::kServerStopping,
+                                    "the server is stopping, and the call took too long to end"));
 }
 
 void RpcServer::Shutdown(absl::Duration timeout) {
   if (std::exchange(impl_->shut_down, true)) return;
-  CutConnections(impl_->address);
+  if (impl_->door != nullptr) impl_->door->Stop();
   impl_->callback_threads.reset();
+  if (impl_->server == nullptr) return;
   impl_->server->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
   impl_->server->Wait();
 }

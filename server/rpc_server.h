@@ -6,11 +6,13 @@
 #include <boost/asio/io_context.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "eris/engine.h"
+#include "server/door/door_stats.h"
 #include "server/state/config.h"
 
 namespace eris::server {
@@ -21,15 +23,21 @@ class RpcServer {
  public:
   // Listens on config.listen and answers calls from then on. `engine` outlives the server, and so
   // does `io`, which one thread runs and which has the time limits.
-  // Errors: Unavailable (address in use, unknown or not permitted: the message says which).
+  // Errors: Unavailable (address in use, unknown or not permitted: the message says which);
+  // FailedPrecondition (others reach the address, and TLS or roles are missing); those of
+  // Access::Start (a bad file of tokens or certificates).
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerConfig& config,
                                                           Engine* engine,
                                                           boost::asio::io_context* io);
   // Shuts down immediately, if Shutdown has not been called.
   ~RpcServer();
 
-  // As configured, with the real port.
-  const std::string& address() const;
+  // As configured, in that order, with real ports.
+  const std::vector<std::string>& addresses() const;
+  const std::string& address() const { return addresses().front(); }
+
+  // What the door has accepted, refused and cut. Any thread.
+  DoorStats ReadDoor() const;
 
   // What its calls share, for others that answer from the same state. They end before this does.
   ServerState& state();

@@ -11,11 +11,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "server/admin/load_sampler.h"
 #include "server/calls/control_loop.h"
 #include "server/http/http_server.h"
+#include "server/log/log.h"
 #include "server/rpc_server.h"
+#include "server/service_manager.h"
+#include "server/state/server_state.h"
 
 namespace eris::server {
 namespace {
@@ -51,14 +55,36 @@ absl::Status WritePortFile(const std::string& path, const std::string& address) 
 void NoteStandIns(const Options& options, size_t aeus) {
   const size_t cpus = std::thread::hardware_concurrency();
   if (options.topology.empty() || aeus <= cpus) return;
-  std::fprintf(stderr,
-               "eris: note: %zu AEUs of topology '%s' share %zu cpus of this machine: its shape is "
-               "imitated, not its speed\n",
-               aeus, options.topology.c_str(), cpus);
+  Log(LogLevel::kInfo,
+      absl::StrCat("note: ", aeus, " AEUs of topology '", options.topology, "' share ", cpus,
+                   " cpus of this machine: its shape is imitated, not its speed"));
+}
+
+// A manager that cannot be reached stops nothing: it will say what it misses.
+void Tell(const std::string& state) {
+  const absl::Status told = TellServiceManager(state);
+  if (told.ok()) return;
+  Log(LogLevel::kWarning, "the service manager has not been told",
+      {{"why", std::string(told.message())}});
+}
+
+// How long the drain may take, with what comes after it: the manager must not kill the server
+// before.
+std::string StoppingText(const ServerConfig& config) {
+  constexpr uint64_t kAfterDrainUs = 20'000'000;
+  return absl::StrCat("STOPPING=1\nEXTEND_TIMEOUT_USEC=",
+                      uint64_t{config.drain_timeout_ms} * 1000 + kAfterDrainUs);
+}
+
+void LogNotes(Engine& engine, const Options& options) {
+  for (const std::string& note : engine.Notes()) {
+    Log(LogLevel::kInfo, absl::StrCat("note: ", note));
+  }
+  NoteStandIns(options, engine.Stats().aeus.size());
 }
 
 int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "eris: %s\n", std::string(status.message()).c_str());
+  Log(LogLevel::kError, status.message());
   return 1;
 }
 
@@ -66,28 +92,31 @@ int Fail(const absl::Status& status) {
 
 int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine) {
   if (const absl::Status status = ValidateConfig(config); !status.ok()) return Fail(status);
+  SetUpLog(config.log_format, config.log_level);
   TuneProcess();
+  if (!config.file.empty()) Log(LogLevel::kInfo, "configuration read", {{"file", config.file}});
   ControlLoop loop;  // before the engine: a signal while it opens is then a drain, not a kill
   Options options = config.engine;
   options.caller_bytes = config.in_flight_bytes_max;
   auto engine = open_engine(options);
   if (!engine.ok()) return Fail(engine.status());
-  for (const std::string& note : (*engine)->Notes()) {
-    std::fprintf(stderr, "eris: note: %s\n", note.c_str());
-  }
-  NoteStandIns(config.engine, (*engine)->Stats().aeus.size());
+  LogNotes(**engine, config.engine);
   auto server = RpcServer::Start(config, engine->get(), loop.io());
   if (!server.ok()) return Fail(server.status());
+  (*server)->state().live.SetListener([&loop](const ServerConfig& changed) {
+    loop.SetTimes(std::chrono::milliseconds(changed.drain_timeout_ms),
+                  std::chrono::milliseconds(changed.sample_interval_ms));
+  });
   std::unique_ptr<HttpServer> page;
   if (!config.http.empty()) {
     auto started = HttpServer::Start(config.http, &(*server)->state());
     if (!started.ok()) return Fail(started.status());
     page = *std::move(started);
-    std::fprintf(stderr, "eris: page: http://%s/\n", page->address().c_str());
+    Log(LogLevel::kInfo, absl::StrCat("page: http://", page->address(), "/"));
   }
   const MemoryPlan plan = (*engine)->Memory().plan;
   if (plan.process_bytes > 0) {  // an engine in tests has none
-    std::fprintf(stderr, "eris: memory: %s\n", PlanText(plan).c_str());
+    Log(LogLevel::kInfo, absl::StrCat("memory: ", PlanText(plan)));
   }
   if (!config.port_file.empty()) {
     const absl::Status status = WritePortFile(config.port_file, (*server)->address());
@@ -95,12 +124,18 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   }
   const std::string version =
       config.version.empty() ? "" : absl::StrCat(", version ", config.version);
-  std::printf("eris: serving on %s (pid %d%s)\n", (*server)->address().c_str(),
-              static_cast<int>(getpid()), version.c_str());
+  std::printf("eris: serving on %s (pid %d%s)\n",
+              absl::StrJoin((*server)->addresses(), ", ").c_str(), static_cast<int>(getpid()),
+              version.c_str());
   std::fflush(stdout);
+  Tell(absl::StrCat("READY=1\nSTATUS=serving on ", (*server)->address()));
 
   LoadSampler sampler(engine->get());
-  loop.Run({.begin_drain = [&] { (*server)->BeginDrain([&loop] { loop.Drained(); }); },
+  loop.Run({.begin_drain =
+                [&] {
+                  Tell(StoppingText((*server)->state().live.config()));  // its timeout is live
+                  (*server)->BeginDrain([&loop] { loop.Drained(); });
+                },
             .end_calls = [&] { (*server)->EndCalls(); },
             .sample = [&] { sampler.Sample(); }},
            std::chrono::milliseconds(config.drain_timeout_ms),
@@ -110,7 +145,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   (*server)->Shutdown(kShutdownTimeout);
   server->reset();
   (*engine)->Close();
-  std::fprintf(stderr, "eris: stopped\n");
+  Log(LogLevel::kInfo, "stopped");
   return 0;
 }
 

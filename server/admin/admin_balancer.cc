@@ -90,16 +90,20 @@ absl::Status DoMoveRange(const ControlScope& scope, const v1::MoveRangeRequest& 
 }  // namespace
 
 void AdminService::ServeBalancer(ServerState& server) {
-  Serve("GetBalancer", ControlBeginner(server, AnswerBalancer));
-  Serve("ListTransfers", ControlBeginner(server, AnswerTransfers));
-  Serve("GetHotRanges", ControlBeginner(server, AnswerHotRanges));
-  Serve("SetBalancer", ControlBeginner(server, DoSetBalancer));
-  Serve("PauseBalancer", ControlBeginner(server, DoPauseBalancer));
-  Serve("ResumeBalancer", ControlBeginner(server, DoResumeBalancer));
-  Serve("PlanBalance", ControlBeginner(server, DoPlanBalance));
-  Serve("Rebalance", ControlBeginner(server, DoRebalance, ControlLane::kMoves));
-  Serve("Presplit", ControlBeginner(server, DoPresplit, ControlLane::kMoves));
-  Serve("MoveRange", ControlBeginner(server, DoMoveRange, ControlLane::kMoves));
+  const Policy reads_object(Role::kReader, NamedBy({"object"}));
+  const Policy steers = Policy(Role::kAdmin, EveryObject()).Audited();
+  const Policy moves = Policy(Role::kAdmin, NamedBy({"object"})).Audited();
+  Serve("GetBalancer", {Role::kReader, EveryObject()}, ControlBeginner(server, AnswerBalancer));
+  Serve("ListTransfers", {Role::kReader, NamedByOrEvery({"object"})},
+        ControlBeginner(server, AnswerTransfers));
+  Serve("GetHotRanges", reads_object, ControlBeginner(server, AnswerHotRanges));
+  Serve("SetBalancer", steers, ControlBeginner(server, DoSetBalancer));
+  Serve("PauseBalancer", steers, ControlBeginner(server, DoPauseBalancer));
+  Serve("ResumeBalancer", steers, ControlBeginner(server, DoResumeBalancer));
+  Serve("PlanBalance", reads_object, ControlBeginner(server, DoPlanBalance));
+  Serve("Rebalance", moves, ControlBeginner(server, DoRebalance, ControlLane::kMoves));
+  Serve("Presplit", moves, ControlBeginner(server, DoPresplit, ControlLane::kMoves));
+  Serve("MoveRange", moves, ControlBeginner(server, DoMoveRange, ControlLane::kMoves));
 }
 
 }  // namespace eris::server

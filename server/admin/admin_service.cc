@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "server/admin/admin_answers.h"
+#include "server/admin/config_answers.h"
 #include "server/calls/control_call.h"
 #include "wire/stats.h"
 
@@ -20,7 +21,7 @@ absl::Status DoGetTopology(const ControlScope& scope, const v1::GetTopologyReque
 absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryRequest& request,
                             v1::VerifyMemoryResponse* response) {
   absl::Time deadline = scope.deadline;
-  if (const uint32_t ms = scope.server.config.call_ms_max; ms > 0) {
+  if (const uint32_t ms = scope.server.live.call_ms_max(); ms > 0) {
     deadline = std::min(deadline, scope.begin + absl::Milliseconds(ms));
   }
   VerifyMemoryOptions options;
@@ -34,12 +35,19 @@ absl::Status DoVerifyMemory(const ControlScope& scope, const v1::VerifyMemoryReq
 
 }  // namespace
 
-AdminService::AdminService(ServerState* server) {
-  Serve("GetServer", ControlBeginner(*server, AnswerServer));
-  Serve("GetStats", ControlBeginner(*server, AnswerStats));
-  Serve("GetTopology", ControlBeginner(*server, DoGetTopology));
-  Serve("GetMemory", ControlBeginner(*server, AnswerMemory));
-  Serve("VerifyMemory", ControlBeginner(*server, DoVerifyMemory));
+AdminService::AdminService(ServerState* server) : RawService(&server->access, &server->watch) {
+  const Policy reads_machine(Role::kReader, NoObject());
+  const Policy reads_all(Role::kReader, EveryObject());
+  Serve("GetServer", reads_machine, ControlBeginner(*server, AnswerServer));
+  // As the balancer's options, which are among them, they are of every object.
+  Serve("GetConfig", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, AnswerConfig));
+  Serve("UpdateConfig", Policy(Role::kAdmin, EveryObject()).Audited(),
+        ControlBeginner(*server, DoUpdateConfig));
+  Serve("GetStats", reads_all, ControlBeginner(*server, AnswerStats));
+  Serve("GetTopology", reads_machine, ControlBeginner(*server, DoGetTopology));
+  Serve("GetMemory", reads_all, ControlBeginner(*server, AnswerMemory));
+  // Other calls wait for it.
+  Serve("VerifyMemory", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, DoVerifyMemory));
   ServeBalancer(*server);
 }
 

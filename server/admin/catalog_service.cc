@@ -38,6 +38,7 @@ absl::Status DoGetObject(const ControlScope& scope, const v1::GetObjectRequest& 
 absl::Status DoListObjects(const ControlScope& scope, const v1::ListObjectsRequest&,
                            v1::ListObjectsResponse* response) {
   for (const ObjectInfo& info : scope.server.engine->List()) {
+    if (!scope.permit.Sees(info.name)) continue;
     wire::FillObject(info, response->add_objects());
   }
   return absl::OkStatus();
@@ -45,11 +46,13 @@ absl::Status DoListObjects(const ControlScope& scope, const v1::ListObjectsReque
 
 }  // namespace
 
-CatalogService::CatalogService(ServerState* server) {
-  Serve("CreateObject", ControlBeginner(*server, DoCreateObject));
-  Serve("DropObject", ControlBeginner(*server, DoDropObject));
-  Serve("GetObject", ControlBeginner(*server, DoGetObject));
-  Serve("ListObjects", ControlBeginner(*server, DoListObjects));
+CatalogService::CatalogService(ServerState* server) : RawService(&server->access, &server->watch) {
+  const Policy changes = Policy(Role::kAdmin, NamedBy({"name"})).Audited();
+  Serve("CreateObject", changes, ControlBeginner(*server, DoCreateObject));
+  Serve("DropObject", changes, ControlBeginner(*server, DoDropObject));
+  Serve("GetObject", {Role::kReader, NamedBy({"name"})}, ControlBeginner(*server, DoGetObject));
+  // It lists only what the caller may read.
+  Serve("ListObjects", {Role::kReader, NoObject()}, ControlBeginner(*server, DoListObjects));
 }
 
 }  // namespace eris::server

@@ -1,18 +1,18 @@
 #include "server/admin/load_sampler.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "server/log/log.h"
 
 namespace eris::server {
 
 LoadSampler::LoadSampler(Engine* engine)
     : engine_(engine), last_(engine->Stats()), last_time_(absl::Now()) {}
 
-void LoadSampler::Sample() { std::fprintf(stderr, "eris: %s\n", Next(absl::Now()).c_str()); }
+void LoadSampler::Sample() { Log(LogLevel::kInfo, Next(absl::Now())); }
 
 std::string LoadSampler::Next(absl::Time now) {
   EngineStats stats = engine_->Stats();

@@ -22,7 +22,7 @@ template <class Request, class Answer>
 class AnswersCall final : public ArrivingCall<Request> {
  public:
   // Adds the answers; must not block.
-  using Work = absl::Status (*)(ServerState& server, const Request& request,
+  using Work = absl::Status (*)(ServerState& server, Permit& permit, const Request& request,
                                 std::vector<Answer>* answers);
 
   // gRPC owns the result.
@@ -39,14 +39,14 @@ class AnswersCall final : public ArrivingCall<Request> {
 
   void OnRequest(Request& request, ByteBudget::Charge charge) override {
     charge_ = std::move(charge);  // answers are about as large as the request, or smaller
-    const absl::Status status = work_(this->server_, request, &answers_);
+    const absl::Status status = work_(this->server_, this->permit_, request, &answers_);
     status.ok() ? WriteNext() : this->Respond(status);
   }
   void OnNoRequest(const absl::Status& why) override { this->Respond(why); }
   void OnWriteDone(bool ok) override {
     this->EndWrite();
     if (ok) return WriteNext();
-    this->Respond(stop_->reason().value_or(absl::CancelledError("the client has gone")));
+    this->Respond(stop_->reason().value_or(GoneStatus()));
   }
 
   void WriteNext() {
@@ -66,7 +66,8 @@ class AnswersCall final : public ArrivingCall<Request> {
 // For RawService::Serve: makes calls that do `work`.
 template <class Request, class Answer>
 auto AnswersBeginner(ServerState& server,
-                     absl::Status (*work)(ServerState&, const Request&, std::vector<Answer>*)) {
+                     absl::Status (*work)(ServerState&, Permit&, const Request&,
+                                          std::vector<Answer>*)) {
   return [&server, work](grpc::CallbackServerContext& context) {
     return AnswersCall<Request, Answer>::Begin(server, context, work);
   };

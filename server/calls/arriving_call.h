@@ -13,8 +13,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "eris/errors.h"
 #include "server/calls/parse_within.h"
 #include "server/calls/raw_service.h"
+#include "server/calls/request_words.h"
 #include "server/guard/arrival.h"
 #include "server/guard/call_cutter.h"
 #include "server/guard/raw_message.h"
@@ -23,36 +25,47 @@
 
 namespace eris::server {
 
+// The status of a call whose write has failed.
+inline absl::Status GoneStatus() { return Error(ErrorReason::kCallerGone, "the client has gone"); }
+
 // The status of a call that gRPC has cancelled.
 inline absl::Status CancelledStatus(const grpc::CallbackServerContext& context) {
   if (context.deadline() <= std::chrono::system_clock::now()) {
-    return absl::DeadlineExceededError("the caller gave up: its deadline has passed");
+    return Error(ErrorReason::kCallerDeadline, "the caller gave up: its deadline has passed");
   }
-  return absl::CancelledError("the caller gave up, or is gone");
+  return Error(ErrorReason::kCallerGone, "the caller gave up, or is gone");
 }
 
 template <class Request>
-class ArrivingCall : public RawReactor, private Arrival::Call {
+class ArrivingCall : public GuardedCall, private Arrival::Call {
  protected:
   // `whole_call`: the server's time limit is for the whole call, otherwise for its arrival.
+  // `queue`: the call is refused when it is full; nullptr: it never is.
   ArrivingCall(ServerState& server, grpc::CallbackServerContext& context, CallWay way,
-               bool whole_call)
+               bool whole_call, QueueGate* queue = nullptr)
       : server_(server),
         context_(context),
         way_(way),
         whole_call_(whole_call),
+        queue_(queue),
         stall_(context, &server.stalls.queue()) {}
 
   // The first step of a call. `inside` is notified of everything that should end the call after the
   // arrival of its request.
   void Arrive(std::shared_ptr<Drainable> inside) {
-    const auto too_long = [&config = server_.config, is_write = way_ == CallWay::kWrite] {
-      return TooLongStatus(config, is_write);
+    const auto too_long = [&live = server_.live, is_write = way_ == CallWay::kWrite] {
+      return TooLongStatus(live.call_ms_max(), is_write);
     };
     arrival_ = std::make_shared<Arrival>(static_cast<Arrival::Call*>(this), &server_.arrivals(way_),
                                          std::move(inside), Arrival::Limit{too_long, whole_call_});
-    stay_ = server_.gate.TryEnter(arrival_);
+    server_.trims.trim().Used();
+    stay_ = server_.gate.TryEnter(arrival_, &context_);
     if (!stay_) return arrival_->EndNow(DrainGate::RefusedStatus());
+    // Before its message is read, which costs more than the refusal.
+    if (queue_ != nullptr && queue_->refuses()) {
+      queued_ = queue_->TryEnter();
+      if (!queued_) return arrival_->EndNow(QueueTooLongStatus(*queue_));
+    }
     limit_.Begin(server_.calls.queue(), arrival_);
     server_.arrivals(way_).Enter(arrival_);
   }
@@ -71,7 +84,7 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
   }
   void Respond(const absl::Status& status) {
     stall_.Begin();
-    Finish(ToRpcStatus(status));
+    Finish(ToRpcStatus(status, context_));
   }
   // Sends one of several answers; EndWrite is called when it has been written.
   void Write(const google::protobuf::Message& response) { Write(WriteMessage(response)); }
@@ -90,7 +103,10 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
 
   // Immutable after construction.
   ServerState& server_;
-  const grpc::CallbackServerContext& context_;
+  grpc::CallbackServerContext& context_;
+  // Set before anything else may use the call, then used by its running step, and by the engine's
+  // completion, which ends it; otherwise the call's end does.
+  QueueGate::Stay queued_;
 
  private:
   void BeginRead() override { StartRead(&raw_); }
@@ -98,11 +114,24 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
   void OnReadDone(bool ok) override {
     server_.arrivals(way_).Leave();
     if (!arrival_->TryArrive()) return raw_.Clear();  // for example it took too long
-    if (!ok) return OnNoRequest(absl::CancelledError("the call has ended without a request"));
+    if (!ok) {
+      return OnNoRequest(Error(ErrorReason::kCallerGone, "the call has ended without a request"));
+    }
+    NoteReceived(raw_);
+    queued_.Arrived();
     Request request;
     absl::StatusOr<ByteBudget::Charge> charge =
         ParseWithin(server_, way_ == CallWay::kWrite, &raw_, &request);
     if (!charge.ok()) return OnNoRequest(charge.status());
+    if (const absl::Status allowed = permit_.CheckRequest(request); !allowed.ok()) {
+      permit_.Audit(allowed);
+      return OnNoRequest(allowed);
+    }
+    NoteArrival();
+    if (WantsWords()) {
+      NoteObject(ObjectOf(request));
+      NoteRows(RowsOf(request));
+    }
     OnRequest(request, *std::move(charge));
   }
 
@@ -111,6 +140,7 @@ class ArrivingCall : public RawReactor, private Arrival::Call {
   // Immutable after construction.
   const CallWay way_;
   const bool whole_call_;
+  QueueGate* const queue_;
 
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;

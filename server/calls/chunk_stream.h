@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -30,15 +31,19 @@ class ChunkStream : public ScanStream<Request> {
   // A response is complete and will be written.
   virtual void OnWrite(bool /*first*/, Response&) {}
 
-  bool take_strings_ = false;  // of chunks of an index; owned by the running step
+  // Owned by the running step.
+  bool take_strings_ = false;  // of chunks of an index
+  bool parks_ = false;         // it has Reopen
 
  private:
   void OnNext(std::shared_ptr<const Chunk> chunk) final {
+    std::string place;
     if (chunk == nullptr) {
       if (!first_) return this->End(absl::OkStatus());
       this->last_ = true;
     } else {
       if (absl::Status status = Fill(*chunk); !status.ok()) return this->End(status);
+      if (parks_ && !this->last_) place = chunk->resume();
       chunk.reset();
     }
     const bool first = std::exchange(first_, false);
@@ -48,12 +53,14 @@ class ChunkStream : public ScanStream<Request> {
       response_.clear_schema();
     }
     OnWrite(first, response_);
+    this->Park(std::move(place));
     this->Write(response_);
   }
 
   absl::Status Fill(const Chunk& chunk) {
     ERIS_RETURN_IF_ERROR(this->ChargeMessage(wire::ChunkBytes(chunk)));
     response_.set_rows(chunk.rows());
+    this->NoteRows(chunk.rows());
     wire::FillColumns(chunk, take_strings_, response_.mutable_columns());
     this->last_ = FillRest(chunk, response_);
     return absl::OkStatus();

@@ -1,7 +1,7 @@
 // One call of the catalogue or admin service, or one that makes a table or holds a snapshot. It
 // runs on a thread that may block: on the control thread, on those for calls that move ranges,
 // which may take long, or on those for Arrow Flight's plans, which must not wait for an operator's
-// calls. Up to kWaitingMax requests wait for each of the three.
+// calls. Up to kWaitingMax requests wait for each of the three, and clients take turns.
 //
 //   arriving --> waiting --its turn--> running --> answered
 //       `-----------`--client gone, deadline, drain--> answered (where it waits: in its turn)
@@ -17,12 +17,14 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "eris/move_stop.h"
 #include "server/calls/arriving_call.h"
 #include "server/state/server_state.h"
@@ -37,11 +39,13 @@ inline ControlExecutor& ExecutorOf(ServerState& server, ControlLane lane) {
                                          : server.control;
 }
 inline absl::Status TooManyWait(ControlLane lane) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat(ControlExecutor::kWaitingMax,
-                   lane == ControlLane::kMoves     ? " calls that move ranges wait already"
-                   : lane == ControlLane::kFlights ? " calls of Arrow Flight wait already"
-                                                   : " catalogue and admin calls wait already"));
+  return Error(ErrorReason::kControlQueueFull,
+               absl::StrCat(lane == ControlLane::kMoves     ? "calls that move ranges"
+                            : lane == ControlLane::kFlights ? "calls of Arrow Flight"
+                                                            : "catalogue and admin calls",
+                            " wait already: ", ControlExecutor::kWaitingMax,
+                            " of all clients, or this client's share of them"),
+               {.limit = absl::StrCat(ControlExecutor::kWaitingMax)});
 }
 
 // The part of a call that can be told to stop. Any thread; outlives the call.
@@ -72,9 +76,11 @@ class ControlEffort final : public Drainable {
 // The context of a call besides its request.
 struct ControlScope {
   ServerState& server;
-  absl::Time begin;     // of the call, which may have waited
-  absl::Time deadline;  // the client's
-  MoveStop* stop;       // for work that can be ended while it runs
+  const std::string& client;  // client_shares.h
+  absl::Time begin;           // of the call, which may have waited
+  absl::Time deadline;        // the client's
+  MoveStop* stop;             // for work that can be ended while it runs
+  Permit& permit;             // for objects that the work finds itself
 };
 
 template <class Request, class Response>
@@ -106,25 +112,32 @@ class ControlCall final : public ArrivingCall<Request> {
     request_ = std::move(request);
     charge_ = std::move(charge);
     charge_.Shrink(std::min<uint64_t>(charge_.bytes(), request_.SpaceUsedLong()));
-    if (ExecutorOf(this->server_, lane_).TryPost([this] { Run(); })) return;
-    this->Respond(TooManyWait(lane_));
+    client_ = this->ClientOf(this->context_);
+    if (ExecutorOf(this->server_, lane_).TryPost(client_, [this] { Run(); })) return;
+    Refuse(TooManyWait(lane_));
   }
 
   void Run() {
     Response response;
     const absl::Status status = effort_->Run([&](MoveStop* stop) {
-      const ControlScope scope{this->server_, begin_, absl::FromChrono(this->context_.deadline()),
-                               stop};
+      const ControlScope scope{this->server_, client_,
+                               begin_,        absl::FromChrono(this->context_.deadline()),
+                               stop,          this->permit_};
       return work_(scope, request_, &response);
     });
-    if (!status.ok()) return this->Respond(status);
+    if (!status.ok()) return Refuse(status);
     // It is kept until the client has taken it. Small ones are bounded by the number of calls, and
     // what has been done should be told.
     const uint64_t bytes = response.ByteSizeLong();
     if (bytes > kSmallAnswerBytes && !charge_.TryGrow(bytes)) {
-      return this->Respond(AnswerOverBudgetStatus(bytes));
+      return Refuse(AnswerOverBudgetStatus(bytes));
     }
+    this->permit_.Audit(absl::OkStatus());
     this->Respond(response);
+  }
+  void Refuse(const absl::Status& status) {
+    this->permit_.Audit(status);
+    this->Respond(status);
   }
 
   void OnNoRequest(const absl::Status& why) override { this->Respond(why); }
@@ -135,6 +148,7 @@ class ControlCall final : public ArrivingCall<Request> {
   const Work work_;
   const absl::Time begin_ = absl::Now();
   const std::shared_ptr<ControlEffort> effort_;
+  std::string client_;
   Request request_;
   ByteBudget::Charge charge_;  // for the request and the answer
 };

@@ -2,9 +2,11 @@
 
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/log/log.h"
 
 namespace eris::server {
 
@@ -35,6 +37,16 @@ void ControlLoop::Run(Hooks hooks, std::chrono::milliseconds drain_timeout,
   thread_ = std::thread([this] { io_.run(); });
 }
 
+void ControlLoop::SetTimes(std::chrono::milliseconds drain_timeout,
+                           std::chrono::milliseconds sample_interval) {
+  boost::asio::post(io_, [this, drain_timeout, sample_interval] {
+    drain_timeout_ = drain_timeout;
+    if (sample_interval == std::exchange(sample_interval_, sample_interval)) return;
+    sample_timer_.cancel();
+    if (sample_interval_.count() > 0 && !drained_) AwaitSample();
+  });
+}
+
 void ControlLoop::Drained() {
   boost::asio::post(io_, [this] { MarkDrained(); });
 }
@@ -51,11 +63,11 @@ void ControlLoop::AwaitSignal() {
 
 void ControlLoop::OnSignal(int number) {
   if (std::exchange(draining_, true)) {
-    std::fprintf(stderr, "eris: second signal (%d), stopping at once\n", number);
+    Log(LogLevel::kWarning, absl::StrCat("second signal (", number, "), stopping at once"));
     std::_Exit(1);
   }
-  std::fprintf(stderr, "eris: signal %d, draining for up to %lld ms\n", number,
-               static_cast<long long>(drain_timeout_.count()));
+  Log(LogLevel::kInfo,
+      absl::StrCat("signal ", number, ", draining for up to ", drain_timeout_.count(), " ms"));
   drain_timer_.expires_after(drain_timeout_);
   drain_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) OnDrainTimeout();
@@ -65,7 +77,7 @@ void ControlLoop::OnSignal(int number) {
 
 void ControlLoop::OnDrainTimeout() {
   if (drained_) return;
-  std::fprintf(stderr, "eris: drain timeout, ending the calls under way\n");
+  Log(LogLevel::kWarning, "drain timeout, ending the calls under way");
   drain_timer_.expires_after(kLastAnswers);
   drain_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) MarkDrained();
@@ -76,7 +88,7 @@ void ControlLoop::OnDrainTimeout() {
 void ControlLoop::AwaitSample() {
   sample_timer_.expires_after(sample_interval_);
   sample_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
+    if (error || sample_interval_.count() == 0) return;
     hooks_.sample();
     AwaitSample();
   });

@@ -38,6 +38,9 @@ class ControlLoop {
   // Starts the thread. sample_interval 0: no samples.
   void Run(Hooks hooks, std::chrono::milliseconds drain_timeout,
            std::chrono::milliseconds sample_interval);
+  // Changes the two times of Run: the next drain has the new timeout, the next sample comes after the
+  // new interval. Any thread.
+  void SetTimes(std::chrono::milliseconds drain_timeout, std::chrono::milliseconds sample_interval);
   // The last call has ended. Any thread.
   void Drained();
   // Blocks until a drain has been requested and has ended: by Drained, or by its timeout and some
@@ -53,10 +56,10 @@ class ControlLoop {
 
   // Immutable once Run has begun.
   Hooks hooks_;
-  std::chrono::milliseconds drain_timeout_{0};
-  std::chrono::milliseconds sample_interval_{0};
 
   // Owned by the loop's thread.
+  std::chrono::milliseconds drain_timeout_{0};
+  std::chrono::milliseconds sample_interval_{0};
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::signal_set signals_;

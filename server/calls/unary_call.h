@@ -46,31 +46,46 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
 
   UnaryCall(ServerState& server, grpc::CallbackServerContext& context)
       : Base(server, context, Op::kIsWrite ? CallWay::kWrite : CallWay::kRead,
-             /*whole_call=*/true) {}
+             /*whole_call=*/true, QueueOf(server)) {}
+
+  // Batches wait for AEUs only. Other calls may be long by themselves, and tell nothing about a
+  // queue.
+  static QueueGate* QueueOf(ServerState& server) {
+    if constexpr (requires { typename Op::StreamResponse; }) return &server.queued(Op::kIsWrite);
+    return nullptr;
+  }
 
   void OnRequest(typename Op::Request& request, ByteBudget::Charge) override {
     const CallbacksHere here(*this->server_.engine);
     const SessionPool::Lease session = this->server_.sessions.Borrow();
     absl::StatusOr<typename Op::Plan> plan =
         Op::Prepare(CallScope{*session, this->server_.leases()}, request);
-    if (!plan.ok()) return OnNoRequest(plan.status());
+    if (!plan.ok()) return Fail(plan.status());
     charge_ = TakeBudget(this->server_, Op::kIsWrite, plan->bytes);
-    if (!charge_) return OnNoRequest(OverBudgetStatus(this->server_.budget, plan->bytes));
+    if (!charge_) {
+      return Fail(OverBudgetStatus(this->server_.budget, plan->bytes, Op::kIsWrite));
+    }
     shape_ = plan->shape;
     Session::StartedCall started =
         Op::Start(*session, *plan, request, [handover = handover_](auto result) {
           if (handover->state.TryComplete()) handover->call->Answer(std::move(result));
         });
-    if (!started.ok()) return OnNoRequest(started.status());
+    if (!started.ok()) return Fail(started.status());
     handover_->state.Attach(*std::move(started));
   }
 
+  // The request has arrived, and is not for the engine.
+  void Fail(const absl::Status& why) {
+    this->queued_.Done();
+    OnNoRequest(why);
+  }
   void OnNoRequest(const absl::Status& why) override {
     if (handover_->state.TryComplete()) this->Respond(why);
   }
 
   template <class Result>
   void Answer(Result result) {
+    this->queued_.Done();
     const uint64_t bytes = AnswerBytes(result);
     if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
       return this->Respond(AnswerOverBudgetStatus(bytes));

@@ -25,7 +25,7 @@ namespace eris::server {
 
 // Response: what the window keeps of an answer.
 template <class Response>
-class WindowStream : public RawReactor, public StreamSink<Response> {
+class WindowStream : public GuardedCall, public StreamSink<Response> {
  protected:
   using Window = StreamWindow<Response>;
   using Place = typename Window::Place;
@@ -33,16 +33,17 @@ class WindowStream : public RawReactor, public StreamSink<Response> {
   WindowStream(ServerState& server, grpc::CallbackServerContext& context, bool is_write)
       : server_(server),
         window_(std::make_shared<Window>(
-            typename Window::Limits{server.config.stream_requests_max,
-                                    server.config.stream_bytes_max, &server.budget,
-                                    &server.calls.queue(), TooLongStatus(server.config, is_write)},
+            typename Window::Limits{server.live.stream_requests_max(),
+                                    server.live.stream_bytes_max(), &server.budget,
+                                    &server.queued(is_write), &server.calls.queue(),
+                                    TooLongStatus(server.live.call_ms_max(), is_write)},
             this)),
         context_(context),
         stall_(context, &server.stalls.queue()) {}
 
   // The first step of a call.
   void Begin() {
-    stay_ = server_.gate.TryEnter(std::make_shared<WindowDrain>(window_));
+    stay_ = server_.gate.TryEnter(std::make_shared<WindowDrain>(window_), &context_);
     charge_ = server_.budget.TryTake(kStreamBytes);
     if (stay_ && !charge_) {
       window_->End(OverBudgetStatus(server_.budget, kStreamBytes));
@@ -65,6 +66,7 @@ class WindowStream : public RawReactor, public StreamSink<Response> {
   // Immutable after construction.
   ServerState& server_;
   const std::shared_ptr<Window> window_;
+  grpc::CallbackServerContext& context_;
 
  private:
   // Memory of an idle stream: gRPC's call, its window and the session.
@@ -96,7 +98,7 @@ class WindowStream : public RawReactor, public StreamSink<Response> {
     if (writing_ && RunningTotal<Response>) stall_.Begin();
   }
   void EndStream(const absl::Status& status) final {
-    const grpc::Status last = ToRpcStatus(LastStatus(status));
+    const grpc::Status last = ToRpcStatus(LastStatus(status), context_);
     {
       base::MutexLock lock(&mu_);
       stall_.Begin();  // the status is sent after the last answer
@@ -106,6 +108,7 @@ class WindowStream : public RawReactor, public StreamSink<Response> {
 
   void OnReadDone(bool ok) final {
     if (!ok) return window_->HalfClosed();
+    NoteReceived(raw_);
     OnMessage(&raw_);
   }
   void OnWriteDone(bool ok) final {
@@ -119,7 +122,6 @@ class WindowStream : public RawReactor, public StreamSink<Response> {
   void OnCancel() final { window_->End(CancelledStatus(context_)); }
   void OnDone() final { delete this; }
 
-  const grpc::CallbackServerContext& context_;
   grpc::ByteBuffer raw_;  // of the running read
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;

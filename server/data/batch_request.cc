@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "wire/bounds.h"
 
 namespace eris::server {
@@ -17,8 +18,9 @@ absl::StatusOr<Object> OpenObject(Session& session, const std::string& name) {
 
 absl::Status CheckKeyed(const Object& object) {
   if (object.schema().has_key()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("object \"", object.name(), "\" is a heap table: its rows have no key"));
+  return Error(ErrorReason::kObjectHasNoKey,
+               absl::StrCat("object \"", object.name(), "\" is a heap table: its rows have no key"),
+               {.field = "object", .value = object.name()});
 }
 
 uint64_t UnknownBytes(const google::protobuf::Message& message) {

@@ -76,9 +76,7 @@ template <class Response>
 void FillRefusal(BatchResult& result, Response* response) {
   response->set_executed(std::move(result.executed));
   if (result.status.ok()) return;
-  const grpc::Status refusal = ToRpcStatus(result.status);
-  response->mutable_refusal()->set_code(refusal.error_code());
-  response->mutable_refusal()->set_message(refusal.error_message());
+  FillRequestStatus(result.status, response->mutable_refusal());
 }
 
 }  // namespace eris::server

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "server/data/batch_request.h"
 #include "wire/query.h"
 
@@ -28,46 +29,54 @@ ScanCall* ScanCall::Begin(ServerState& server, grpc::CallbackServerContext& cont
 }
 
 absl::Status ScanCall::Open(const v1::ScanRequest& request) {
-  ERIS_ASSIGN_OR_RETURN(const Object object, OpenObject(*session_, request.object()));
-  object_ = object.id();
-  ordered_ = object.kind() == ObjectKind::kIndex;
+  ERIS_ASSIGN_OR_RETURN(object_, OpenObject(*session_, request.object()));
+  ordered_ = object_.kind() == ObjectKind::kIndex;
   take_strings_ = ordered_;
-  ERIS_ASSIGN_OR_RETURN(Query query,
-                        wire::QueryFrom(object.kind(), object.schema(), request.query()));
-  has_tokens_ = query.aggregates.empty() && query.group_by.empty();
+  ERIS_ASSIGN_OR_RETURN(query_, wire::QueryFrom(object_.kind(), object_.schema(), request.query()));
+  has_tokens_ = query_.aggregates.empty() && query_.group_by.empty();
+  parks_ = has_tokens_;
   fingerprint_ = QueryFingerprint(request.query());
-  ERIS_RETURN_IF_ERROR(SetStart(request, query));
-  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object, query));
-  rows_left_ = query.limit;
-  const bool one_row = !query.aggregates.empty() && query.group_by.empty();
-  ERIS_RETURN_IF_ERROR(Attach(std::move(scan), one_row ? 1 : query.limit));
-  if (!ordered_ && !use_ && has_tokens_ && server_.config.scan_resume_ms > 0) {
-    use_ = server_.leases().AddForScan(scan_->snapshot(),
-                                       std::chrono::milliseconds(server_.config.scan_resume_ms));
+  ERIS_RETURN_IF_ERROR(SetStart(request, query_));
+  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object_, query_));
+  rows_left_ = query_.limit;
+  query_.snapshot = scan->snapshot();
+  const bool one_row = !query_.aggregates.empty() && query_.group_by.empty();
+  ERIS_RETURN_IF_ERROR(Attach(std::move(scan), one_row ? 1 : query_.limit));
+  if (!ordered_ && !use_ && has_tokens_ && server_.live.scan_resume_ms() > 0) {
+    use_ = server_.leases().AddForScan(query_.snapshot,
+                                       std::chrono::milliseconds(server_.live.scan_resume_ms()));
   }
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<Scan>> ScanCall::Reopen(const std::string& place) {
+  query_.resume = place;
+  query_.limit = rows_left_;
+  return session_->OpenScan(object_, query_);
+}
+
 absl::Status ScanCall::SetPlace(const v1::ScanRequest& request, Query& query, uint64_t& lease) {
   if (request.snapshot() != 0) {
-    return absl::InvalidArgumentError(
-        "resume_token and snapshot are set: the token brings its own snapshot");
+    return Error(ErrorReason::kRequestInvalid,
+                 "resume_token and snapshot are set: the token brings its own snapshot");
   }
   if (!has_tokens_) {
-    return absl::InvalidArgumentError("resume_token is set, but aggregates are not resumed");
+    return Error(ErrorReason::kRequestInvalid,
+                 "resume_token is set, but aggregates are not resumed");
   }
   ERIS_ASSIGN_OR_RETURN(ResumePoint point, server_.tokens.Decode(request.resume_token()));
-  if (point.object != object_) {
+  if (point.object != object_.id()) {
     for (const ObjectInfo& other : server_.engine->List()) {
       if (other.id != point.object) continue;
-      return absl::InvalidArgumentError(absl::StrCat("resume_token is of object ", other.name,
-                                                     ", the request names ", request.object()));
+      return Error(ErrorReason::kResumeTokenInvalid,
+                   absl::StrCat("resume_token is of object ", other.name, ", the request names ",
+                                request.object()));
     }
-    return absl::NotFoundError("the object of the resume_token has been dropped");
+    return Error(ErrorReason::kObjectDropped, "the object of the resume_token has been dropped");
   }
   if (point.fingerprint != fingerprint_) {
-    return absl::InvalidArgumentError(
-        "resume_token is of another query: all but the limit must be the same");
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 "resume_token is of another query: all but the limit must be the same");
   }
   lease = point.lease;
   new_snapshot_ = lease == 0;
@@ -82,10 +91,10 @@ absl::Status ScanCall::SetStart(const v1::ScanRequest& request, Query& query) {
   if (lease == 0) return absl::OkStatus();
   absl::StatusOr<SnapshotLeases::Use> use = server_.leases().Find(lease);
   if (!use.ok() && resumes) {
-    return absl::Status(
-        use.status().code(),
+    return WithText(
+        use.status(),
         absl::StrCat(use.status().message(), "; that of a scan is kept for server.scan_resume_ms, ",
-                     server_.config.scan_resume_ms, " ms, after its stream has broken"));
+                     server_.live.scan_resume_ms(), " ms, after its stream has broken"));
   }
   ERIS_RETURN_IF_ERROR(use.status());
   use_ = *std::move(use);
@@ -101,7 +110,7 @@ bool ScanCall::FillRest(const Chunk& chunk, v1::ScanResponse& response) {
   if (last || place.empty() || !(ordered_ || use_)) {
     response.clear_resume_token();
   } else {
-    response.set_resume_token(server_.tokens.Encode({.object = object_,
+    response.set_resume_token(server_.tokens.Encode({.object = object_.id(),
                                                      .lease = use_ ? use_.id() : 0,
                                                      .fingerprint = fingerprint_,
                                                      .place = place}));

@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "eris/engine.h"
 #include "eris/v1/data.pb.h"
@@ -33,6 +35,7 @@ class ScanCall final : public ChunkStream<v1::ScanRequest, v1::ScanResponse> {
       : ChunkStream(server, context) {}
 
   absl::Status Open(const v1::ScanRequest& request) override;
+  absl::StatusOr<std::unique_ptr<Scan>> Reopen(const std::string& place) override;
   bool FillRest(const Chunk& chunk, v1::ScanResponse& response) override;
   void OnWrite(bool first, v1::ScanResponse& response) override;
   void OnEnd(const absl::Status& status) override;
@@ -44,7 +47,8 @@ class ScanCall final : public ChunkStream<v1::ScanRequest, v1::ScanResponse> {
   absl::Status SetPlace(const v1::ScanRequest& request, Query& query, uint64_t& lease);
 
   // Owned by the running step.
-  ObjectId object_;
+  Object object_;
+  Query query_;  // as it was opened
   uint64_t fingerprint_ = 0;
   uint64_t rows_left_ = 0;     // 0: no limit
   bool ordered_ = false;       // an index

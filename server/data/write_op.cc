@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "wire/bounds.h"
 
 namespace eris::server {
@@ -22,10 +23,11 @@ absl::StatusOr<WriteMode> ModeFrom(v1::WriteMode mode) {
   if (mode >= v1::WRITE_MODE_INSERT_IF_ABSENT && mode <= v1::WRITE_MODE_APPEND) {
     return static_cast<WriteMode>(mode);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("mode is ", static_cast<int>(mode), ", must be 1 to 7 (",
-                   v1::WriteMode_Name(v1::WRITE_MODE_INSERT_IF_ABSENT), " to ",
-                   v1::WriteMode_Name(v1::WRITE_MODE_APPEND), ")"));
+  return Error(ErrorReason::kWriteModeInvalid,
+               absl::StrCat("mode is ", static_cast<int>(mode), ", must be 1 to 7 (",
+                            v1::WriteMode_Name(v1::WRITE_MODE_INSERT_IF_ABSENT), " to ",
+                            v1::WriteMode_Name(v1::WRITE_MODE_APPEND), ")"),
+               {.field = "mode", .value = absl::StrCat(static_cast<int>(mode)), .limit = "1 to 7"});
 }
 
 bool IsConditional(WriteMode mode) { return mode < WriteMode::kUpsert; }
@@ -47,9 +49,9 @@ absl::Status ReadExpected(const Object& object, WriteMode mode, const v1::WriteR
                           BatchInput<v1::WriteRequest>& input) {
   if (mode != WriteMode::kCompareAndSet) {
     if (message.expected().empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("expected: ", message.expected_size(),
-                                                   " columns, must be unset for mode ",
-                                                   v1::WriteMode_Name(message.mode())));
+    return Error(ErrorReason::kColumnInvalid, absl::StrCat("expected: ", message.expected_size(),
+                                                           " columns, must be unset for mode ",
+                                                           v1::WriteMode_Name(message.mode())));
   }
   // The session refuses it because of its kind, and says what a table accepts.
   if (wire::IsTable(object.kind())) return absl::OkStatus();
@@ -58,9 +60,9 @@ absl::Status ReadExpected(const Object& object, WriteMode mode, const v1::WriteR
       input.expected,
       wire::ViewColumns("expected", schema, wire::ValueColumn(schema), message.expected()));
   if (input.expected.rows == input.rows.rows) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("columns have ", input.rows.rows,
-                                                 " rows, expected ", input.expected.rows,
-                                                 ": must be equal"));
+  return Error(ErrorReason::kColumnInvalid,
+               absl::StrCat("columns have ", input.rows.rows, " rows, expected ",
+                            input.expected.rows, ": must be equal"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "eris/errors.h"
 #include "server/calls/call_bytes.h"
 #include "server/flight/flight_data.h"
 #include "wire/arrow_ipc.h"
@@ -21,9 +22,9 @@ const uint8_t* BitsOf(const std::string& bits) {
 absl::StatusOr<grpc::ByteBuffer> AnswerOf(const Schema& schema, const BatchResult& result) {
   if (!result.status.ok()) {
     if (result.refused == 0) return result.status;
-    return absl::Status(result.status.code(),
-                        absl::StrCat(result.status.message(), "; ", result.refused, " of ",
-                                     result.count, " keys of a batch were not looked up"));
+    return WithText(result.status,
+                    absl::StrCat(result.status.message(), "; ", result.refused, " of ",
+                                 result.count, " keys of a batch were not looked up"));
   }
   const uint8_t* const found = BitsOf(result.existed);
   std::vector<ColumnView> views;

@@ -49,13 +49,15 @@ absl::StatusOr<Message> BodyOf(ServerState& server, const protocol::Action& acti
       absl::StrCat("the body of action ", action.type(), " is no ", Message::descriptor()->name()));
 }
 
-absl::StatusOr<std::string> Renew(ServerState& server, const protocol::Action& action) {
+absl::StatusOr<std::string> Renew(ServerState& server, Permit& permit,
+                                  const protocol::Action& action) {
   ByteBudget::Charge charge;
   ERIS_ASSIGN_OR_RETURN(auto request,
                         BodyOf<protocol::RenewFlightEndpointRequest>(server, action, charge));
   protocol::FlightEndpoint& endpoint = *request.mutable_endpoint();
   ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket,
                         ReadTicket(server.seal, endpoint.ticket().ticket()));
+  ERIS_RETURN_IF_ERROR(permit.CheckObject(ticket.scan.object()));
   endpoint.clear_expiration_time();  // without a snapshot it has none
   if (ticket.scan.snapshot() != 0) {
     ERIS_RETURN_IF_ERROR(OfTicket(server.leases().Renew(ticket.scan.snapshot(), ticket.place)));
@@ -64,7 +66,8 @@ absl::StatusOr<std::string> Renew(ServerState& server, const protocol::Action& a
   return endpoint.SerializeAsString();
 }
 
-absl::StatusOr<std::string> Cancel(ServerState& server, const protocol::Action& action) {
+absl::StatusOr<std::string> Cancel(ServerState& server, Permit& permit,
+                                   const protocol::Action& action) {
   ByteBudget::Charge charge;
   ERIS_ASSIGN_OR_RETURN(const auto request,
                         BodyOf<protocol::CancelFlightInfoRequest>(server, action, charge));
@@ -75,6 +78,7 @@ absl::StatusOr<std::string> Cancel(ServerState& server, const protocol::Action& 
   for (const protocol::FlightEndpoint& endpoint : request.info().endpoint()) {
     ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket,
                           ReadTicket(server.seal, endpoint.ticket().ticket()));
+    ERIS_RETURN_IF_ERROR(permit.CheckObject(ticket.scan.object()));
     if (ticket.scan.snapshot() != 0) snapshots.insert(ticket.scan.snapshot());
   }
   protocol::CancelFlightInfoResult result;
@@ -87,20 +91,20 @@ absl::StatusOr<std::string> Cancel(ServerState& server, const protocol::Action& 
 
 }  // namespace
 
-absl::Status DoFlightAction(ServerState& server, const protocol::Action& action,
+absl::Status DoFlightAction(ServerState& server, Permit& permit, const protocol::Action& action,
                             std::vector<protocol::Result>* results) {
   if (action.type() != kRenew && action.type() != kCancel) {
     return absl::UnimplementedError(absl::StrCat("action \"", action.type().substr(0, 64),
                                                  "\" is unknown; there are ", kCancel, " and ",
                                                  kRenew));
   }
-  ERIS_ASSIGN_OR_RETURN(std::string body,
-                        action.type() == kRenew ? Renew(server, action) : Cancel(server, action));
+  ERIS_ASSIGN_OR_RETURN(std::string body, action.type() == kRenew ? Renew(server, permit, action)
+                                                                  : Cancel(server, permit, action));
   results->emplace_back().set_body(std::move(body));
   return absl::OkStatus();
 }
 
-absl::Status ListFlightActions(ServerState&, const protocol::Empty&,
+absl::Status ListFlightActions(ServerState&, Permit&, const protocol::Empty&,
                                std::vector<protocol::ActionType>* types) {
   const auto add = [types](absl::string_view type, const char* description) {
     protocol::ActionType& one = types->emplace_back();

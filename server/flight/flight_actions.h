@@ -12,10 +12,12 @@
 namespace eris::server {
 
 // Errors: as DoAction in flight.proto.
-absl::Status DoFlightAction(ServerState& server, const arrow::flight::protocol::Action& action,
+absl::Status DoFlightAction(ServerState& server, Permit& permit,
+                            const arrow::flight::protocol::Action& action,
                             std::vector<arrow::flight::protocol::Result>* results);
 
-absl::Status ListFlightActions(ServerState& server, const arrow::flight::protocol::Empty& request,
+absl::Status ListFlightActions(ServerState& server, Permit& permit,
+                               const arrow::flight::protocol::Empty& request,
                                std::vector<arrow::flight::protocol::ActionType>* types);
 
 }  // namespace eris::server

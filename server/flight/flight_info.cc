@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "eris/engine.h"
+#include "eris/errors.h"
 #include "server/data/batch_request.h"
 #include "server/flight/flight_query.h"
 #include "server/flight/flight_ticket.h"
@@ -28,9 +29,10 @@ struct OpenedFlight {
   uint32_t shares = 0;
 };
 
-absl::StatusOr<OpenedFlight> OpenFlight(Session& session,
+absl::StatusOr<OpenedFlight> OpenFlight(Session& session, Permit& permit,
                                         const flight::FlightDescriptor& descriptor) {
   ERIS_ASSIGN_OR_RETURN(const FlightQuery asked, FlightQueryFrom(descriptor));
+  ERIS_RETURN_IF_ERROR(permit.CheckObject(asked.object));
   OpenedFlight opened{.shares = asked.shares};
   ERIS_ASSIGN_OR_RETURN(opened.object, OpenObject(session, asked.object));
   ERIS_ASSIGN_OR_RETURN(opened.query, QueryOf(asked, opened.object));
@@ -46,7 +48,9 @@ void FillCommon(const Schema& schema, flight::FlightInfo* info) {
 
 void AddLocation(const ServerState& server, flight::FlightEndpoint* endpoint) {
   const std::string& address = server.config.advertise;
-  if (!address.empty()) endpoint->add_location()->set_uri(absl::StrCat("grpc+tcp://", address));
+  if (!address.empty())
+    endpoint->add_location()->set_uri(
+        absl::StrCat(server.config.security.has_tls() ? "grpc+tls://" : "grpc+tcp://", address));
 }
 
 // Adds endpoints whose tickets differ in their share or range.
@@ -149,38 +153,39 @@ absl::Status FillShared(ServerState& server, Session& session, absl::Time deadli
 }  // namespace
 
 void SetExpiration(const ServerState& server, flight::FlightEndpoint* endpoint) {
-  const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + server.config.flight_snapshot_ms;
+  const int64_t ends_ms = absl::ToUnixMillis(absl::Now()) + server.live.flight_snapshot_ms();
   endpoint->mutable_expiration_time()->set_seconds(ends_ms / 1000);
   endpoint->mutable_expiration_time()->set_nanos(static_cast<int32_t>(ends_ms % 1000 * 1'000'000));
 }
 
 absl::Status OfTicket(const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat("ticket: ", status.message(), "; call GetFlightInfo again"));
+  return WithText(status, absl::StrCat("ticket: ", status.message(), "; call GetFlightInfo again"));
 }
 
-absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
-                            const flight::FlightDescriptor& descriptor, flight::FlightInfo* info) {
+absl::Status FillFlightInfo(ServerState& server, const std::string& client, Permit& permit,
+                            absl::Time deadline, const flight::FlightDescriptor& descriptor,
+                            flight::FlightInfo* info) {
   const SessionPool::Lease session = server.sessions.Borrow();
-  ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, descriptor));
+  ERIS_ASSIGN_OR_RETURN(OpenedFlight opened, OpenFlight(*session, permit, descriptor));
   FillCommon(opened.answer, info);
   *info->mutable_flight_descriptor() = descriptor;
   info->set_ordered(opened.object.kind() == ObjectKind::kIndex);
   if (opened.shares == 0) {
     return Endpoints(server, opened, 0, info).Add(opened.query.range, std::nullopt);
   }
-  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, TakeTicketLease(server));
+  ERIS_ASSIGN_OR_RETURN(const SnapshotLeases::Use use, TakeTicketLease(server, client));
   const absl::Status filled = FillShared(server, *session, deadline, opened, use, info);
   server.leases().SetTickets(use.id(), static_cast<size_t>(info->endpoint_size()));
   if (!filled.ok()) (void)server.leases().Release(use.id());
   return filled;
 }
 
-absl::Status FillSchemaResult(ServerState& server, const flight::FlightDescriptor& descriptor,
+absl::Status FillSchemaResult(ServerState& server, Permit& permit,
+                              const flight::FlightDescriptor& descriptor,
                               flight::SchemaResult* result) {
   const SessionPool::Lease session = server.sessions.Borrow();
-  ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, descriptor));
+  ERIS_ASSIGN_OR_RETURN(const OpenedFlight opened, OpenFlight(*session, permit, descriptor));
   result->set_schema(wire::FramedArrow(wire::ArrowSchema(opened.answer)));
   return absl::OkStatus();
 }

@@ -19,11 +19,13 @@ inline constexpr uint64_t kFlightTicketsBytesMax = 16 << 20;
 absl::Status OfTicket(const absl::Status& status);
 
 // An endpoint for all rows, or one for each share as of one snapshot. Blocks until AEUs have told
-// their shares, or `deadline` has passed. Errors: as flight.proto says; DeadlineExceeded.
-absl::Status FillFlightInfo(ServerState& server, absl::Time deadline,
+// their shares, or `deadline` has passed. The snapshot counts for `client`. Errors: as flight.proto
+// says; DeadlineExceeded.
+absl::Status FillFlightInfo(ServerState& server, const std::string& client, Permit& permit,
+                            absl::Time deadline,
                             const arrow::flight::protocol::FlightDescriptor& descriptor,
                             arrow::flight::protocol::FlightInfo* info);
-absl::Status FillSchemaResult(ServerState& server,
+absl::Status FillSchemaResult(ServerState& server, Permit& permit,
                               const arrow::flight::protocol::FlightDescriptor& descriptor,
                               arrow::flight::protocol::SchemaResult* result);
 // The entry of a list: an endpoint for all rows. REQUIRES: not a hash.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "eris/expression.h"
 #include "eris/key_text.h"
 #include "text/expression_text.h"
@@ -124,8 +125,7 @@ absl::StatusOr<FlightQuery> FromCommand(const std::string& command) {
 
 // Adds the field to an error of its text.
 absl::Status InField(absl::string_view field, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat("the command's field \"", field, "\": ", status.message()));
+  return WithText(status, absl::StrCat("the command's field \"", field, "\": ", status.message()));
 }
 
 bool HasColumn(const Schema& schema, const std::string& name) {

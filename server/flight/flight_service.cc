@@ -13,7 +13,6 @@
 #include "server/flight/get_call.h"
 #include "server/flight/list_call.h"
 #include "server/flight/put_call.h"
-#include "server/guard/rpc_status.h"
 
 namespace eris::server {
 namespace {
@@ -23,25 +22,16 @@ namespace protocol = ::arrow::flight::protocol;
 absl::Status DoGetFlightInfo(const ControlScope& scope, const protocol::FlightDescriptor& request,
                              protocol::FlightInfo* response) {
   absl::Time deadline = scope.deadline;
-  if (const uint64_t most = scope.server.config.call_ms_max; most > 0) {
+  if (const uint64_t most = scope.server.live.call_ms_max(); most > 0) {
     deadline = std::min(deadline, absl::Now() + absl::Milliseconds(most));
   }
-  return FillFlightInfo(scope.server, deadline, request, response);
+  return FillFlightInfo(scope.server, scope.client, scope.permit, deadline, request, response);
 }
 
 absl::Status DoGetSchema(const ControlScope& scope, const protocol::FlightDescriptor& request,
                          protocol::SchemaResult* response) {
-  return FillSchemaResult(scope.server, request, response);
+  return FillSchemaResult(scope.server, scope.permit, request, response);
 }
-
-// A call that ends before it has read anything.
-class EndedCall final : public RawReactor {
- public:
-  explicit EndedCall(const absl::Status& status) { Finish(ToRpcStatus(status)); }
-
- private:
-  void OnDone() override { delete this; }
-};
 
 auto EndWith(absl::Status status) {
   return [status = std::move(status)](grpc::CallbackServerContext&) {
@@ -51,24 +41,27 @@ auto EndWith(absl::Status status) {
 
 }  // namespace
 
-FlightService::FlightService(ServerState* server) {
-  Serve("GetFlightInfo", ControlBeginner(*server, DoGetFlightInfo, ControlLane::kFlights));
-  Serve("GetSchema", ControlBeginner(*server, DoGetSchema, ControlLane::kFlights));
-  Serve("ListFlights", [server](grpc::CallbackServerContext& context) {
+FlightService::FlightService(ServerState* server) : RawService(&server->access, &server->watch) {
+  // Objects are named by descriptors and tickets.
+  const Policy reads(Role::kReader, NamedInside());
+  Serve("GetFlightInfo", reads, ControlBeginner(*server, DoGetFlightInfo, ControlLane::kFlights));
+  Serve("GetSchema", reads, ControlBeginner(*server, DoGetSchema, ControlLane::kFlights));
+  // It lists only what the caller may read.
+  Serve("ListFlights", {Role::kReader, NoObject()}, [server](grpc::CallbackServerContext& context) {
     return ListCall::Begin(*server, context);
   });
-  Serve("DoGet", [server](grpc::CallbackServerContext& context) {
+  Serve("DoGet", reads, [server](grpc::CallbackServerContext& context) {
     return GetCall::Begin(*server, context);
   });
-  Serve("ListActions", AnswersBeginner(*server, ListFlightActions));
-  Serve("DoAction", AnswersBeginner(*server, DoFlightAction));
-  Serve("DoPut", [server](grpc::CallbackServerContext& context) {
+  Serve("ListActions", {Role::kReader, NoObject()}, AnswersBeginner(*server, ListFlightActions));
+  Serve("DoAction", reads, AnswersBeginner(*server, DoFlightAction));
+  Serve("DoPut", {Role::kWriter, NamedInside()}, [server](grpc::CallbackServerContext& context) {
     return PutCall::Begin(*server, context);
   });
-  Serve("DoExchange", [server](grpc::CallbackServerContext& context) {
+  Serve("DoExchange", reads, [server](grpc::CallbackServerContext& context) {
     return ExchangeCall::Begin(*server, context);
   });
-  Serve("Handshake",
+  Serve("Handshake", {Role::kReader, NoObject()},
         EndWith(absl::UnimplementedError("the server asks for no name and no password")));
 }
 

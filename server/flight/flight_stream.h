@@ -64,7 +64,9 @@ class FlightStream : public WindowStream<Answer> {
     // The message's own charge ends with this function.
     ERIS_ASSIGN_OR_RETURN(const ByteBudget::Charge charge,
                           ParseWithin(this->server_, is_write_, raw, &batch->message));
-    if (!object_) ERIS_RETURN_IF_ERROR(OpenTarget(batch->message));
+    ERIS_RETURN_IF_ERROR(this->permit_.CheckRequest(batch->message));
+    ERIS_RETURN_IF_ERROR(object_ ? this->permit_.CheckObject(object_.name())
+                                 : OpenTarget(batch->message));
     // Metadata alone, or a descriptor alone.
     if (batch->message.data_header().empty()) return absl::OkStatus();
     ERIS_ASSIGN_OR_RETURN(const wire::ArrowHeader header,
@@ -83,6 +85,7 @@ class FlightStream : public WindowStream<Answer> {
       return absl::InvalidArgumentError("the first message has no descriptor");
     }
     ERIS_ASSIGN_OR_RETURN(const FlightQuery query, FlightQueryFrom(message.flight_descriptor()));
+    ERIS_RETURN_IF_ERROR(this->permit_.CheckObject(query.object));
     ERIS_ASSIGN_OR_RETURN(object_, OpenObject(*this->session_, query.object));
     return OnObject(query);
   }
@@ -94,7 +97,7 @@ class FlightStream : public WindowStream<Answer> {
       bytes += copied_bytes + EngineCopies(bytes + copied_bytes) + AnswerBytesMax(rows);
       charge = TakeBudget(this->server_, is_write_, bytes);
       if (charge) return absl::OkStatus();
-      return OverBudgetStatus(this->server_.budget, bytes);
+      return OverBudgetStatus(this->server_.budget, bytes, is_write_);
     };
     ERIS_ASSIGN_OR_RETURN(batch->rows, reader_->Read(header, batch->message.data_body(), take));
     const std::optional<Place> place = this->window_->Arrived(bytes, std::move(charge));

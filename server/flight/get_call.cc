@@ -1,10 +1,13 @@
 #include "server/flight/get_call.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "server/data/batch_request.h"
 #include "server/flight/flight_data.h"
 #include "server/flight/flight_info.h"
@@ -22,23 +25,33 @@ GetCall* GetCall::Begin(ServerState& server, grpc::CallbackServerContext& contex
 
 absl::Status GetCall::Open(const arrow::flight::protocol::Ticket& request) {
   ERIS_ASSIGN_OR_RETURN(const FlightTicket ticket, ReadTicket(server_.seal, request.ticket()));
-  ERIS_ASSIGN_OR_RETURN(const Object object, OpenObject(*session_, ticket.scan.object()));
-  if (object.id() != ticket.object) {
-    return absl::NotFoundError(absl::StrCat(
-        "the object of the ticket has been dropped; another one is called ", object.name()));
+  ERIS_RETURN_IF_ERROR(permit_.CheckObject(ticket.scan.object()));
+  ERIS_ASSIGN_OR_RETURN(object_, OpenObject(*session_, ticket.scan.object()));
+  if (object_.id() != ticket.object) {
+    return Error(ErrorReason::kObjectDropped,
+                 absl::StrCat("the object of the ticket has been dropped; another one is called ",
+                              object_.name()));
   }
-  ERIS_ASSIGN_OR_RETURN(Query query,
-                        wire::QueryFrom(object.kind(), object.schema(), ticket.scan.query()));
-  query.range = ticket.range;
+  ERIS_ASSIGN_OR_RETURN(query_,
+                        wire::QueryFrom(object_.kind(), object_.schema(), ticket.scan.query()));
+  query_.range = ticket.range;
   if (ticket.scan.snapshot() != 0) {
     absl::StatusOr<SnapshotLeases::Use> use = server_.leases().Find(ticket.scan.snapshot());
     ERIS_RETURN_IF_ERROR(OfTicket(use.status()));
     use_ = *std::move(use);
     place_ = ticket.place;
-    query.snapshot = use_.snapshot();
+    query_.snapshot = use_.snapshot();
   }
-  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object, query));
-  return Attach(std::move(scan), query.limit);
+  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object_, query_));
+  rows_left_ = query_.limit;
+  query_.snapshot = scan->snapshot();
+  return Attach(std::move(scan), query_.limit);
+}
+
+absl::StatusOr<std::unique_ptr<Scan>> GetCall::Reopen(const std::string& place) {
+  query_.resume = place;
+  query_.limit = rows_left_;
+  return session_->OpenScan(object_, query_);
 }
 
 void GetCall::OnOpen() {
@@ -58,7 +71,11 @@ void GetCall::OnNext(std::shared_ptr<const Chunk> chunk) {
   if (absl::Status status = ChargeMessage(bytes); !status.ok()) return End(status);
   absl::StatusOr<grpc::ByteBuffer> message = FlightDataOf(batch);
   if (!message.ok()) return End(message.status());
+  const bool limited = rows_left_ != 0;
+  rows_left_ -= std::min<uint64_t>(rows_left_, chunk->rows());
+  std::string place = limited && rows_left_ == 0 ? std::string() : chunk->resume();
   chunk.reset();
+  Park(std::move(place));
   Write(*std::move(message));
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "arrow/flight.pb.h"
@@ -27,11 +28,15 @@ class GetCall final : public ScanStream<arrow::flight::protocol::Ticket> {
       : ScanStream(server, context) {}
 
   absl::Status Open(const arrow::flight::protocol::Ticket& request) override;
+  absl::StatusOr<std::unique_ptr<Scan>> Reopen(const std::string& place) override;
   void OnOpen() override;
   void OnNext(std::shared_ptr<const Chunk> chunk) override;
   void OnEnd(const absl::Status& status) override;
 
   // Owned by the running step.
+  Object object_;
+  Query query_;              // as it was opened
+  uint64_t rows_left_ = 0;   // 0: no limit
   SnapshotLeases::Use use_;  // empty: the scan has its own snapshot
   uint32_t place_ = 0;       // of the ticket among those of the snapshot
 };

@@ -31,14 +31,14 @@ void ListCall::OnRequest(arrow::flight::protocol::Criteria& request, ByteBudget:
     return Respond(absl::InvalidArgumentError("ListFlights has no criteria: it lists all objects"));
   }
   charge_ = std::move(charge);
-  if (server_.flights.TryPost([this] { List(); })) return;
+  if (server_.flights.TryPost(ClientOf(context_), [this] { List(); })) return;
   Respond(TooManyWait(ControlLane::kFlights));
 }
 
 void ListCall::List() {
   uint64_t bytes = 0;
   for (ObjectInfo& object : server_.engine->List()) {
-    if (object.kind == ObjectKind::kHash) continue;
+    if (object.kind == ObjectKind::kHash || !permit_.Sees(object.name)) continue;
     object.partition_starts = {};
     object.partition_owners = {};
     bytes += BytesOf(object);
@@ -59,7 +59,7 @@ void ListCall::WriteNext() {
 void ListCall::OnWriteDone(bool ok) {
   EndWrite();
   if (ok) return WriteNext();
-  Respond(stop_->reason().value_or(absl::CancelledError("the client has gone")));
+  Respond(stop_->reason().value_or(GoneStatus()));
 }
 
 }  // namespace eris::server

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 namespace {
@@ -64,8 +65,8 @@ void PutBatch::Start(Session& session, const Object& object) {
     if (!started.ok()) {
       absl::Status status = started.status();
       if (first > 0) {  // the engine counts rows in what it gets
-        status = absl::Status(status.code(), absl::StrCat(status.message(), "; counted from row ",
-                                                          first, " of the batch"));
+        status = WithText(
+            status, absl::StrCat(status.message(), "; counted from row ", first, " of the batch"));
       }
       return Count({.refused = rows.rows - first}, status);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -22,7 +23,14 @@ absl::Status WithTotals(const absl::Status& status, const PutTotals& totals) {
   std::string text = absl::StrCat(status.message(), "; ", totals.written, " rows were written");
   if (totals.refused > 0) absl::StrAppend(&text, ", ", totals.refused, " were refused");
   if (totals.unknown > 0) absl::StrAppend(&text, ", of ", totals.unknown, " it is unknown");
-  return absl::Status(status.code(), text);
+  absl::Status with_totals = WithText(status, text);
+  if (totals.written + totals.unknown > 0) {
+    // The whole call must not be tried again: it would write these rows twice.
+    ErrorDetails details = ErrorDetailsOf(status);
+    details.retry_ms = 0;
+    SetErrorDetails(details, &with_totals);
+  }
+  return with_totals;
 }
 
 }  // namespace eris::server

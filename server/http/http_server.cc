@@ -20,6 +20,7 @@
 #include "base/lean_status.h"
 #include "base/status_macros.h"
 #include "server/http/api_answer.h"
+#include "server/http/metrics_answer.h"
 #include "server/http/page_files.h"
 #include "server/http/page_request.h"
 #include "server/state/host_port.h"
@@ -88,6 +89,13 @@ Response Answer(ServerState& server, absl::string_view target, bool keep_alive) 
       return MakeResponse(http::status::ok, "application/json", *std::move(json), keep_alive);
     }
     return Refusal(StatusOf(json.status()), json.status().message(), keep_alive);
+  }
+  if (IsForPrograms(parsed->path)) {
+    absl::StatusOr<ProgramAnswer> answer = AnswerProgram(server, *parsed);
+    if (!answer.ok()) {
+      return Refusal(StatusOf(answer.status()), answer.status().message(), keep_alive);
+    }
+    return MakeResponse(http::status::ok, answer->type, std::move(answer->body), keep_alive);
   }
   for (const PageFile& file : PageFiles()) {
     if (file.path != parsed->path) continue;
@@ -175,15 +183,17 @@ class HttpServer::Impl::Connection final : public std::enable_shared_from_this<C
     if (request.method() != http::verb::get) {
       return Refuse(http::status::method_not_allowed, "this server only answers GET");
     }
+    const absl::string_view target = View(request.target());
     if (request.count(http::field::host) != 1 ||
-        !IsOwnHost(View(request[http::field::host]), impl_.host)) {
+        !(IsOwnHost(View(request[http::field::host]), impl_.host) ||
+          IsForPrograms(target.substr(0, target.find('?'))))) {
       return Refuse(http::status::forbidden, "the request's Host is not this server");
     }
     if (parser_->chunked() || parser_->content_length().value_or(0) > 0 ||
         request.count(http::field::upgrade) > 0) {
       return Refuse(http::status::bad_request, "a GET with a body or an upgrade");
     }
-    Write(Answer(impl_.server, View(request.target()), request.keep_alive()));
+    Write(Answer(impl_.server, target, request.keep_alive()));
   }
 
   void Refuse(http::status status, absl::string_view why) { Write(Refusal(status, why)); }
@@ -248,8 +258,9 @@ absl::Status HttpServer::Impl::Listen(const HostPort& at, const std::string& nam
   };
   error_code error;
   tcp::resolver resolver(io);
-  const auto found = resolver.resolve(
-      at.host, absl::StrCat(at.port), tcp::resolver::passive | tcp::resolver::numeric_service, error);
+  const auto found =
+      resolver.resolve(at.host, absl::StrCat(at.port),
+                       tcp::resolver::passive | tcp::resolver::numeric_service, error);
   if (error || found.empty()) return failed(error);
   const tcp::endpoint endpoint = found.begin()->endpoint();
   acceptor.open(endpoint.protocol(), error);

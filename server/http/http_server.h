@@ -1,12 +1,14 @@
-// The web page that shows the machine, and the figures behind it as JSON: HTTP/1.1 for browsers, on
-// a thread and a socket of its own. It only reads: GET is the only method. See docs/guide/page.md.
+// The web page that shows the machine, and the figures behind it as JSON, for browsers; metrics and
+// health for other programs (metrics_answer.h). HTTP/1.1, on a thread and a socket of its own. It
+// only reads: GET is the only method. See docs/guide/page.md.
 //
 //   accepted --> reading a request --> answering --> reading the next one ... --> closed
 //       `-- too many connections: 503     `-- refused (400, 403, 404, 405, 408, 431): closed
 //
 // There is no authentication. What keeps web sites of other people out, which the user's browser
 // may show at the same time: a request must name this server as its Host (page_request.h), so that
-// no other name can be pointed at it, and no answer may be read by pages of another origin.
+// no other name can be pointed at it, and no answer may be read by pages of another origin. Metrics
+// and health, which show counts and names of objects, are answered for any Host.
 #ifndef ERIS_SERVER_HTTP_HTTP_SERVER_H_
 #define ERIS_SERVER_HTTP_HTTP_SERVER_H_
 

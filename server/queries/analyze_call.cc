@@ -27,8 +27,10 @@ void AnalyzeCall::OnRequest(v1::AnalyzeRequest& request, ByteBudget::Charge char
 }
 
 absl::Status AnalyzeCall::Open(const v1::AnalyzeRequest& request) {
-  ERIS_ASSIGN_OR_RETURN(running_, server_.queries.Enter(context_.peer(), stop_));
-  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan, ReadPlan(server_, *session_, request.plan()));
+  ERIS_ASSIGN_OR_RETURN(running_,
+                        server_.queries.Enter(context_.peer(), ClientOf(context_), stop_));
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan,
+                        ReadPlan(server_, *session_, permit_, request.plan()));
   ERIS_ASSIGN_OR_RETURN(query_, session_->OpenAnalysis(plan));
   stop_->Attach(query_.get());
   return absl::OkStatus();

@@ -15,8 +15,10 @@ ExecuteCall* ExecuteCall::Begin(ServerState& server, grpc::CallbackServerContext
 }
 
 absl::Status ExecuteCall::Open(const v1::ExecuteRequest& request) {
-  ERIS_ASSIGN_OR_RETURN(running_, server_.queries.Enter(context_.peer(), stop_));
-  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan, ReadPlan(server_, *session_, request.plan()));
+  ERIS_ASSIGN_OR_RETURN(running_,
+                        server_.queries.Enter(context_.peer(), ClientOf(context_), stop_));
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan,
+                        ReadPlan(server_, *session_, permit_, request.plan()));
   ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> query, session_->OpenQuery(plan));
   return Attach(std::move(query), /*rows_max=*/0);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/calls/control_call.h"
 #include "server/guard/running_queries.h"
@@ -17,7 +18,8 @@ namespace {
 absl::Status DoExplain(const ControlScope& scope, const v1::ExplainRequest& request,
                        v1::ExplainResponse* response) {
   const SessionPool::Lease session = scope.server.sessions.Borrow();
-  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan, ReadPlan(scope.server, *session, request.plan()));
+  ERIS_ASSIGN_OR_RETURN(const QueryPlan plan,
+                        ReadPlan(scope.server, *session, scope.permit, request.plan()));
   ERIS_ASSIGN_OR_RETURN(std::string text, session->ExplainQuery(plan));
   response->set_text(std::move(text));
   return absl::OkStatus();
@@ -39,21 +41,26 @@ absl::Status DoList(const ControlScope& scope, const v1::ListQueriesRequest&,
 
 absl::Status DoCancel(const ControlScope& scope, const v1::CancelQueryRequest& request,
                       v1::CancelQueryResponse*) {
+  scope.permit.SetAudited(absl::StrCat("query ", request.id()));
   return scope.server.queries.Cancel(request.id());
 }
 
 }  // namespace
 
-QueriesService::QueriesService(ServerState* server) {
-  Serve("Execute", [server](grpc::CallbackServerContext& context) {
+QueriesService::QueriesService(ServerState* server) : RawService(&server->access, &server->watch) {
+  // ReadPlan asks for each object of a plan.
+  const Policy reads_plan(Role::kReader, NamedInside());
+  Serve("Execute", reads_plan, [server](grpc::CallbackServerContext& context) {
     return ExecuteCall::Begin(*server, context);
   });
-  Serve("Analyze", [server](grpc::CallbackServerContext& context) {
+  Serve("Analyze", reads_plan, [server](grpc::CallbackServerContext& context) {
     return AnalyzeCall::Begin(*server, context);
   });
-  Serve("Explain", ControlBeginner(*server, DoExplain));
-  Serve("List", ControlBeginner(*server, DoList));
-  Serve("Cancel", ControlBeginner(*server, DoCancel));
+  Serve("Explain", reads_plan, ControlBeginner(*server, DoExplain));
+  // Queries of all callers. Each ends its own by cancelling the call.
+  Serve("List", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, DoList));
+  Serve("Cancel", Policy(Role::kAdmin, EveryObject()).Audited(),
+        ControlBeginner(*server, DoCancel));
 }
 
 }  // namespace eris::server

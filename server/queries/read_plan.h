@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "eris/query_plan.h"
 #include "eris/session.h"
+#include "server/access/permit.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
@@ -16,9 +17,11 @@ namespace eris::server {
 // sixty, of which a hostile plan has nothing else.
 inline constexpr uint64_t kReadBytesPerPlanByte = 32;
 
-// `bytes`: a serialised substrait.Plan. Its objects are looked up through the session. Errors: as
-// PlanFromSubstrait; ResourceExhausted (the budget has no room).
-absl::StatusOr<QueryPlan> ReadPlan(ServerState& server, Session& session, const std::string& bytes);
+// `bytes`: a serialised substrait.Plan. Its objects are looked up through the session, if the
+// permit covers them. Errors: as PlanFromSubstrait; ResourceExhausted (the budget has no room);
+// PermissionDenied.
+absl::StatusOr<QueryPlan> ReadPlan(ServerState& server, Session& session, Permit& permit,
+                                   const std::string& bytes);
 
 }  // namespace eris::server
 

@@ -1,5 +1,6 @@
 #include "server/state/config.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include "base/status_macros.h"
 #include "server/state/config_settings.h"
 #include "server/state/host_port.h"
+#include "text/nearest.h"
 
 namespace eris::server {
 namespace {
@@ -89,9 +91,18 @@ std::string Print(const toml::node& value) {
 
 // Each Assign puts a TOML value into its field, or returns the error.
 absl::Status Assign(const Text& text, const toml::node& value, ServerConfig* config) {
+  const auto* array = text.list ? value.as_array() : nullptr;
+  std::string joined;
+  for (size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    const auto* element = array->get(i)->as_string();
+    if (element == nullptr) {
+      return Wrong(absl::StrCat("an array with ", Print(*array->get(i))), "texts in quotes");
+    }
+    absl::StrAppend(&joined, i > 0 ? "," : "", View(element->get()));
+  }
   const auto* string = value.as_string();
-  if (string == nullptr) return Wrong(Print(value), "a text in quotes");
-  text.field(*config) = string->get();
+  if (string == nullptr && array == nullptr) return Wrong(Print(value), "a text in quotes");
+  text.field(*config) = string != nullptr ? string->get() : joined;
   return absl::OkStatus();
 }
 
@@ -201,32 +212,150 @@ std::string Where(absl::string_view source, const toml::source_region& region) {
   return absl::StrCat(source, ":", region.begin.line);
 }
 
-absl::Status ApplySection(absl::string_view section, const toml::table& table,
-                          absl::string_view source, ServerConfig* config) {
-  for (auto&& [name, node] : table) {
-    const toml::node& value = node;  // a lambda cannot capture a binding
+// Applies what it can read, and collects the errors.
+class ConfigReader {
+ public:
+  ConfigReader(absl::string_view source, ServerConfig* config) : source_(source), config_(config) {}
+
+  void Read(absl::string_view text) {
+    std::string rest(text);
+    toml::table root;
+    while (problems_.size() < kConfigProblemsMax && !Parse(rest, &root)) {
+    }
+    for (const auto& [name, value] : root) ReadSection(name, value);
+  }
+
+  // In the order of the lines.
+  std::vector<std::string> Problems() && {
+    std::stable_sort(problems_.begin(), problems_.end(),
+                     [](const Problem& a, const Problem& b) { return a.line < b.line; });
+    std::vector<std::string> texts;
+    for (Problem& problem : problems_) {
+      if (texts.size() < kConfigProblemsMax) texts.push_back(std::move(problem.text));
+    }
+    return texts;
+  }
+
+ private:
+  struct Problem {
+    uint32_t line;
+    std::string text;
+  };
+
+  // False: a line has an error, and is now empty: parse again.
+  bool Parse(std::string& text, toml::table* root) {
+    try {  // toml++ reports syntax errors by exception; none leaves this function
+      *root = toml::parse(std::string_view(text));
+      return true;
+    } catch (const toml::parse_error& error) {
+      Add(error.source(), View(error.description()));
+      return !Blank(text, error.source().begin.line);
+    }
+  }
+
+  // Removes a line's text. False: it has none.
+  static bool Blank(std::string& text, uint32_t line) {
+    size_t begin = 0;
+    for (uint32_t at = 1; at < line; ++at) {
+      begin = text.find('\n', begin);
+      if (begin == text.npos) return false;
+      ++begin;
+    }
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (begin >= end) return false;
+    text.erase(begin, end - begin);
+    return true;
+  }
+
+  void ReadSection(const toml::key& name, const toml::node& value) {
+    static const std::vector<std::string> kSections = {"server", "engine", "balancer", "security"};
+    const std::string section(name.str());
+    if (std::find(kSections.begin(), kSections.end(), section) == kSections.end()) {
+      const std::string nearest = text::NearestOf(kSections, section);
+      return Add(
+          name.source(),
+          absl::StrCat("unknown ", value.is_table() ? "section [" : "key ", section,
+                       value.is_table() ? "]" : "",
+                       nearest.empty() || !value.is_table()
+                           ? "; the sections are [server], [engine], [balancer] and [security]"
+                           : absl::StrCat("; did you mean [", nearest, "]?")));
+    }
+    const toml::table* table = value.as_table();
+    if (table == nullptr) {
+      return Add(name.source(), absl::StrCat(section, " must be a section"));
+    }
+    for (const auto& [key, element] : *table) ReadKey(section, key, element);
+  }
+
+  void ReadKey(const std::string& section, const toml::key& name, const toml::node& value) {
     const absl::string_view key = View(name.str());
-    const std::string where = Where(source, name.source());
     const Setting* setting = FindSetting(section, key);
     if (setting == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where, ": unknown key ", key, " in section [", section, "]"));
+      return Add(name.source(), absl::StrCat("unknown key ", key, " in section [", section, "]",
+                                             MeantKey(section, key)));
     }
     const absl::Status status =
-        std::visit([&](const auto& kind) { return Assign(kind, value, config); }, setting->kind);
-    if (!status.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where, ": ", section, ".", key, " ", status.message()));
+        std::visit([&](const auto& kind) { return Assign(kind, value, config_); }, setting->kind);
+    if (status.ok()) {
+      config_->origins[absl::StrCat(section, ".", key)] = Where(source_, name.source());
+    } else {
+      Add(name.source(), absl::StrCat(section, ".", key, " ", status.message()));
     }
+  }
+
+  static std::string MeantKey(absl::string_view section, absl::string_view key) {
+    std::vector<std::string> names;
+    for (const Setting& setting : Settings()) {
+      if (setting.key == key) return absl::StrCat("; it belongs in [", setting.section, "]");
+      if (setting.section == section) names.emplace_back(setting.key);
+    }
+    const std::string nearest = text::NearestOf(names, std::string(key));
+    return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  }
+
+  void Add(const toml::source_region& region, absl::string_view what) {
+    problems_.push_back({region.begin.line, absl::StrCat(Where(source_, region), ": ", what)});
+  }
+
+  const absl::string_view source_;
+  ServerConfig* const config_;
+  std::vector<Problem> problems_;
+};
+
+absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("configuration file ", path));
+  }
+  std::string text(kConfigFileBytesMax + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  const bool failed = std::ferror(file) != 0;
+  const int error = errno;
+  std::fclose(file);
+  if (failed) return absl::ErrnoToStatus(error, absl::StrCat("configuration file ", path));
+  if (text.size() > kConfigFileBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": longer than ", kConfigFileBytesMax, " bytes"));
+  }
+  return text;
+}
+
+absl::Status CheckListen(absl::string_view listen) {
+  for (const std::string& one : SplitListen(listen)) {
+    if (absl::StartsWith(one, "unix:") || ParseHostPort(one)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("server.listen is ", Quoted(listen),
+                     ", must be host:port with a port between 0 and 65535, or unix:/path, or "
+                     "several of these with commas between them"));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckListen(absl::string_view listen) {
-  if (absl::StartsWith(listen, "unix:") || ParseHostPort(listen)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("server.listen is ", Quoted(listen),
-                   ", must be host:port with a port between 0 and 65535, or unix:/path"));
+absl::Status CheckUnixMode(absl::string_view mode) {
+  if (ParseMode(mode)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("server.unix_mode is ", Quoted(mode),
+                                                 ", must be octal digits from 0 to 0777, such as "
+                                                 "\"0660\""));
 }
 
 absl::Status CheckAdvertise(absl::string_view advertise) {
@@ -244,55 +373,29 @@ absl::Status CheckHttp(absl::string_view http) {
                    ", must be host:port with a port between 0 and 65535, or empty"));
 }
 
-}  // namespace
-
-absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
-                             ServerConfig* config) {
-  toml::table root;
-  try {  // toml++ reports syntax errors by exception; none leaves this function
-    root = toml::parse(std::string_view(text.data(), text.size()));
-  } catch (const toml::parse_error& error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Where(source, error.source()), ": ", View(error.description())));
+absl::Status CheckSecurity(const SecurityOptions& security) {
+  if (security.tls_cert.empty() != security.tls_key.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "security.", security.tls_key.empty() ? "tls_cert is set without security.tls_key"
+                                              : "tls_key is set without security.tls_cert"));
   }
-  ServerConfig changed = *config;
-  for (const auto& [name, value] : root) {
-    const absl::string_view section = View(name.str());
-    const std::string where = Where(source, name.source());
-    if (section != "server" && section != "engine" && section != "balancer") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          where, ": unknown ", value.is_table() ? "section [" : "key ", section,
-          value.is_table() ? "]" : "", "; the sections are [server], [engine] and [balancer]"));
-    }
-    const toml::table* table = value.as_table();
-    if (table == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(where, ": ", section, " must be a section"));
-    }
-    ERIS_RETURN_IF_ERROR(ApplySection(section, *table, source, &changed));
-  }
-  *config = std::move(changed);
-  return absl::OkStatus();
+  if (security.tls_client_ca.empty() || security.has_tls()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "security.tls_client_ca is set without security.tls_cert and security.tls_key");
 }
 
-absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config) {
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("configuration file ", path));
-  }
-  std::string text(kConfigFileBytesMax + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  const bool failed = std::ferror(file) != 0;
-  const int error = errno;
-  std::fclose(file);
-  if (failed) return absl::ErrnoToStatus(error, absl::StrCat("configuration file ", path));
-  if (text.size() > kConfigFileBytesMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": longer than ", kConfigFileBytesMax, " bytes"));
-  }
-  return ApplyConfigText(text, path, config);
+// With the place that the value comes from.
+void AddIfBad(const ServerConfig& config, const std::string& name, const absl::Status& status,
+              std::vector<absl::Status>& out) {
+  if (status.ok()) return;
+  const auto origin = config.origins.find(name);
+  const std::string where =
+      origin == config.origins.end() ? "" : absl::StrCat(origin->second, ": ");
+  out.push_back(absl::InvalidArgumentError(absl::StrCat(where, status.message())));
 }
 
-absl::Status ValidateConfig(const ServerConfig& config) {
+std::vector<absl::Status> InvalidValues(const ServerConfig& config) {
+  std::vector<absl::Status> invalid;
   ServerConfig copy = config;
   for (const Setting& setting : Settings()) {
     if (setting.section == "engine") continue;
@@ -302,14 +405,61 @@ absl::Status ValidateConfig(const ServerConfig& config) {
     } else if (const auto* real = std::get_if<Real>(&setting.kind)) {
       status = CheckReal(*real, real->field(copy));
     }
-    if (!status.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(setting.section, ".", setting.key, " ", status.message()));
-    }
+    const std::string name = absl::StrCat(setting.section, ".", setting.key);
+    if (!status.ok())
+      status = absl::InvalidArgumentError(absl::StrCat(name, " ", status.message()));
+    AddIfBad(config, name, status, invalid);
   }
-  ERIS_RETURN_IF_ERROR(CheckListen(config.listen));
-  ERIS_RETURN_IF_ERROR(CheckAdvertise(config.advertise));
-  return CheckHttp(config.http);
+  AddIfBad(config, "server.listen", CheckListen(config.listen), invalid);
+  AddIfBad(config, "server.unix_mode", CheckUnixMode(config.unix_mode), invalid);
+  AddIfBad(config, "server.advertise", CheckAdvertise(config.advertise), invalid);
+  AddIfBad(config, "server.http", CheckHttp(config.http), invalid);
+  // The one that is set, not the one that is missing.
+  const char* set = !config.security.tls_cert.empty()  ? "security.tls_cert"
+                    : !config.security.tls_key.empty() ? "security.tls_key"
+                                                       : "security.tls_client_ca";
+  AddIfBad(config, set, CheckSecurity(config.security), invalid);
+  return invalid;
+}
+
+}  // namespace
+
+absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
+                             ServerConfig* config) {
+  ServerConfig changed = *config;
+  ConfigReader reader(source, &changed);
+  reader.Read(text);
+  const std::vector<std::string> problems = std::move(reader).Problems();
+  if (!problems.empty()) return absl::InvalidArgumentError(problems.front());
+  *config = std::move(changed);
+  return absl::OkStatus();
+}
+
+absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config) {
+  ERIS_ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
+  return ApplyConfigText(text, path, config);
+}
+
+std::vector<std::string> CheckConfigText(absl::string_view text, absl::string_view source,
+                                         ServerConfig* config) {
+  ConfigReader reader(source, config);
+  reader.Read(text);
+  std::vector<std::string> problems = std::move(reader).Problems();
+  for (absl::Status& status : InvalidValues(*config)) {
+    if (problems.size() < kConfigProblemsMax) problems.emplace_back(status.message());
+  }
+  return problems;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckConfigFile(const std::string& path,
+                                                         ServerConfig* config) {
+  ERIS_ASSIGN_OR_RETURN(const std::string text, ReadConfigFile(path));
+  return CheckConfigText(text, path, config);
+}
+
+absl::Status ValidateConfig(const ServerConfig& config) {
+  const std::vector<absl::Status> invalid = InvalidValues(config);
+  return invalid.empty() ? absl::OkStatus() : invalid.front();
 }
 
 absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl::string_view source,
@@ -323,9 +473,12 @@ absl::Status SetOption(const ConfigOption& option, absl::string_view text, absl:
         return Assign(kind, *one.get(0), config);
       },
       setting->kind);
-  if (status.ok()) return status;
+  if (status.ok()) {
+    config->origins[option.name()] = std::string(source);
+    return status;
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat(source, ": ", option.section, ".", option.key, " ", status.message()));
+      absl::StrCat(source, ": ", option.name(), " ", status.message()));
 }
 
 }  // namespace eris::server

@@ -7,16 +7,17 @@
 //   listen = "127.0.0.1:7411"         placement = "sparse"
 //   drain_timeout_ms = 5000           memory_limit_bytes = "4 GiB"
 //
-//   [balancer]
-//   threshold = 0.2
+//   [balancer]                        [security]
+//   threshold = 0.2                   tokens_file = "/etc/eris/tokens"
 //
 // Every key has the name of its field; so do its flag, --memory-limit-bytes, and its environment
-// variable, ERIS_MEMORY_LIMIT_BYTES (for the balancer --balancer-..., ERIS_BALANCER_...). Byte
-// counts are integers or text with KiB, MiB or GiB.
+// variable, ERIS_MEMORY_LIMIT_BYTES (for the balancer --balancer-..., ERIS_BALANCER_..., and so for
+// security). Byte counts are integers or text with KiB, MiB or GiB.
 #ifndef ERIS_SERVER_STATE_CONFIG_H_
 #define ERIS_SERVER_STATE_CONFIG_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "eris/options.h"
+#include "server/access/security_options.h"
+#include "server/log/log.h"
 
 namespace eris::server {
 
@@ -31,11 +34,14 @@ struct ServerConfig {
   // The program's version, printed when it begins to serve. Cannot be set in the file.
   std::string version;
 
-  // host:port, [ipv6]:port or unix:/path. Port 0 takes a free one. The default is local to the
-  // machine, because there is no authentication.
+  // One or several of host:port, [ipv6]:port and unix:/path, separated by commas. Port 0 takes a
+  // free one. The default is local to the machine, others need TLS and roles
+  // (server/access/exposure.h).
   std::string listen = "127.0.0.1:7411";
+  // The mode of a Unix socket's file, in octal digits. Only who may write to it can connect.
+  std::string unix_mode = "0600";
   // host:port or [ipv6]:port of a web page that shows the machine; port 0 takes a free one. Empty:
-  // none. There is no authentication here, either.
+  // none. It asks for no token: everyone who reaches it sees names and counters of objects.
   std::string http;
   // If not empty, the port (or the address of a Unix socket) is written to this file once calls are
   // answered; the file appears complete or not at all.
@@ -46,9 +52,19 @@ struct ServerConfig {
   // The load is written to stderr this often; 0: never. At least 100 otherwise.
   uint32_t sample_interval_ms = 0;
 
+  // The form of the lines on stderr (log.h), and the least level that is written.
+  LogFormat log_format = LogFormat::kText;
+  LogLevel log_level = LogLevel::kInfo;
+  // A unary data call, or one request of a stream, that takes longer writes a line, at most ten of
+  // them in a second. 0: never. Up to a day.
+  uint32_t slow_call_ms = 0;
+
   // A unary data call, or one request of a stream, that takes longer is answered DEADLINE_EXCEEDED,
   // even if the client has set no deadline. 0: no limit. Up to a day.
   uint32_t call_ms_max = 60'000;
+  // New lookups and writes are refused with RESOURCE_EXHAUSTED while accepted ones wait longer than
+  // this. 0: never. Up to a day.
+  uint32_t queue_ms_max = 100;
   // A client that does not read an answer or a chunk for this long loses its call, which gets
   // RESOURCE_EXHAUSTED. 0: no limit. Up to a day.
   uint32_t stall_ms_max = 30'000;
@@ -88,9 +104,37 @@ struct ServerConfig {
   // A client that sends pings more often than this is disconnected. Between 0 and a day.
   uint32_t client_ping_interval_ms_min = 10'000;
 
+  // Connections in all, and from one IPv4 address, IPv6 network (/64) or user of a Unix socket;
+  // further ones are closed at once. 0: as many as the limit of file descriptors allows, at most
+  // 16384; and half of that.
+  uint32_t connections_max = 0;
+  uint32_t connections_per_address_max = 0;
+  // A connection must have begun HTTP/2 (and TLS) after this time. Between 100 ms and a day.
+  uint32_t handshake_ms_max = 10'000;
+  // A connection without any call is closed after this time. 0: never. Up to a day.
+  uint32_t first_call_ms_max = 60'000;
+  // A connection without a running call for this long is told to go away (clients then connect
+  // anew); and one that is older than that, when its running calls have ended, but not later than
+  // call_ms_max after. 0: never. At least a second.
+  uint32_t connection_idle_ms_max = 3'600'000;
+  uint32_t connection_age_ms_max = 0;
+  // A connection is cut when it has sent more than this without a complete message (see
+  // door/connection_judge.h for what is allowed in addition). 0: never. At least 64 KiB.
+  uint64_t unused_bytes_max = 1u << 20;
+  // A connection is cut when it cancels more calls than this within a second (as there). 0: never.
+  uint32_t cancelled_calls_max = 2000;
+
+  // Section [security].
+  SecurityOptions security;
+
   // The engine's options: section [engine]; and [balancer], whose limits are checked here like
   // those of [server].
   Options engine;
+
+  // Where values come from that are no defaults: "server.listen" -> "eris.toml:3". Not an option.
+  std::map<std::string, std::string> origins;
+  // The configuration file that was read; empty: none. Not an option.
+  std::string file;
 };
 
 // Applies TOML text on top of `config`. `source` names it in messages. On an error `config` is
@@ -102,8 +146,18 @@ absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
 // The same from a file. Errors also: NotFound, PermissionDenied or Unavailable (it cannot be read).
 absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config);
 
+// As ApplyConfigText and ApplyConfigFile, but goes on after an error and applies the rest: returns
+// every error with its line, in the order of the lines, at most kConfigProblemsMax. Includes what
+// ValidateConfig refuses.
+inline constexpr size_t kConfigProblemsMax = 100;
+std::vector<std::string> CheckConfigText(absl::string_view text, absl::string_view source,
+                                         ServerConfig* config);
+// Errors: as ApplyConfigFile, if the file cannot be read.
+absl::StatusOr<std::vector<std::string>> CheckConfigFile(const std::string& path,
+                                                         ServerConfig* config);
+
 // Checks the limits stated above, for values that are not from a file. The engine checks its own
-// options when it opens. Errors: InvalidArgument (names field, value and limits).
+// options when it opens. Errors: InvalidArgument (names origin, field, value and limits).
 absl::Status ValidateConfig(const ServerConfig& config);
 
 // Every key with its value in `config` and its description, as a TOML file.
@@ -121,8 +175,20 @@ struct ConfigOption {
   std::string limits;                // "1 to 4096", or empty
   std::string standard;              // the default
   std::string meaning;
+  bool live = false;  // can be changed while the server runs
+
+  std::string name() const { return section + "." + key; }
 };
 const std::vector<ConfigOption>& ConfigOptions();
+
+// Finds an option by its name: "server.call_ms_max", or the key alone if only one section has it.
+// Errors: InvalidArgument (there is none; names the one that was probably meant).
+absl::StatusOr<const ConfigOption*> FindOption(absl::string_view name);
+
+// The option's value in `config`, as in the file.
+std::string ValueText(const ConfigOption& option, const ServerConfig& config);
+// Where it comes from: "default", "eris.toml:3", "ERIS_LISTEN", "--listen".
+std::string OriginOf(const ConfigOption& option, const ServerConfig& config);
 
 // Sets an option from a command line or the environment: as in the file, but without quotes, and
 // lists as 0,2,4. `source` names the place in messages. On an error `config` is unchanged. Errors:

@@ -20,11 +20,19 @@ Field<uint64_t> U64(uint64_t C::*m) {
 Text TextOf(std::string C::*m) {
   return {[m](C& c) -> std::string& { return c.*m; }};
 }
+Text SecurityText(std::string SecurityOptions::*m) {
+  return {[m](C& c) -> std::string& { return c.security.*m; }};
+}
 Field<uint32_t> Engine32(uint32_t Options::*m) {
   return [m](C& c) -> uint32_t& { return c.engine.*m; };
 }
 Field<uint64_t> Engine64(uint64_t Options::*m) {
   return [m](C& c) -> uint64_t& { return c.engine.*m; };
+}
+template <class E>
+Choice ChoiceOf(E C::*m, std::vector<absl::string_view> names) {
+  return {std::move(names), [m](C& c) { return static_cast<size_t>(c.*m); },
+          [m](C& c, size_t value) { c.*m = static_cast<E>(value); }};
 }
 template <class E>
 Choice EngineChoice(E Options::*m, std::vector<absl::string_view> names) {
@@ -37,28 +45,64 @@ Field<uint32_t> Balancer32(uint32_t BalancerOptions::*m) {
 
 constexpr uint64_t kU32Max = std::numeric_limits<uint32_t>::max();
 
+// Who may connect, and what connections may do.
+std::vector<Setting> ConnectionSettings() {
+  return {
+      {"server", "connections_max",
+       "connections; 0: what the limit of file descriptors allows, at most 16384",
+       Number{U32(&C::connections_max), 1, 1'000'000, false, true}},
+      {"server", "connections_per_address_max",
+       "of one IPv4 address, IPv6 network (/64) or user of a Unix socket; 0: half of "
+       "connections_max",
+       Number{U32(&C::connections_per_address_max), 1, 1'000'000, false, true}},
+      {"server", "handshake_ms_max", "a connection must have begun HTTP/2 after this time",
+       Number{U32(&C::handshake_ms_max), 100, kDayMs}},
+      {"server", "first_call_ms_max", "a connection without any call is closed; 0: never",
+       Number{U32(&C::first_call_ms_max), 100, kDayMs, false, true}},
+      {"server", "connection_idle_ms_max",
+       "a connection without a running call for this long is sent away; 0: never",
+       Number{U32(&C::connection_idle_ms_max), 1000, kDayMs, false, true}},
+      {"server", "connection_age_ms_max",
+       "an older connection is sent away when its calls have ended; 0: never",
+       Number{U32(&C::connection_age_ms_max), 1000, kDayMs, false, true}},
+      {"server", "unused_bytes_max",
+       "a connection that sends more without a complete message is cut; 0: never",
+       Number{U64(&C::unused_bytes_max), 64 * kKiB, kNoLimit, true, true}},
+      {"server", "cancelled_calls_max",
+       "a connection that cancels more calls in a second is cut; 0: never",
+       Number{U32(&C::cancelled_calls_max), 1, 1'000'000, false, true}},
+  };
+}
+
 std::vector<Setting> ServerSettings() {
   return {
-      {"server", "listen", "host:port, [ipv6]:port or unix:/path; port 0 takes a free one",
-       TextOf(&C::listen)},
+      {"server", "listen",
+       "host:port, [ipv6]:port or unix:/path, or several, with commas between them; port 0 takes a "
+       "free one",
+       Text{[](C& c) -> std::string& { return c.listen; }, true}},
+      {"server", "unix_mode", "mode of a Unix socket's file, in octal digits",
+       TextOf(&C::unix_mode)},
       {"server", "http", "host:port of a web page that shows the machine; empty: none",
        TextOf(&C::http)},
       {"server", "port_file", "the port is written here once calls are answered; empty: nowhere",
        TextOf(&C::port_file)},
       {"server", "drain_timeout_ms", "after SIGTERM, calls under way may go on this long",
-       Number{U32(&C::drain_timeout_ms), 0, 3'600'000}},
+       Number{U32(&C::drain_timeout_ms), 0, 3'600'000}, "", true},
       {"server", "sample_interval_ms", "write the load to stderr this often; 0: never",
-       Number{U32(&C::sample_interval_ms), 100, kDayMs, false, true}},
+       Number{U32(&C::sample_interval_ms), 100, kDayMs, false, true}, "", true},
       {"server", "call_ms_max", "a call or a stream's request may take this long; 0: no limit",
-       Number{U32(&C::call_ms_max), 0, kDayMs}},
+       Number{U32(&C::call_ms_max), 0, kDayMs}, "", true},
+      {"server", "queue_ms_max",
+       "new lookups and writes are refused while accepted ones wait longer; 0: never",
+       Number{U32(&C::queue_ms_max), 0, kDayMs}},
       {"server", "stall_ms_max", "a client may leave its answer unread this long; 0: no limit",
-       Number{U32(&C::stall_ms_max), 0, kDayMs}},
+       Number{U32(&C::stall_ms_max), 0, kDayMs}, "", true},
       {"server", "scan_resume_ms",
        "the snapshot of a broken scan of a table is kept; 0: not at all",
-       Number{U32(&C::scan_resume_ms), 0, kDayMs}},
+       Number{U32(&C::scan_resume_ms), 0, kDayMs}, "", true},
       {"server", "flight_snapshot_ms",
        "the snapshot of Arrow Flight's shares is kept this long after its last use",
-       Number{U32(&C::flight_snapshot_ms), 1000, 3'600'000}},
+       Number{U32(&C::flight_snapshot_ms), 1000, 3'600'000}, "", true},
       {"server", "advertise",
        "host:port by which clients reach this server: Arrow Flight's endpoints name it; empty: "
        "none",
@@ -76,15 +120,27 @@ std::vector<Setting> ServerSettings() {
       {"server", "callback_threads", "threads that run gRPC's callbacks",
        Number{U32(&C::callback_threads), 0, 16}},
       {"server", "stream_requests_max", "requests in flight on one stream",
-       Number{U32(&C::stream_requests_max), 1, 4096}},
+       Number{U32(&C::stream_requests_max), 1, 4096}, "", true},
       {"server", "stream_bytes_max", "bytes in flight at which a stream stops reading",
-       Number{U64(&C::stream_bytes_max), 64 * kKiB, kNoLimit, true}},
+       Number{U64(&C::stream_bytes_max), 64 * kKiB, kNoLimit, true}, "", true},
       {"server", "keepalive_interval_ms", "a silent connection is asked for a sign of life",
        Number{U32(&C::keepalive_interval_ms), 1000, kDayMs}},
       {"server", "keepalive_timeout_ms", "and closed when none comes within this time",
        Number{U32(&C::keepalive_timeout_ms), 1000, kDayMs}},
       {"server", "client_ping_interval_ms_min", "clients that ping more often are sent away",
        Number{U32(&C::client_ping_interval_ms_min), 0, kDayMs}},
+  };
+}
+
+std::vector<Setting> LogSettings() {
+  return {
+      {"server", "log_format", "lines on stderr as text, or as JSON with the time",
+       ChoiceOf(&C::log_format, {"text", "json"})},
+      {"server", "log_level", "lines below this level are left out",
+       ChoiceOf(&C::log_level, {kLogLevelNames.begin(), kLogLevelNames.end()})},
+      {"server", "slow_call_ms",
+       "a call or a stream's request that takes longer writes a line; 0: never",
+       Number{U32(&C::slow_call_ms), 0, kDayMs}},
   };
 }
 
@@ -167,7 +223,7 @@ std::vector<Setting> TrafficSettings() {
        Number{Engine64(&Options::query_bytes_max), 0, kNoLimit, true}},
       {"engine", "task_scheduling",
        "which AEU runs free tasks of queries: own: its own; las: the nearest one; nls: any",
-       EngineChoice(&Options::task_scheduling, {"own", "las", "nls"})},
+       EngineChoice(&Options::task_scheduling, {"own", "las", "nls"}), "", true},
       {"engine", "snapshot_age_ms_max", "a snapshot older than this is given up",
        Number{Engine32(&Options::snapshot_age_ms_max), 1, 86'400'000}},
       {"engine", "scan_slice_us",
@@ -177,7 +233,7 @@ std::vector<Setting> TrafficSettings() {
 }
 
 std::vector<Setting> BalancerSettings() {
-  return {
+  std::vector<Setting> settings = {
       {"balancer", "enabled", "move ranges between AEUs by the load they have",
        Flag{[](C& c) -> bool& { return c.engine.balancer.enabled; }}},
       {"balancer", "algorithm",
@@ -203,6 +259,24 @@ std::vector<Setting> BalancerSettings() {
        Number{[](C& c) -> uint64_t& { return c.engine.balancer.max_bytes_per_s; }, 0, kNoLimit,
               true}},
   };
+  for (Setting& setting : settings) setting.live = true;
+  return settings;
+}
+
+std::vector<Setting> SecuritySettings() {
+  return {
+      {"security", "tokens_file",
+       "who has which role for which objects (`eris token`); empty: everyone may do everything",
+       SecurityText(&SecurityOptions::tokens_file)},
+      {"security", "tls_cert", "the server's certificate and its issuers, PEM; empty: no TLS",
+       SecurityText(&SecurityOptions::tls_cert)},
+      {"security", "tls_key", "its private key, PEM", SecurityText(&SecurityOptions::tls_key)},
+      {"security", "tls_client_ca",
+       "authorities of clients' certificates, PEM; if set, each client must have one",
+       SecurityText(&SecurityOptions::tls_client_ca)},
+      {"security", "open", "serve beyond this machine without TLS or without roles",
+       Flag{[](C& c) -> bool& { return c.security.open; }}},
+  };
 }
 
 }  // namespace
@@ -211,7 +285,8 @@ const std::vector<Setting>& Settings() {
   static const std::vector<Setting> settings = [] {
     std::vector<Setting> all;
     for (const auto section :
-         {ServerSettings, PlacementSettings, MemorySettings, TrafficSettings, BalancerSettings}) {
+         {ServerSettings, LogSettings, ConnectionSettings, PlacementSettings, MemorySettings,
+          TrafficSettings, BalancerSettings, SecuritySettings}) {
       for (Setting& setting : section()) all.push_back(std::move(setting));
     }
     return all;
