@@ -31,6 +31,7 @@ using Field = std::function<T&(ServerConfig&)>;
 
 struct Text {
   Field<std::string> field;
+  bool list = false;  // may be an array of texts, which are then joined by commas
 };
 struct Flag {
   Field<bool> field;
@@ -62,12 +63,16 @@ struct Setting {
   absl::string_view meaning;
   std::variant<Text, Flag, Choice, CpuList, Number, Real> kind;
   absl::string_view alias = "";  // a shorter name of the flag
+  bool live = false;             // can be changed while the server runs (live_options.h)
 };
 
 // In the order in which they are shown.
 const std::vector<Setting>& Settings();
 // nullptr: there is no such option.
 const Setting* FindSetting(absl::string_view section, absl::string_view key);
+
+// The setting's value, as in the file.
+std::string ValueText(const Setting& setting, ServerConfig& config);
 
 inline uint64_t ValueOf(const Number& number, ServerConfig& config) {
   const auto* field32 = std::get_if<Field<uint32_t>>(&number.field);

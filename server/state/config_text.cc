@@ -8,28 +8,27 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/check.h"
 #include "server/state/config.h"
 #include "server/state/config_settings.h"
+#include "text/nearest.h"
 
 namespace eris::server {
 namespace {
 
-// The value of a setting, as in the file.
-std::string TextOf(const Setting& setting, ServerConfig& config) {
-  if (const auto* text = std::get_if<Text>(&setting.kind)) return Quoted(text->field(config));
-  if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
-    return flag->field(config) ? "true" : "false";
+// As a basic string of TOML.
+std::string TomlText(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppend(&out, "\\u00", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    } else {
+      out += c;
+    }
   }
-  if (const auto* choice = std::get_if<Choice>(&setting.kind)) {
-    return Quoted(choice->names[choice->get(config)]);
-  }
-  if (const auto* list = std::get_if<CpuList>(&setting.kind)) {
-    return absl::StrCat("[", absl::StrJoin(list->field(config), ", "), "]");
-  }
-  if (const auto* real = std::get_if<Real>(&setting.kind)) {
-    return absl::StrCat(real->field(config));
-  }
-  return absl::StrCat(ValueOf(std::get<Number>(setting.kind), config));
+  return out + "\"";
 }
 
 // For example "64 KiB" if that is exact.
@@ -75,6 +74,23 @@ ConfigOption DescribedBy(const std::variant<Text, Flag, Choice, CpuList, Number,
 
 }  // namespace
 
+std::string ValueText(const Setting& setting, ServerConfig& config) {
+  if (const auto* text = std::get_if<Text>(&setting.kind)) return TomlText(text->field(config));
+  if (const auto* flag = std::get_if<Flag>(&setting.kind)) {
+    return flag->field(config) ? "true" : "false";
+  }
+  if (const auto* choice = std::get_if<Choice>(&setting.kind)) {
+    return Quoted(choice->names[choice->get(config)]);
+  }
+  if (const auto* list = std::get_if<CpuList>(&setting.kind)) {
+    return absl::StrCat("[", absl::StrJoin(list->field(config), ", "), "]");
+  }
+  if (const auto* real = std::get_if<Real>(&setting.kind)) {
+    return absl::StrCat(real->field(config));
+  }
+  return absl::StrCat(ValueOf(std::get<Number>(setting.kind), config));
+}
+
 std::string ConfigText(ServerConfig config) {
   std::string out;
   absl::string_view section;
@@ -83,8 +99,8 @@ std::string ConfigText(ServerConfig config) {
       absl::StrAppend(&out, section.empty() ? "" : "\n", "[", setting.section, "]\n");
       section = setting.section;
     }
-    absl::StrAppend(&out, "# ", setting.meaning, "\n", setting.key, " = ", TextOf(setting, config),
-                    "\n");
+    absl::StrAppend(&out, "# ", setting.meaning, "\n", setting.key, " = ",
+                    ValueText(setting, config), "\n");
   }
   return out;
 }
@@ -97,20 +113,54 @@ const std::vector<ConfigOption>& ConfigOptions() {
       ConfigOption option = DescribedBy(setting.kind);
       option.section = std::string(setting.section);
       option.key = std::string(setting.key);
-      const std::string name =
-          absl::StrCat(setting.section == "balancer" ? "balancer_" : "", setting.key);
+      const std::string prefix = setting.section == "balancer" || setting.section == "security"
+                                     ? absl::StrCat(setting.section, "_")
+                                     : "";
+      const std::string name = absl::StrCat(prefix, setting.key);
       option.flag = absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
       option.alias = std::string(setting.alias);
       option.variable = absl::StrCat("ERIS_", absl::AsciiStrToUpper(name));
       const auto* number = std::get_if<Number>(&setting.kind);
       const bool bytes = number != nullptr && number->bytes;
-      option.standard = bytes ? BytesText(ValueOf(*number, defaults)) : TextOf(setting, defaults);
+      option.standard =
+          bytes ? BytesText(ValueOf(*number, defaults)) : ValueText(setting, defaults);
       option.meaning = std::string(setting.meaning);
+      option.live = setting.live;
       all.push_back(std::move(option));
     }
     return all;
   }();
   return options;
+}
+
+absl::StatusOr<const ConfigOption*> FindOption(absl::string_view name) {
+  std::vector<std::string> names;
+  const ConfigOption* by_key = nullptr;
+  int keys = 0;
+  for (const ConfigOption& option : ConfigOptions()) {
+    if (option.name() == name) return &option;
+    if (option.key == name) by_key = &option, ++keys;
+    names.push_back(option.name());
+    names.push_back(option.key);
+  }
+  if (keys == 1) return by_key;
+  const std::string nearest = text::NearestOf(names, std::string(name));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown option '", name, "'",
+                   nearest.empty() ? "; `eris config get` lists them"
+                                   : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+std::string ValueText(const ConfigOption& option, const ServerConfig& config) {
+  const Setting* setting = FindSetting(option.section, option.key);
+  ERIS_CHECK(setting != nullptr);
+  ServerConfig copy = config;
+  return ValueText(*setting, copy);
+}
+
+std::string OriginOf(const ConfigOption& option, const ServerConfig& config) {
+  const auto origin = config.origins.find(option.name());
+  return origin == config.origins.end() ? "default" : origin->second;
 }
 
 std::string OptionsTable() {
@@ -128,7 +178,8 @@ std::string OptionsTable() {
     const std::string limits =
         option.choices.empty() ? option.limits : absl::StrJoin(option.choices, ", ");
     absl::StrAppend(&out, "| `", option.key, "` | ", flags, " | `", option.variable, "` | `",
-                    option.standard, "` | ", limits, " | ", option.meaning, " |\n");
+                    option.standard, "` | ", limits, " | ", option.meaning,
+                    option.live ? " (live)" : "", " |\n");
   }
   return out;
 }

@@ -1,20 +1,30 @@
 // Threads for calls that may block in the engine, so that gRPC's few threads stay free for data
 // calls: one for creating, dropping, listing and statistics; others for calls that move ranges,
-// which may take long; and those of Arrow Flight's plans, which readers wait for. Any thread.
+// which may take long; and those of Arrow Flight's plans, which readers wait for. Clients take
+// turns: one that has sent many calls does not delay the first call of another by more than one of
+// them. Any thread.
 #ifndef ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 #define ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 
-#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
 #include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "base/mutex.h"
+#include "server/overload/client_shares.h"
 
 namespace eris::server {
 
 class ControlExecutor {
  public:
+  using Work = absl::AnyInvocable<void() &&>;
   static constexpr uint32_t kWaitingMax = 1024;
 
   // Concurrent calls that move ranges, of different objects, since those of one object take turns.
@@ -26,26 +36,51 @@ class ControlExecutor {
   explicit ControlExecutor(size_t threads) : pool_(threads) {}
   ~ControlExecutor() { pool_.join(); }
 
-  // Runs `work` after everything posted before has begun. False, and `work` is dropped, if
-  // kWaitingMax are waiting already.
-  template <class Work>
-  [[nodiscard]] bool TryPost(Work work) {
-    // relaxed: a count that limits the queue; the queue itself synchronizes.
-    if (waiting_.fetch_add(1, std::memory_order_relaxed) >= kWaitingMax) {
-      waiting_.fetch_sub(1, std::memory_order_relaxed);
-      return false;
+  // Runs `work` in the client's turn, after everything that this client has posted before has
+  // begun. False, and `work` is dropped, if the client has its share of the kWaitingMax that may
+  // wait (client_shares.h).
+  [[nodiscard]] bool TryPost(const std::string& client, Work work) {
+    {
+      base::MutexLock lock(&mu_);
+      const auto found = waiting_.find(client);
+      if (!HasShare(found == waiting_.end() ? 0 : found->second.size(), waiting_count_,
+                    kWaitingMax)) {
+        return false;
+      }
+      std::deque<Work>& queue = waiting_[client];
+      if (queue.empty()) turns_.push_back(client);
+      queue.push_back(std::move(work));
+      ++waiting_count_;
     }
-    boost::asio::post(pool_, [this, work = std::move(work)]() mutable {
-      work();
-      waiting_.fetch_sub(1, std::memory_order_relaxed);
-    });
+    boost::asio::post(pool_, [this] { RunNext(); });
     return true;
   }
 
  private:
-  // Shared: written and read by every thread that posts, and the pool's.
-  std::atomic<uint32_t> waiting_{0};
-  boost::asio::thread_pool pool_;
+  // Runs the first work of the client whose turn it is. Called as often as something was posted.
+  void RunNext() {
+    Work work;
+    {
+      base::MutexLock lock(&mu_);
+      const auto turn = waiting_.find(turns_.front());
+      turns_.pop_front();
+      work = std::move(turn->second.front());
+      turn->second.pop_front();
+      --waiting_count_;
+      if (turn->second.empty()) {
+        waiting_.erase(turn);
+      } else {
+        turns_.push_back(turn->first);
+      }
+    }
+    std::move(work)();
+  }
+
+  base::Mutex mu_;
+  std::map<std::string, std::deque<Work>> waiting_ ABSL_GUARDED_BY(mu_);  // by client; never empty
+  std::deque<std::string> turns_ ABSL_GUARDED_BY(mu_);                    // the clients of waiting_
+  size_t waiting_count_ ABSL_GUARDED_BY(mu_) = 0;
+  boost::asio::thread_pool pool_;  // destroyed first: its work uses the rest
 };
 
 }  // namespace eris::server

@@ -1,10 +1,11 @@
-// A TCP address as settings have it.
+// Addresses as settings have them.
 #ifndef ERIS_SERVER_STATE_HOST_PORT_H_
 #define ERIS_SERVER_STATE_HOST_PORT_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -16,6 +17,12 @@ struct HostPort {
 };
 // Parses "host:port" or "[ipv6]:port". nullopt: it is neither, or has no port from 0 to 65535.
 std::optional<HostPort> ParseHostPort(absl::string_view address);
+
+// The addresses of server.listen, without blanks around them; at least one, which may be empty.
+std::vector<std::string> SplitListen(absl::string_view listen);
+
+// The mode of a file: octal digits up to 0777. nullopt: it is something else.
+std::optional<uint32_t> ParseMode(absl::string_view text);
 
 }  // namespace eris::server
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -44,9 +45,9 @@ std::string ResumeTokenCodec::Encode(const ResumePoint& point) const {
 
 absl::StatusOr<ResumePoint> ResumeTokenCodec::Decode(absl::string_view token) const {
   if (token.size() < kHeadBytes + kChecksumBytes || token.size() > kTokenBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("resume_token: ", token.size(),
-                                                   " bytes, must be ", kHeadBytes + kChecksumBytes,
-                                                   " to ", kTokenBytesMax));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat("resume_token: ", token.size(), " bytes, must be ",
+                              kHeadBytes + kChecksumBytes, " to ", kTokenBytesMax));
   }
   ERIS_ASSIGN_OR_RETURN(absl::string_view rest, seal_.Open(kResumeToken, token));
   ResumePoint point;

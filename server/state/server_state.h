@@ -5,18 +5,27 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "eris/engine.h"
+#include "server/access/access.h"
 #include "server/guard/arrival_gate.h"
 #include "server/guard/byte_budget.h"
 #include "server/guard/drain_gate.h"
 #include "server/guard/running_queries.h"
 #include "server/guard/session_pool.h"
 #include "server/guard/sweep_timer.h"
+#include "server/metrics/figures.h"
+#include "server/metrics/slow_log.h"
+#include "server/overload/client_shares.h"
+#include "server/overload/queue_gate.h"
 #include "server/state/config.h"
 #include "server/state/control_executor.h"
+#include "server/state/live_options.h"
 #include "server/state/memory_limits.h"
 #include "server/state/resume_token.h"
 #include "server/state/token_seal.h"
@@ -33,7 +42,9 @@ struct ServerState {
   ServerState(const ServerConfig& config_in, Engine* engine_in, boost::asio::io_context* io,
               uint64_t token_seed, ArrivalPlaces arriving = {})
       : config(config_in),
+        live(config_in),
         engine(engine_in),
+        access(config_in.security, io),
         budget(config_in.in_flight_bytes_max),
         reads_arriving(arriving.reads),
         writes_arriving(arriving.writes),
@@ -41,13 +52,27 @@ struct ServerState {
         sessions(engine_in),
         tokens(token_seed),
         seal(token_seed),
-        lease_timer(io, token_seed),
+        lease_timer(io),
         calls(io, std::chrono::milliseconds(config_in.call_ms_max)),
-        stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)) {}
+        stalls(io, std::chrono::milliseconds(config_in.stall_ms_max)),
+        parks(io, kParkAfter),
+        lookups_queued(std::chrono::milliseconds(config_in.queue_ms_max)),
+        writes_queued(std::chrono::milliseconds(config_in.queue_ms_max)),
+        trims(io, TrimHooks()) {}
 
-  const ServerConfig config;
+  // A scan whose chunk has not been read for this long gives its other chunks back.
+  static constexpr std::chrono::milliseconds kParkAfter{250};
+
+  const ServerConfig config;  // of the start; options that can change are in `live`
+  LiveOptions live;
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
   Engine* const engine;
+  Access access;
+  // Requests hold it too: the engine may answer one after the last call has ended.
+  const std::shared_ptr<CallWatch> kept_watch = std::make_shared<CallWatch>(config.slow_call_ms);
+  CallWatch& watch = *kept_watch;
+  // Counts the server's connections; any thread. Empty: nothing does. Set before the first reader.
+  std::function<ConnectionFigures()> connections{};
   DrainGate gate;
   ByteBudget budget;
   ArrivalGate reads_arriving;
@@ -60,33 +85,46 @@ struct ServerState {
   LeaseTimer lease_timer;  // for snapshots that clients hold
   SweepTimer calls;        // unary calls and requests of streams, from their start to their answer
   SweepTimer stalls;       // writes that wait for the client
+  SweepTimer parks;        // the same, of scans
+  QueueGate lookups_queued;
+  QueueGate writes_queued;
+  ClientShares snapshots{SnapshotLeases::kTakenMax};  // that clients hold
+  TrimTimer trims;
   ControlExecutor control{1};
   ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
   ControlExecutor flights{ControlExecutor::kFlightsAtOnce};
 
+  // When to give memory back, and how.
+  IdleTrim::Hooks TrimHooks();
   ArrivalGate& arrivals(CallWay way) {
     return way == CallWay::kWrite  ? writes_arriving
            : way == CallWay::kRead ? reads_arriving
                                    : control_arriving;
   }
+  QueueGate& queued(bool is_write) { return is_write ? writes_queued : lookups_queued; }
   SnapshotLeases& leases() { return lease_timer.leases(); }
 };
 
-// The status of a call, or a stream's request, that has taken longer than config.call_ms_max.
-absl::Status TooLongStatus(const ServerConfig& config, bool is_write);
+// The status of a call, or a stream's request, that has taken longer than server.call_ms_max.
+absl::Status TooLongStatus(uint32_t call_ms_max, bool is_write);
 
 // Takes `bytes` of the budget. Writes together get only their part. Empty: there is no room.
 ByteBudget::Charge TakeBudget(ServerState& server, bool is_write, uint64_t bytes);
 
-// Takes a snapshot for a client and returns its lease. Errors: ResourceExhausted (clients hold
-// SnapshotLeases::kTakenMax, or the engine has no more), Unavailable.
-absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::chrono::milliseconds time_to_live);
+// Takes a snapshot for a client and returns its lease. Errors: ResourceExhausted (the client holds
+// its share of SnapshotLeases::kTakenMax, or the engine has no more), Unavailable.
+absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::string client,
+                                   std::chrono::milliseconds time_to_live);
 // The same for the tickets of Arrow Flight, kept for server.flight_snapshot_ms after its last use.
 // Errors: as above.
-absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server);
+absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server, std::string client);
 
-// The status of a call for which the budget has no room.
-absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes);
+// The status of a lookup or write that came while accepted ones wait too long. Nothing was done.
+absl::Status QueueTooLongStatus(const QueueGate& gate);
+
+// The status of a call for which the budget has no room: InvalidArgument if it never has, otherwise
+// ResourceExhausted. Nothing of the call was done.
+absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes, bool is_write = false);
 
 // The same for the byte strings of an answer.
 absl::Status AnswerOverBudgetStatus(uint64_t bytes);

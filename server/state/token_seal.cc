@@ -1,12 +1,14 @@
 #include "server/state/token_seal.h"
 
-#include <xxhash.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <bit>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -14,12 +16,21 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-// Identifies the server that made a token, without revealing the seed of its checksum.
-uint64_t ServerId(uint64_t seed) { return XXH3_64bits_withSeed("eris", 4, seed); }
-
+// Nobody can compute it, or the seed from it, who has only tokens: a client could otherwise make
+// tokens of what others hold.
 uint64_t ChecksumOf(absl::string_view bytes, uint64_t seed) {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+  unsigned char code[EVP_MAX_MD_SIZE] = {};
+  const void* const made =
+      HMAC(EVP_sha256(), &seed, sizeof seed, reinterpret_cast<const unsigned char*>(bytes.data()),
+           bytes.size(), code, nullptr);
+  ERIS_CHECK(made != nullptr);  // SHA-256 is always there
+  uint64_t checksum;
+  std::memcpy(&checksum, code, sizeof checksum);
+  return checksum;
 }
+
+// Identifies the server that made a token. No token begins like this.
+uint64_t ServerId(uint64_t seed) { return ChecksumOf("eris", seed); }
 
 void PutNumber(std::string& out, uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -47,20 +58,21 @@ absl::StatusOr<absl::string_view> TokenSeal::Open(const Kind& kind, absl::string
   ERIS_CHECK(token.size() >= kHeadBytes + kChecksumBytes);
   if (const auto form = static_cast<uint8_t>(token[0]); form != kind.form) {
     const bool older = kind.older_forms.find(token[0]) != absl::string_view::npos;
-    return absl::InvalidArgumentError(
-        absl::StrCat(kind.name, ": of form ", uint32_t{form},
-                     older ? ", from a server of an older version; this one reads form "
-                           : ", which is unknown, must be ",
-                     uint32_t{kind.form}, ": ", kind.again));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat(kind.name, ": of form ", uint32_t{form},
+                              older ? ", from a server of an older version; this one reads form "
+                                    : ", which is unknown, must be ",
+                              uint32_t{kind.form}, ": ", kind.again));
   }
   if (NumberAt(token, 1) != ServerId(seed_)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        kind.name, ": of another server, or of this one before its restart; ", kind.again));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat(kind.name, ": of another server, or of this one before its restart; ",
+                              kind.again));
   }
   const size_t end = token.size() - kChecksumBytes;
   if (NumberAt(token, end) != ChecksumOf(token.substr(0, end), seed_)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kind.name, ": damaged, its checksum does not match"));
+    return Error(ErrorReason::kResumeTokenInvalid,
+                 absl::StrCat(kind.name, ": damaged, its checksum does not match"));
   }
   return token.substr(kHeadBytes, end - kHeadBytes);
 }

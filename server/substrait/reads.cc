@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "eris/schema.h"
 #include "server/substrait/literals.h"
 #include "server/substrait/plan_translator.h"
@@ -35,8 +36,7 @@ absl::StatusOr<Schema> SchemaOf(const Catalogue& catalogue, const std::string& n
                                 const Place& place) {
   absl::StatusOr<Schema> schema = catalogue(name);
   if (schema.ok()) return schema;
-  return absl::Status(schema.status().code(),
-                      absl::StrCat(place.Text(), ": ", schema.status().message()));
+  return WithText(schema.status(), absl::StrCat(place.Text(), ": ", schema.status().message()));
 }
 
 // The columns that the plan declares, as columns of the object: found by their names.
