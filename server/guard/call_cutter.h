@@ -16,14 +16,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
+#include "eris/errors.h"
 #include "server/guard/expiry_queue.h"
 
 namespace eris::server {
 
 // The status of a call whose client has not read for `limit`.
 inline absl::Status StalledStatus(std::chrono::milliseconds limit) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the client has not read its answer for server.stall_ms_max, ", limit.count(), " ms"));
+  return Error(ErrorReason::kAnswerUnread,
+               absl::StrCat("the client has not read its answer for server.stall_ms_max, ",
+                            limit.count(), " ms"));
 }
 
 class CallCutter final : public ExpiryQueue::Owner {

@@ -1,8 +1,10 @@
 #include "server/guard/drain_gate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 
@@ -21,9 +23,9 @@ DrainGate::Stay::~Stay() {
 
 DrainGate::~DrainGate() { ERIS_CHECK(inside() == 0); }
 
-DrainGate::Stay DrainGate::TryEnter(std::shared_ptr<Drainable> call) {
+DrainGate::Stay DrainGate::TryEnter(std::shared_ptr<Drainable> call, const void* origin) {
   Members one;  // allocated outside the lock
-  one.push_back(std::move(call));
+  one.push_back({std::move(call), origin});
   base::MutexLock lock(&mu_);
   if (closed_) return Stay();
   members_.splice(members_.begin(), one);
@@ -60,6 +62,18 @@ void DrainGate::CancelAll(const absl::Status& status) {
   for (const std::shared_ptr<Drainable>& call : Snapshot()) call->EndNow(status);
 }
 
+uint64_t DrainGate::CountFrom(absl::FunctionRef<bool(const void* origin)> matches) const {
+  base::MutexLock lock(&mu_);
+  return static_cast<uint64_t>(std::count_if(
+      members_.begin(), members_.end(),
+      [&](const Member& member) { return member.origin != nullptr && matches(member.origin); }));
+}
+
+bool DrainGate::closed() const {
+  base::MutexLock lock(&mu_);
+  return closed_;
+}
+
 size_t DrainGate::inside() const {
   base::MutexLock lock(&mu_);
   return members_.size();
@@ -71,12 +85,15 @@ uint64_t DrainGate::entered() const {
 }
 
 absl::Status DrainGate::RefusedStatus() {
-  return absl::UnavailableError("the server is stopping and takes no new calls");
+  return Error(ErrorReason::kServerStopping, "the server is stopping and takes no new calls");
 }
 
 std::vector<std::shared_ptr<Drainable>> DrainGate::Snapshot() const {
+  std::vector<std::shared_ptr<Drainable>> calls;
   base::MutexLock lock(&mu_);
-  return {members_.begin(), members_.end()};
+  calls.reserve(members_.size());
+  for (const Member& member : members_) calls.push_back(member.call);
+  return calls;
 }
 
 }  // namespace eris::server

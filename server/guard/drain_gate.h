@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "base/mutex.h"
 
@@ -32,7 +33,11 @@ class Drainable {
 
 class DrainGate {
  private:
-  using Members = std::list<std::shared_ptr<Drainable>>;
+  struct Member {
+    std::shared_ptr<Drainable> call;
+    const void* origin;
+  };
+  using Members = std::list<Member>;
 
  public:
   // A call inside the gate; leaves in the destructor.
@@ -57,8 +62,12 @@ class DrainGate {
   ~DrainGate();  // REQUIRES: no call inside
 
   // An empty Stay if the gate is closed: refuse the call with RefusedStatus(). The gate outlives
-  // the stay.
-  [[nodiscard]] Stay TryEnter(std::shared_ptr<Drainable> call);
+  // the stay, and `origin` does, too: it stands for where the call comes from.
+  [[nodiscard]] Stay TryEnter(std::shared_ptr<Drainable> call, const void* origin = nullptr);
+
+  // How many of the calls inside come from an origin of that kind. `matches` must not call the
+  // gate.
+  uint64_t CountFrom(absl::FunctionRef<bool(const void* origin)> matches) const;
 
   // Refuses further calls and notifies those inside. `on_empty` runs once, when the last has left:
   // here if there is none, else on the thread of the last one.
@@ -67,6 +76,7 @@ class DrainGate {
   // Ends all calls inside with `status`.
   void CancelAll(const absl::Status& status);
 
+  bool closed() const;
   size_t inside() const;
   uint64_t entered() const;  // calls so far
   static absl::Status RefusedStatus();

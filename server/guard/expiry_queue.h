@@ -1,5 +1,6 @@
 // Watches things that must all end within the same time: calls, or writes that wait for a slow
-// client. Because the limit is the same for all, they expire in the order in which they began. So
+// client. Because the limit is the same for all, they expire in the order in which they began; it
+// may change, and then changes for all. So
 // an intrusive list is enough: beginning and ending take one short lock each. One timer (see
 // sweep_timer.h) sweeps it from its oldest end, and is armed only while there is something to
 // watch. Any thread; never blocks; independent of gRPC and Asio.
@@ -8,6 +9,7 @@
 
 #include <time.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -68,11 +70,11 @@ class ExpiryQueue {
     bool linked_ = false;
     std::shared_ptr<Owner> owner_;
     uint64_t tag_ = 0;
-    Clock::time_point due_;
+    Clock::time_point began_;
   };
 
   // `arm` is called when the first thing is watched: Sweep must be called after that time. On any
-  // thread; must not block. limit 0: nothing is ever watched.
+  // thread; must not block. limit 0: nothing is watched.
   ExpiryQueue(std::chrono::milliseconds limit, std::function<void(Clock::duration)> arm);
   ExpiryQueue(const ExpiryQueue&) = delete;
   ExpiryQueue& operator=(const ExpiryQueue&) = delete;
@@ -82,7 +84,11 @@ class ExpiryQueue {
   // call it again; nullopt: `arm` will tell. One thread at a time.
   std::optional<Clock::duration> Sweep(Clock::time_point now);
 
-  std::chrono::milliseconds limit() const { return limit_; }
+  // Also for what is watched already. With limit 0 none of it expires; what begins then is not
+  // watched later, either. Any thread.
+  void SetLimit(std::chrono::milliseconds limit);
+  // relaxed: a number by itself
+  std::chrono::milliseconds limit() const { return limit_.load(std::memory_order_relaxed); }
   size_t watched() const;
 
  private:
@@ -90,9 +96,9 @@ class ExpiryQueue {
   void Unlink(Watch* watch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remove(Watch* watch);
 
+  // Shared: written by SetLimit, read by every watch that begins and by sweeps.
+  std::atomic<std::chrono::milliseconds> limit_;
   // Immutable after construction.
-  const std::chrono::milliseconds limit_;
-  const Clock::duration tick_;  // minimum time between sweeps, because the clock is coarse
   const std::function<void(Clock::duration)> arm_;
 
   mutable base::Mutex mu_;

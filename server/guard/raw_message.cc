@@ -5,7 +5,11 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "eris/errors.h"
+#include "server/guard/message_fault.h"
 
 namespace eris::server {
 namespace {
@@ -25,8 +29,6 @@ constexpr uint64_t kWorstPerByte = kSubmessageBytes / 2;  // a tag and a length 
 // For packed numbers: one byte on the wire takes up to eight bytes in memory, in an array that
 // grows by doubling.
 constexpr uint64_t kNumberBytes = 16;
-// The depth limit of protobuf's own parser.
-constexpr int kDepthMax = 100;
 
 class Estimate {
  public:
@@ -85,7 +87,7 @@ class Estimate {
     if (!in_.ReadVarint32(&length)) return false;
     if (field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       bytes_ += kSubmessageBytes;
-      if (depth == kDepthMax) return false;
+      if (depth == kMessageDepthMax) return false;
       const CodedInputStream::Limit outer = in_.PushLimit(static_cast<int>(length));
       const bool good = Walk(field->message_type(), depth + 1) && in_.BytesUntilLimit() == 0;
       in_.PopLimit(outer);
@@ -103,6 +105,16 @@ class Estimate {
   uint64_t bytes_ = 0;
 };
 
+absl::Status FaultStatus(const MessageFault& fault, const Descriptor& type, size_t length) {
+  ErrorDetails details{.field = fault.field, .value = absl::StrCat(fault.offset)};
+  if (fault.too_deep) details.limit = absl::StrCat(kMessageDepthMax);
+  return Error(fault.too_deep ? ErrorReason::kRequestTooDeep : ErrorReason::kRequestMalformed,
+               absl::StrCat("a request of ", length, " bytes is no ", type.full_name(),
+                            ": at byte ", fault.offset, fault.field.empty() ? "" : ", in field ",
+                            fault.field, ": ", fault.what),
+               std::move(details));
+}
+
 }  // namespace
 
 uint64_t ParsedBytesMax(const Descriptor& descriptor, const grpc::ByteBuffer& bytes) {
@@ -117,13 +129,15 @@ uint64_t ParsedBytesMax(const Descriptor& descriptor, const grpc::ByteBuffer& by
 }
 
 absl::Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message) {
-  const size_t length = bytes->Length();
-  const grpc::Status status =
-      grpc::SerializationTraits<google::protobuf::Message>::Deserialize(bytes, message);
-  if (status.ok()) return absl::OkStatus();
+  grpc::ProtoBufferReader reader(bytes);
+  if (reader.status().ok() && message->ParseFromZeroCopyStream(&reader)) {
+    bytes->Clear();
+    return absl::OkStatus();
+  }
+  const Descriptor& type = *message->GetDescriptor();
+  absl::Status status = FaultStatus(FindFault(type, *bytes), type, bytes->Length());
   bytes->Clear();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a request of ", length, " bytes is no ", message->GetTypeName()));
+  return status;
 }
 
 grpc::ByteBuffer WriteMessage(const google::protobuf::Message& message) {

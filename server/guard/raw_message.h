@@ -18,7 +18,8 @@ namespace eris::server {
 uint64_t ParsedBytesMax(const google::protobuf::Descriptor& descriptor,
                         const grpc::ByteBuffer& bytes);
 
-// Parses and frees `bytes`. Errors: InvalidArgument (not a message of that type).
+// Parses and frees `bytes`. Errors: InvalidArgument (not a message of that type: the text and the
+// details name the offset of the faulty field).
 absl::Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message);
 
 grpc::ByteBuffer WriteMessage(const google::protobuf::Message& message);

@@ -1,9 +1,10 @@
 // The queries that run now, so that they can be listed and cancelled. A query enters before the
-// engine knows it and leaves when its call ends. At most kRunningMax are inside; further ones are
-// refused. Any thread; never blocks; independent of gRPC.
+// engine knows it and leaves when its call ends. At most kRunningMax are inside, of
+// which no client has all; further ones are refused. Any thread; never blocks; independent of gRPC.
 #ifndef ERIS_SERVER_GUARD_RUNNING_QUERIES_H_
 #define ERIS_SERVER_GUARD_RUNNING_QUERIES_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -19,7 +20,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
+#include "eris/errors.h"
 #include "server/guard/scan_stop.h"
+#include "server/overload/client_shares.h"
 
 namespace eris::server {
 
@@ -70,16 +73,24 @@ class RunningQueries {
   RunningQueries(const RunningQueries&) = delete;
   RunningQueries& operator=(const RunningQueries&) = delete;
 
-  // `peer`: the client's address, to show. `stop` ends the query. The object outlives the stay.
-  // Errors: ResourceExhausted (kRunningMax run already).
-  absl::StatusOr<Stay> Enter(std::string peer, std::shared_ptr<ScanStop> stop) {
+  // `peer`: the client's address, to show; `client`: whose share it is (client_shares.h). `stop`
+  // ends the query. The object outlives the stay. Errors: ResourceExhausted (kRunningMax run
+  // already, or the client's share).
+  absl::StatusOr<Stay> Enter(std::string peer, std::string client, std::shared_ptr<ScanStop> stop) {
     auto query = std::make_shared<Query>();
     query->peer = std::move(peer);
+    query->client = std::move(client);
     query->stop = std::move(stop);
     base::MutexLock lock(&mu_);
-    if (queries_.size() >= kRunningMax) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(queries_.size(), " queries run, the limit is ", kRunningMax, ": try again"));
+    const auto own = static_cast<size_t>(std::count_if(
+        queries_.begin(), queries_.end(),
+        [&query](const auto& other) { return other.second->client == query->client; }));
+    if (!HasShare(own, queries_.size(), kRunningMax)) {
+      return Error(ErrorReason::kQueriesRunning,
+                   absl::StrCat(queries_.size(), " queries run, ", own,
+                                " of them of this client; the limit is ", kRunningMax,
+                                ", and no client gets more than are left: try again"),
+                   {.limit = absl::StrCat(kRunningMax)});
     }
     query->id = ++entered_;
     queries_.emplace(query->id, query);
@@ -107,11 +118,13 @@ class RunningQueries {
       base::MutexLock lock(&mu_);
       const auto found = queries_.find(id);
       if (found == queries_.end()) {
-        return absl::NotFoundError(absl::StrCat("no query ", id, " runs"));
+        return Error(ErrorReason::kQueryUnknown, absl::StrCat("no query ", id, " runs"),
+                     {.field = "id", .value = absl::StrCat(id)});
       }
       stop = found->second->stop;
     }
-    stop->Stop(absl::CancelledError(absl::StrCat("query ", id, " was cancelled by a client")));
+    stop->Stop(Error(ErrorReason::kQueryCancelled,
+                     absl::StrCat("query ", id, " was cancelled by a client")));
     return absl::OkStatus();
   }
 
@@ -119,6 +132,7 @@ class RunningQueries {
   struct Query {
     uint64_t id = 0;
     std::string peer{};
+    std::string client{};
     std::shared_ptr<ScanStop> stop{};
     Clock::time_point begin = Clock::now();
     // Shared: written by the query's call, read by List.

@@ -1,12 +1,13 @@
 #include "server/guard/snapshot_leases.h"
 
-#include <xxhash.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 namespace {
@@ -15,14 +16,16 @@ namespace {
 constexpr std::chrono::milliseconds kTick{10};
 
 absl::Status NotThere(uint64_t id) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "snapshot ", id, " is not there: it was let go, or nobody has used it for its time to live"));
+  return Error(
+      ErrorReason::kSnapshotGone,
+      absl::StrCat("snapshot ", id,
+                   " is not there: it was let go, or nobody has used it for its time to live"),
+      {.field = "snapshot", .value = absl::StrCat(id)});
 }
 
 }  // namespace
 
-SnapshotLeases::SnapshotLeases(uint64_t seed, std::function<void(Clock::duration)> arm)
-    : seed_(seed), arm_(std::move(arm)) {}
+SnapshotLeases::SnapshotLeases(std::function<void(Clock::duration)> arm) : arm_(std::move(arm)) {}
 
 SnapshotLeases::~SnapshotLeases() {
   base::MutexLock lock(&mu_);
@@ -31,8 +34,9 @@ SnapshotLeases::~SnapshotLeases() {
 
 uint64_t SnapshotLeases::NewId() {
   for (;;) {
-    ++made_;
-    const uint64_t id = XXH3_64bits_withSeed(&made_, sizeof(made_), seed_);
+    // Whoever knows a number may use the snapshot, so that none may follow from others.
+    uint64_t id = 0;
+    if (getrandom(&id, sizeof id, 0) != sizeof id) continue;  // a signal came while it had none
     if (id != 0 && !leases_.contains(id)) return id;
   }
 }
@@ -157,7 +161,10 @@ absl::Status SnapshotLeases::Release(uint64_t id) {
   std::shared_ptr<Snapshot> dropped;  // destroyed outside the lock
   base::MutexLock lock(&mu_);
   const auto found = leases_.find(id);
-  if (found == leases_.end()) return absl::NotFoundError(absl::StrCat("no snapshot ", id));
+  if (found == leases_.end()) {
+    return Error(ErrorReason::kSnapshotUnknown, absl::StrCat("no snapshot ", id),
+                 {.field = "snapshot", .value = absl::StrCat(id)});
+  }
   dropped = std::move(found->second.snapshot);
   leases_.erase(found);
   return absl::OkStatus();

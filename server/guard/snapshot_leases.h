@@ -74,9 +74,8 @@ class SnapshotLeases {
   };
 
   // `arm` is called when Sweep must be called after that time, or earlier than announced; on any
-  // thread, must not block. Ids are derived from `seed`, so that those of another server are
-  // unknown.
-  SnapshotLeases(uint64_t seed, std::function<void(Clock::duration)> arm);
+  // thread, must not block. Ids are random.
+  explicit SnapshotLeases(std::function<void(Clock::duration)> arm);
   SnapshotLeases(const SnapshotLeases&) = delete;
   SnapshotLeases& operator=(const SnapshotLeases&) = delete;
   ~SnapshotLeases();  // REQUIRES: no Use
@@ -141,12 +140,10 @@ class SnapshotLeases {
   std::shared_ptr<Snapshot> TakeOldest(Kind kind, uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.
-  const uint64_t seed_;
   const std::function<void(Clock::duration)> arm_;
 
   mutable base::Mutex mu_;
   std::map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mu_);
-  uint64_t made_ ABSL_GUARDED_BY(mu_) = 0;
   // Time of the pending sweep.
   std::optional<Clock::time_point> armed_ ABSL_GUARDED_BY(mu_);
 };

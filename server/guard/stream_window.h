@@ -27,8 +27,10 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "eris/engine.h"
+#include "eris/errors.h"
 #include "server/guard/byte_budget.h"
 #include "server/guard/expiry_queue.h"
+#include "server/overload/queue_gate.h"
 
 namespace eris::server {
 
@@ -62,6 +64,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
     // While half of it is used, the stream has only one request in flight; nullptr: ignored.
     // Outlives the stream.
     const ByteBudget* budget = nullptr;
+    // Counts the requests. While it is full, likewise.
+    QueueGate* queued = nullptr;
     // A request that takes longer than the queue's limit is cancelled with `too_long`. nullptr:
     // none. Must be held by shared_ptr otherwise; the queue outlives the stream.
     ExpiryQueue* queue = nullptr;
@@ -83,6 +87,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     auto slot = std::make_unique<Slot>();
     slot->bytes = bytes;
     slot->charge = std::move(charge);
+    if (limits_.queued != nullptr) slot->queued = limits_.queued->Enter();
     base::MutexLock lock(&mu_);
     if (finished_ || ended_ || failed_) return std::nullopt;
     const Place place = first_place_ + slots_.size();
@@ -149,6 +154,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
       ERIS_DCHECK(!slot->answered);
       slot->response = std::move(response);
       slot->answered = true;
+      slot->queued.Done();
       slot->limit.End();
       dropped.swap(slot->pending);
       if constexpr (kTotals) counted = CountAnswers();
@@ -171,7 +177,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
       if constexpr (!kTotals) written = TakeFirst();
     }
     written.reset();
-    if (!ok) End(absl::CancelledError("the client has gone"));
+    if (!ok) End(Error(ErrorReason::kCallerGone, "the client has gone"));
     Pump();  // even if it had been ended before
   }
 
@@ -242,6 +248,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     bool too_long = false;
     uint64_t bytes = 0;
     ByteBudget::Charge charge;
+    QueueGate::Stay queued;  // until it is answered
     std::shared_ptr<Pending> pending;
     ExpiryQueue::Watch limit;  // until it is answered
   };
@@ -328,6 +335,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
     if (slots_.size() >= limits_.requests_max || bytes_ >= limits_.bytes_max) return false;
     // There is no notification when there is room again: the answers of requests in flight check
     // again.
+    if (limits_.queued != nullptr && limits_.queued->Full()) return false;
     return limits_.budget == nullptr || limits_.budget->used() <= limits_.budget->bytes_max() / 2;
   }
 

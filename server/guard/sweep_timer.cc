@@ -58,10 +58,18 @@ SweepTimer::SweepTimer(boost::asio::io_context* io, std::chrono::milliseconds li
   sweeper_.Begin([this](ExpiryQueue::Clock::time_point now) { return queue_.Sweep(now); });
 }
 
-LeaseTimer::LeaseTimer(boost::asio::io_context* io, uint64_t seed)
+LeaseTimer::LeaseTimer(boost::asio::io_context* io)
     : sweeper_(io),
-      leases_(seed, [this](SnapshotLeases::Clock::duration delay) { sweeper_.Arm(delay); }) {
+      leases_([this](SnapshotLeases::Clock::duration delay) { sweeper_.Arm(delay); }) {
   sweeper_.Begin([this](SnapshotLeases::Clock::time_point now) { return leases_.Sweep(now); });
+}
+
+TrimTimer::TrimTimer(boost::asio::io_context* io, IdleTrim::Hooks hooks)
+    : sweeper_(io), trim_([&] {
+        hooks.arm = [this](IdleTrim::Clock::duration delay) { sweeper_.Arm(delay); };
+        return std::move(hooks);
+      }()) {
+  sweeper_.Begin([this](IdleTrim::Clock::time_point) { return trim_.Look(); });
 }
 
 }  // namespace eris::server

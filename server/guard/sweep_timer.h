@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "server/guard/expiry_queue.h"
+#include "server/guard/idle_trim.h"
 #include "server/guard/snapshot_leases.h"
 
 namespace eris::server {
@@ -54,7 +55,7 @@ class SweepTimer {
 // The server's SnapshotLeases with their timer.
 class LeaseTimer {
  public:
-  LeaseTimer(boost::asio::io_context* io, uint64_t seed);
+  explicit LeaseTimer(boost::asio::io_context* io);
   ~LeaseTimer() { sweeper_.End(); }
 
   SnapshotLeases& leases() { return leases_; }
@@ -62,6 +63,20 @@ class LeaseTimer {
  private:
   Sweeper sweeper_;
   SnapshotLeases leases_;
+};
+
+// The server's IdleTrim with its timer.
+class TrimTimer {
+ public:
+  // `hooks.arm` is the timer's.
+  TrimTimer(boost::asio::io_context* io, IdleTrim::Hooks hooks);
+  ~TrimTimer() { sweeper_.End(); }
+
+  IdleTrim& trim() { return trim_; }
+
+ private:
+  Sweeper sweeper_;
+  IdleTrim trim_;
 };
 
 }  // namespace eris::server
