@@ -189,6 +189,8 @@ PROGRAMS = {
     "paper/shared_scan": [Call("--rows 65536 --rounds 1", lines_like(r'"gb_s": *\{', 1))],
     "queries/query_bench": [],  # queries/run.py brings its tables
     "queries/query_placement": [],  # tests/numa/query_placement_test.py
+    "remote/metrics_cost": [Call("--objects=20 --rounds=1", lines_like(r"counting a call: [\d.]+ ns", 1)),
+                            Call("--objects=20 --rounds=1", lines_like(r"a scrape of .* [\d.]+ ms, \d+ series", 1))],
     "remote/echo_server": [],  # SERVERS runs the two
     "remote/redis_load": [],
     "routing/range_table_bench": [Call(f"{BENCHMARK} --benchmark_filter=ranges:(64|1024)$", google_benchmarks(4))],

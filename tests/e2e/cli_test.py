@@ -428,6 +428,12 @@ def test_the_page_of_options_is_that_of_the_program(programs):
                   "docs/guide/configuration.md has another table than `eris serve --print-options`; put that one there")
 
 
+def test_the_page_of_errors_is_that_of_the_program(programs):
+    table = programs.run("serve", "--print-errors", code=OK).stdout
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide" / "errors.md"
+    harness.check(table in page.read_text(), "docs/guide/errors.md has other tables than `eris serve --print-errors`; put those there")
+
+
 def test_version_names_the_release_and_the_commit(programs):
     done = programs.run("--version", code=OK)
     harness.check(re.fullmatch(r"eris \d+\.\d+\.\d+ \(commit ([0-9a-f]{7,}(-changed)?|unknown)\)\n", done.stdout),
@@ -447,7 +453,8 @@ def test_help_of_every_verb_has_examples(programs):
     verbs = ["serve", "create", "drop", "list", "put", "add", "get", "erase", "scan", "aggregate", "count",
              "import", "export", "generate", "stats", "topology", "memory", "memory verify", "balancer", "balancer status",
              "balancer history", "balancer plan", "balancer set", "balancer pause", "balancer resume",
-             "balancer rebalance", "balancer presplit", "balancer move"]
+             "balancer rebalance", "balancer presplit", "balancer move", "config", "config check", "config dump",
+             "config get", "config set", "doctor"]
     top = programs.run("--help", code=OK)
     harness.check("Exit codes" in top.stdout, top.stdout)
     for verb in verbs:

@@ -12,7 +12,7 @@ import grpc
 import harness
 import numpy as np
 import pyarrow as pa
-from eris.v1 import catalog_pb2, column_pb2, data_pb2
+from eris.v1 import catalog_pb2, column_pb2, data_pb2, error_pb2
 
 SEED = random.randrange(2**32)
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
@@ -90,8 +90,7 @@ class Server(grpc.GenericRpcHandler):
     def append(self, request, keys):
         """Writes all rows or none, and its answer has no bits."""
         if self.refuses(None):
-            refusal = data_pb2.RequestStatus(code=EXHAUSTED, message="no memory for rows")
-            return data_pb2.WriteResponse(refused=len(keys), refusal=refusal)
+            return data_pb2.WriteResponse(refused=len(keys), refusal=refusal())
         with self.lock:
             self.appended += zip(keys, numbers(request.columns[1]), strings(request.columns[2]))
         return data_pb2.WriteResponse(written=len(keys))
@@ -105,8 +104,18 @@ class Server(grpc.GenericRpcHandler):
     def answer(self, response, executed):
         if not all(executed):
             response.executed = bits(executed)
-            response.refusal.code, response.refusal.message = EXHAUSTED, "no memory for rows"
+            response.refusal.CopyFrom(refusal())
         return response
+
+
+def refusal():
+    its = data_pb2.RequestStatus(code=EXHAUSTED, message="no memory for rows")
+    info = error_pb2.ErrorInfo(reason="MEMORY_LIMIT", domain="eris", metadata={"limit": "7"})
+    its.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=info.SerializeToString())
+    retry = error_pb2.RetryInfo()
+    retry.retry_delay.FromMilliseconds(1500)
+    its.details.add(type_url="type.googleapis.com/google.rpc.RetryInfo", value=retry.SerializeToString())
+    return its
 
 
 def column(values):
@@ -134,6 +143,15 @@ def exhausted(call):
     except eris.ResourceExhausted as error:
         return error
     raise AssertionError("it was not refused")
+
+
+def test_errors_tell_their_reason(server, db):
+    rows = db.index("rows")
+    server.refuses = lambda key: True
+    for error in (exhausted(lambda: rows.put(1, 2)), exhausted(lambda: rows.get(1))):
+        harness.check_equal((error.reason, error.limit, error.field, error.retry_s), ("MEMORY_LIMIT", "7", "", 1.5), "of a refused row")
+    server.refuses = lambda key: False
+    harness.check_equal((eris.NotFound("x").reason, eris.NotFound("x").retry_s), ("", 0.0), "of an error of the client's own")
 
 
 def test_refused_rows_are_sent_again_and_the_last_value_stays(server, db):

@@ -122,18 +122,16 @@ def check_command(shell, command, shown):
         harness.check_equal(output.strip(), shown.strip(), f"output of: {command}")
 
 
-def check_cpp(programs):
-    """The C++ examples compile."""
+def check_compiles(programs, page, fence, compiler, *flags):
+    """The page's examples of a language compile."""
     with open(os.path.join(programs.build, "CMakeCache.txt")) as file:
-        compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", file.read(), re.M).group(1)
-    include = os.path.join(ROOT, "include")
-    for page in CPP_PAGES:
-        examples = blocks(page, "cpp")
-        harness.check(examples, f"{page} has no C++ example")
-        for number, example in enumerate(examples, 1):
-            done = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"],
-                                  input=example, capture_output=True, text=True)
-            harness.check(done.returncode == 0, f"C++ example {number} of {page} does not compile:\n{done.stderr}")
+        program = re.search(rf"^{compiler}:\w+=(.*)$", file.read(), re.M).group(1)
+    examples = blocks(page, fence)
+    harness.check(examples, f"{page} has no example in {fence}")
+    for number, example in enumerate(examples, 1):
+        done = subprocess.run([program, *flags, "-Wall", "-Wextra", "-fsyntax-only", f"-I{os.path.join(ROOT, 'include')}", "-"],
+                              input=example, capture_output=True, text=True)
+        harness.check(done.returncode == 0, f"example {number} in {fence} of {page} does not compile:\n{done.stderr}")
 
 
 @functools.cache
@@ -243,7 +241,9 @@ def run_page(programs, page):
 
 def main():
     programs = harness.Programs(harness.parse_args().build)
-    check_cpp(programs)
+    for page in CPP_PAGES:
+        check_compiles(programs, page, "cpp", "CMAKE_CXX_COMPILER", "-std=c++20", "-x", "c++")
+    check_compiles(programs, "docs/guide/embedding.md", "c", "CMAKE_C_COMPILER", "-std=c99", "-pedantic-errors", "-x", "c")
     ran = {page: run_page(programs, page) for page in PAGES}
     harness.check(ran["README.md"] >= 5 and sum(ran.values()) > 40, f"commands that ran: {ran}")
 

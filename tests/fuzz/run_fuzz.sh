@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a fuzzer: first with a planted fault, which it must find, then for real, from the seeds and from
 # what earlier runs have gathered. ./dev fuzz calls it.
-# usage: run_fuzz.sh <build folder of the preset asan> <seconds> [index | plan | flight | request]
+# usage: run_fuzz.sh <build folder of the preset asan> <seconds> [index | plan | flight | request | config | filter | csv]
 set -uo pipefail
 build="$(cd "$1" && pwd)" || exit 2
 seconds="$2"
@@ -15,6 +15,7 @@ readonly kCommandsMax=48
 readonly kPlanBytesMax=8192
 readonly kFlightBytesMax=4096
 readonly kRequestBytesMax=8192
+readonly kTextBytesMax=8192
 readonly kPlantSeconds=300  # at most; it takes a few, or a minute on a machine with other work
 options=(-timeout=60 -rss_limit_mb=3000 -len_control=10)
 case "$target" in
@@ -43,13 +44,23 @@ case "$target" in
     plant_text='^INTERNAL: a message of'
     seeds=()
     code="wire and the reader of requests" ;;
+  config | filter | csv)
+    options+=(-max_len=$kTextBytesMax)
+    plant=1
+    plant_text='^INTERNAL: a planted'
+    seeds=()
+    case "$target" in
+      config) code="the reader of configurations" ;;
+      filter) code="the reader of filters" ;;
+      csv) code="the reader of delimited files" ;;
+    esac ;;
   *) echo "fuzz: there is no fuzzer '$target'"; exit 2 ;;
 esac
 
 rm -rf "$build/planted"
 mkdir -p "$corpus" "$found" "$build/planted"
 if [[ "$target" == plan ]]; then cp "$plans/datafusion/q06.plan" "$build/planted/"; fi
-if [[ "$target" == flight || "$target" == request ]]; then "$build/tests/fuzz/${target}_seeds" "$build/planted" || exit 1; fi
+if [[ "$target" =~ ^(flight|request|config|filter|csv)$ ]]; then "$build/tests/fuzz/${target}_seeds" "$build/planted" || exit 1; fi
 if ERIS_FUZZ_PLANT=$plant "$fuzz" "${options[@]}" -max_total_time=$kPlantSeconds \
     -artifact_prefix="$build/planted/" "$build/planted" > "$log" 2>&1; then
   echo "fuzz: a planted fault was not found within $kPlantSeconds s: see $log"

@@ -179,6 +179,88 @@ TEST_P(HeapCallsTest, ScansJoinsAndQueries) {
       "join", [&] { return session_->OpenJoin(index_, inner_, {}); }, kRows);
 }
 
+TEST_P(HeapCallsTest, QueriesOverSeveralObjects) {
+  const ActsAs test(HeapUser::kTest);
+  QueryPlan plan;
+  plan.nodes = {ReadNode{.object = "table"}, ReadNode{.object = "index"},
+                JoinNode{.left = 0, .right = 1, .keys = {{.left = 0, .right = 0}}},
+                AggregateNode{.input = 2, .keys = {1}, .measures = {Measure{}}},
+                SortNode{.input = 3, .keys = {{.column = 0, .descending = true}}}};
+  ForEachFailureOfScan(
+      "query", [&] { return session_->OpenQuery(plan); }, kRows);
+  const auto nothing = [](const absl::Status&) {};
+  ForEachFailure(
+      "explain",
+      [&] { return HeapLab::InEngine([&] { return session_->ExplainQuery(plan); }).status(); },
+      nothing);
+  ForEachFailureOfScan(
+      "analyze", [&] { return session_->OpenAnalysis(plan); }, 1);
+}
+
+TEST_P(HeapCallsTest, WhatIsAskedBeforeAScan) {
+  const ActsAs test(HeapUser::kTest);
+  const auto nothing = [](const absl::Status&) {};
+  ForEachFailure(
+      "open", [&] { return HeapLab::InEngine([&] { return session_->Open("table"); }).status(); },
+      nothing);
+  ForEachFailure(
+      "answer schema",
+      [&] {
+        return HeapLab::InEngine([&] { return session_->AnswerSchema(table_, {}); }).status();
+      },
+      nothing);
+  const auto snapshot = lab_.Do([&] { return lab_.engine().TakeSnapshot(); });
+  ASSERT_TRUE(snapshot.ok());
+  Query query;
+  query.snapshot = *snapshot;
+  uint64_t shares = 0;
+  for (const Object& object : {table_, heap_, index_}) {
+    ForEachFailure(
+        "shares of " + object.name(),
+        [&]() -> absl::Status {
+          const auto found = HeapLab::InEngine([&] { return session_->Shares(object, query); });
+          if (found.ok()) shares = found->size();
+          return found.status();
+        },
+        [&](const absl::Status& status) {
+          if (status.ok()) {
+            EXPECT_GE(shares, object.id() == heap_.id() ? 0u : 2u);
+          }
+        });
+  }
+}
+
+// A sum that was refused has not been added; one that was not, once.
+TEST_P(HeapCallsTest, SumsAreAddedOnceOrNotAtAll) {
+  const ActsAs test(HeapUser::kTest);
+  std::vector<uint64_t> before = values_;
+  const std::vector<uint64_t> ones(kRows, 1);
+  std::vector<uint8_t> executed(kRows);
+  ForEachFailure(
+      "add",
+      [&] {
+        return HeapLab::InEngine([&] {
+          return session_->Write(index_, WriteMode::kAdd, keys_, ones, {},
+                                 {.executed = absl::MakeSpan(executed)});
+        });
+      },
+      [&](const absl::Status& status) {
+        std::vector<uint64_t> values(kRows);
+        std::vector<uint8_t> found(kRows);
+        ASSERT_TRUE(lab_.Do([&] {
+                          return session_->Lookup(index_, keys_, absl::MakeSpan(values),
+                                                  absl::MakeSpan(found));
+                        })
+                        .ok());
+        for (uint64_t i = 0; i < kRows; ++i) {
+          const uint64_t added = values[i] - before[i];
+          ASSERT_LE(added, 1u) << i;
+          ASSERT_TRUE(added == 1 || !status.ok()) << i;
+        }
+        before = values;
+      });
+}
+
 TEST_P(HeapCallsTest, ScansWithCallbacks) {
   const ActsAs test(HeapUser::kTest);
   uint64_t rows = 0;

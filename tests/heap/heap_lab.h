@@ -87,6 +87,7 @@ class HeapLab {
         const uint64_t failed = Try(nth, times, call, status);
         SCOPED_TRACE(absl::StrCat(name, ", allocation ", nth, ", ", times, " in a row"));
         EXPECT_TRUE(status.ok() || absl::IsResourceExhausted(status)) << status;
+        ExpectQuiet();
         check(status);
         if (testing::Test::HasFailure()) return;
         failures += failed;
@@ -119,6 +120,23 @@ class HeapLab {
     while (Step()) {
     }
     return FailingHeap::Stop();
+  }
+
+  // No call has left anything behind, once AEUs and completion threads have done what they still
+  // had to do.
+  void ExpectQuiet() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    EngineStats stats = engine().Stats();
+    const auto quiet = [&] {
+      return stats.scans_open + stats.scan_chunks_in_use + stats.requests_in_flight == 0;
+    };
+    while (!quiet() && std::chrono::steady_clock::now() < end) {
+      if (!Step()) sched_yield();
+      stats = engine().Stats();
+    }
+    EXPECT_EQ(stats.scans_open, 0u);
+    EXPECT_EQ(stats.scan_chunks_in_use, 0u);
+    EXPECT_EQ(stats.requests_in_flight, 0u);
   }
 
  private:

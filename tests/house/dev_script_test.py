@@ -17,7 +17,7 @@ def dev(*arguments, **more):
 class DevScriptTest(unittest.TestCase):
     def test_help_names_every_verb(self):
         text = dev("help").stdout
-        for verb in ("deps", "build", "test", "soak", "demo", "bench", "goals", "paper", "study", "numa", "fuzz", "wheel", "lint", "format", "help"):
+        for verb in ("deps", "build", "test", "soak", "attack", "demo", "bench", "goals", "paper", "study", "numa", "fuzz", "wheel", "lint", "format", "help"):
             self.assertIn(f"\n  {verb} ", text)
 
     def test_unknown_verb_preset_and_group_are_refused(self):
@@ -29,7 +29,7 @@ class DevScriptTest(unittest.TestCase):
     def test_every_package_line_has_group_name_and_reason(self):
         for line in (ROOT / "tools/dev/packages").read_text().splitlines():
             if line and not line.startswith("#"):
-                self.assertRegex(line, r"^(build|test|bench|lab|spark|wheel) +[a-z0-9.+-]+ +# \S")
+                self.assertRegex(line, r"^(build|test|bench|lab|spark|wheel|deb) +[a-z0-9.+-]+ +# \S")
 
     def test_deps_installs_nothing_when_all_is_there(self):
         started = time.monotonic()
