@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "eris/errors.h"
 #include "eris/key_encoding.h"
+#include "eris/v1/error.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/clients/fake_data_server.h"
@@ -25,6 +27,10 @@ class TenRows : public v1::Data::Service {
   grpc::Status Scan(grpc::ServerContext* context, const v1::ScanRequest* request,
                     grpc::ServerWriter<v1::ScanResponse>* writer) override {
     requests.push_back(*request);
+    if (refusals > 0) {
+      --refusals;
+      return TryAgain();
+    }
     has_deadline = context->deadline() != std::chrono::system_clock::time_point::max();
     const bool resumed = !request->resume_token().empty();
     uint64_t key = resumed ? std::stoull(request->resume_token()) : 0;
@@ -51,6 +57,23 @@ class TenRows : public v1::Data::Service {
     return grpc::Status::OK;
   }
 
+  // What an overloaded server answers.
+  static grpc::Status TryAgain() {
+    v1::RetryInfo retry;
+    retry.mutable_retry_delay()->set_nanos(1'000'000);
+    v1::RequestStatus message;
+    google::protobuf::Any* any = message.add_details();
+    any->set_type_url("type.googleapis.com/google.rpc.RetryInfo");
+    any->set_value(retry.SerializeAsString());
+    v1::ErrorInfo info;
+    info.set_reason("SCAN_CHUNKS");
+    any = message.add_details();
+    any->set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+    any->set_value(info.SerializeAsString());
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "full", message.SerializeAsString()};
+  }
+
+  int refusals = 0;  // of the next streams
   bool of_index = true;
   int messages_a_stream = 100;
   bool silent = false;  // after them, instead of an end
@@ -185,6 +208,20 @@ TEST_P(ScanReaderTest, StreamWithoutProgressIsNotOpenedAgain) {
     EXPECT_EQ(static_cast<int>(Scan().status.code()), static_cast<int>(end));
     EXPECT_EQ(service_.requests.size(), 1u);
   }
+}
+
+TEST_P(ScanReaderTest, StreamThatIsRefusedIsOpenedAgainWhenTheServerSays) {
+  service_.refusals = 3;
+  const Seen seen = Scan();
+  EXPECT_TRUE(seen.status.ok()) << seen.status;
+  EXPECT_EQ(seen.keys, all_);
+  EXPECT_EQ(service_.requests.size(), 4u);
+  EXPECT_EQ(seen.resumed, 0u);
+  service_.refusals = 100;
+  const Seen refused = Scan();
+  EXPECT_EQ(refused.status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ErrorDetailsOf(refused.status).reason, "SCAN_CHUNKS");
+  EXPECT_EQ(service_.requests.size(), 6u);
 }
 
 TEST_P(ScanReaderTest, LimitEndsTheStreamAndIsWhatIsStillWantedInTheNext) {

@@ -11,6 +11,7 @@
 
 #include "clients/load/null_target.h"
 #include "clients/load/verifier.h"
+#include "eris/errors.h"
 
 namespace eris::load {
 namespace {
@@ -48,7 +49,7 @@ class SlowTarget final : public Target {
     values_.resize(values_.size() - values_missing);
     if (spoil && spoil(request)) values_[0] ^= 1;
     sink_.OnAnswer(request,
-                   {.status = status,
+                   {.status = refuse ? refuse() : status,
                     .values = {reinterpret_cast<const char*>(values_.data()), values_.size() * 8},
                     .all_present = true});
   }
@@ -62,7 +63,8 @@ class SlowTarget final : public Target {
   int64_t service_ns = 1 * kMs;
   int64_t stall_from_ns = 0, stall_to_ns = 0;
   absl::Status status;
-  size_t values_missing = 0;  // of each answer
+  std::function<absl::Status()> refuse;  // the status of the next answer
+  size_t values_missing = 0;             // of each answer
   std::function<bool(const Request&)> spoil;
 
  private:
@@ -292,6 +294,61 @@ TEST(GeneratorTest, ATargetThatNeverAnswersEndsTheRun) {
   EXPECT_EQ(result.sent, result.answered);
   EXPECT_EQ(result.tally.failed, 4u);
   EXPECT_TRUE(absl::IsDeadlineExceeded(result.tally.first_failure)) << result.tally.first_failure;
+}
+
+absl::Status Refusal(uint32_t retry_ms) {
+  return Error(ErrorReason::kSessionBytes, "full", {.retry_ms = retry_ms});
+}
+
+TEST(GeneratorTest, ClosedLoopSendsAgainWhenTheTargetAsksForIt) {
+  Lab lab([](Plan& plan) { plan.requests = 20; });
+  int answers = 0;
+  lab.target.refuse = [&] { return ++answers <= 8 ? Refusal(100) : absl::OkStatus(); };
+  const int64_t begun_ns = lab.clock.now_ns;
+  const GeneratorResult& result = lab.Run();
+  EXPECT_EQ(result.tally.retried, 8u);
+  EXPECT_EQ(result.tally.refused + result.tally.failed, 0u);
+  EXPECT_EQ(lab.tally().answered, 20u);
+  EXPECT_EQ(lab.tally().wrong, 0u);
+  // Four requests rested twice: 100 ms, then 200. Their wait is in the latency.
+  EXPECT_GE(lab.clock.now_ns - begun_ns, 300 * kMs);
+  EXPECT_GE(lab.tally().latency.max_ns(), uint64_t{300} * kMs);
+}
+
+TEST(GeneratorTest, RequestThatIsRefusedAgainAndAgainFails) {
+  Lab lab([](Plan& plan) { plan.requests = 20; });
+  lab.target.refuse = [] { return Refusal(10); };
+  const GeneratorResult& result = lab.Run();
+  EXPECT_GT(result.tally.failed, 0u);
+  EXPECT_TRUE(absl::IsResourceExhausted(result.tally.first_failure));
+}
+
+TEST(GeneratorTest, ToleratedRefusalsAreCountedAndTheRunGoesOn) {
+  for (const double rate : {0.0, 100.0}) {
+    Lab lab([rate](Plan& plan) {
+      plan.rate = rate;
+      plan.requests = 100;
+      plan.tolerate_refusals = true;
+    });
+    int answers = 0;
+    lab.target.refuse = [&] { return ++answers % 4 == 0 ? Refusal(0) : absl::OkStatus(); };
+    const GeneratorResult& result = lab.Run();
+    EXPECT_EQ(result.tally.refused, 25u);
+    EXPECT_EQ(result.tally.refusal.count(), 25u);
+    EXPECT_EQ(result.tally.failed + result.tally.retried, 0u);
+    EXPECT_EQ(lab.tally().answered, 75u);
+    EXPECT_EQ(result.answered, 100u);
+  }
+}
+
+TEST(GeneratorTest, OpenLoopDoesNotWaitForRefusedRequests) {
+  Lab lab([](Plan& plan) {
+    plan.rate = 100;
+    plan.requests = 100;
+    plan.tolerate_refusals = true;
+  });
+  lab.target.refuse = [] { return Refusal(10'000); };
+  EXPECT_EQ(lab.Run().tally.refused, 100u);
 }
 
 TEST(GeneratorTest, RequestsAreCountedOut) {

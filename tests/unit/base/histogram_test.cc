@@ -1,5 +1,5 @@
 // Against sorted vectors.
-#include "clients/load/histogram.h"
+#include "base/histogram.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace eris::load {
+namespace eris::base {
 namespace {
 
 TEST(HistogramTest, PercentilesAreWithinOnePercentOfTheSortedValues) {
@@ -55,4 +55,4 @@ TEST(HistogramTest, WithoutValuesEverythingIsZero) {
 }
 
 }  // namespace
-}  // namespace eris::load
+}  // namespace eris::base
