@@ -46,7 +46,7 @@ class BatchRequestTest : public ::testing::Test {
   static constexpr v1::ColumnType kU64 = v1::COLUMN_TYPE_UINT64;
   FakeEngine engine_;
   std::unique_ptr<Session> session_ = engine_.NewSession();
-  SnapshotLeases leases_{1, [](SnapshotLeases::Clock::duration) {}};
+  SnapshotLeases leases_{[](SnapshotLeases::Clock::duration) {}};
 };
 
 TEST_F(BatchRequestTest, RequestWeighsItsColumnsAndItsAnswer) {

@@ -165,7 +165,7 @@ TEST_F(SmallBudgetCatalogTest, SplitKeysCountInTheBudgetAsTheyAreInMemory) {
   grpc::ClientContext context;
   v1::CreateObjectResponse response;
   const grpc::Status status = catalog->CreateObject(&context, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_NE(status.error_message().find("server.in_flight_bytes_max is 1048576"), std::string::npos)
       << status.error_message();
   EXPECT_FALSE(engine.Describe("split").ok());

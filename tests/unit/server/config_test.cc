@@ -29,6 +29,9 @@ http = "[::1]:7412"
 port_file = "/tmp/port"
 drain_timeout_ms = 1
 sample_interval_ms = 200
+log_format = "json"
+log_level = "error"
+slow_call_ms = 299
 call_ms_max = 300
 stall_ms_max = 400
 flight_snapshot_ms = 1001
@@ -42,6 +45,15 @@ stream_bytes_max = 65537
 keepalive_interval_ms = 1001
 keepalive_timeout_ms = 1002
 client_ping_interval_ms_min = 7
+unix_mode = "0660"
+connections_max = 8
+connections_per_address_max = 9
+handshake_ms_max = 1003
+first_call_ms_max = 1004
+connection_idle_ms_max = 1005
+connection_age_ms_max = 1006
+unused_bytes_max = "128 KiB"
+cancelled_calls_max = 10
 [engine]
 topology = "numa:4 core:2 pu:1"
 aeu_count = 8
@@ -74,6 +86,12 @@ threshold = 0.125
 period_ms = 13
 max_pause_us = 14
 max_bytes_per_s = "5 MiB"
+[security]
+tokens_file = "/t"
+tls_cert = "/c"
+tls_key = "/k"
+tls_client_ca = "/a"
+open = true
 )",
                                               "eris.toml", &config);
   ASSERT_TRUE(status.ok()) << status;
@@ -82,6 +100,9 @@ max_bytes_per_s = "5 MiB"
   EXPECT_EQ(config.port_file, "/tmp/port");
   EXPECT_EQ(config.drain_timeout_ms, 1u);
   EXPECT_EQ(config.sample_interval_ms, 200u);
+  EXPECT_EQ(config.log_format, LogFormat::kJson);
+  EXPECT_EQ(config.log_level, LogLevel::kError);
+  EXPECT_EQ(config.slow_call_ms, 299u);
   EXPECT_EQ(config.call_ms_max, 300u);
   EXPECT_EQ(config.stall_ms_max, 400u);
   EXPECT_EQ(config.flight_snapshot_ms, 1001u);
@@ -95,6 +116,15 @@ max_bytes_per_s = "5 MiB"
   EXPECT_EQ(config.keepalive_interval_ms, 1001u);
   EXPECT_EQ(config.keepalive_timeout_ms, 1002u);
   EXPECT_EQ(config.client_ping_interval_ms_min, 7u);
+  EXPECT_EQ(config.unix_mode, "0660");
+  EXPECT_EQ(config.connections_max, 8u);
+  EXPECT_EQ(config.connections_per_address_max, 9u);
+  EXPECT_EQ(config.handshake_ms_max, 1003u);
+  EXPECT_EQ(config.first_call_ms_max, 1004u);
+  EXPECT_EQ(config.connection_idle_ms_max, 1005u);
+  EXPECT_EQ(config.connection_age_ms_max, 1006u);
+  EXPECT_EQ(config.unused_bytes_max, 128u << 10);
+  EXPECT_EQ(config.cancelled_calls_max, 10u);
   EXPECT_EQ(config.engine.topology, "numa:4 core:2 pu:1");
   EXPECT_EQ(config.engine.aeu_count, 8u);
   EXPECT_EQ(config.engine.placement, Placement::kSparse);
@@ -125,15 +155,23 @@ max_bytes_per_s = "5 MiB"
   EXPECT_EQ(config.engine.balancer.period_ms, 13u);
   EXPECT_EQ(config.engine.balancer.max_pause_us, 14u);
   EXPECT_EQ(config.engine.balancer.max_bytes_per_s, 5u << 20);
+  EXPECT_EQ(config.security.tokens_file, "/t");
+  EXPECT_EQ(config.security.tls_cert, "/c");
+  EXPECT_EQ(config.security.tls_key, "/k");
+  EXPECT_EQ(config.security.tls_client_ca, "/a");
+  EXPECT_TRUE(config.security.open);
   EXPECT_TRUE(ValidateConfig(config).ok());
 }
 
 TEST(ConfigTest, UnknownKeyIsRefusedByNameFileAndLine) {
   EXPECT_EQ(Refusal("[server]\nlisten = \"a:1\"\nlissten = \"b:2\"\n"),
-            "eris.toml:3: unknown key lissten in section [server]");
-  EXPECT_THAT(Refusal("\n[sever]\n"), HasSubstr("eris.toml:2: unknown section [sever]"));
+            "eris.toml:3: unknown key lissten in section [server]; did you mean listen?");
+  EXPECT_THAT(Refusal("\n[sever]\n"),
+              HasSubstr("eris.toml:2: unknown section [sever]; did you mean [server]?"));
+  EXPECT_THAT(Refusal("[limits]\n"), HasSubstr("the sections are [server], [engine], [balancer]"));
   EXPECT_THAT(Refusal("listen = \"a:1\"\n"), HasSubstr("eris.toml:1: unknown key listen"));
-  EXPECT_THAT(Refusal("[engine]\nlisten = \"a:1\"\n"), HasSubstr("unknown key listen in section"));
+  EXPECT_THAT(Refusal("[engine]\nlisten = \"a:1\"\n"),
+              HasSubstr("unknown key listen in section [engine]; it belongs in [server]"));
   EXPECT_THAT(Refusal("server = 3\n"), HasSubstr("must be a section"));
 }
 
@@ -271,6 +309,35 @@ TEST(ConfigTest, ValuesFromElsewhereAreValidated) {
   }
 }
 
+TEST(ConfigTest, SeveralAddressesAreAnArrayOrATextWithCommas) {
+  ServerConfig config;
+  ASSERT_TRUE(
+      ApplyConfigText("[server]\nlisten = [\"a:1\", \"unix:/tmp/b\"]\n", "x", &config).ok());
+  EXPECT_EQ(config.listen, "a:1,unix:/tmp/b");
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  ASSERT_TRUE(ApplyConfigText("[server]\nlisten = \"a:1, b:2\"\n", "x", &config).ok());
+  EXPECT_TRUE(ValidateConfig(config).ok());
+  config.listen = "a:1,b";
+  EXPECT_THAT(std::string(ValidateConfig(config).message()),
+              HasSubstr("server.listen is \"a:1,b\", must be host:port"));
+  EXPECT_THAT(Refusal("[server]\nlisten = [\"a:1\", 7]\n"),
+              HasSubstr("listen is an array with 7, must be texts in quotes"));
+  EXPECT_THAT(Refusal("[server]\nhttp = [\"a:1\"]\n"), HasSubstr("http is an array, must be"));
+}
+
+TEST(ConfigTest, ModeOfASocketFileIsOctal) {
+  ServerConfig config;
+  for (const char* mode : {"0", "660", "0777"}) {
+    config.unix_mode = mode;
+    EXPECT_TRUE(ValidateConfig(config).ok()) << mode;
+  }
+  for (const char* mode : {"", "08", "rw", "1000", "00660"}) {
+    config.unix_mode = mode;
+    EXPECT_THAT(std::string(ValidateConfig(config).message()), HasSubstr("server.unix_mode is"))
+        << mode;
+  }
+}
+
 TEST(ConfigTest, AnAddressForClientsHasHostAndPort) {
   ServerConfig config;
   for (const char* advertise : {"", "db1:7411", "[::1]:1", "10.0.0.7:65535"}) {
@@ -285,6 +352,22 @@ TEST(ConfigTest, AnAddressForClientsHasHostAndPort) {
 }
 
 // Before the engine takes its memory.
+TEST(ConfigTest, FilesOfTlsAreGivenTogether) {
+  const auto problem = [](const SecurityOptions& security) {
+    ServerConfig config;
+    config.security = security;
+    return std::string(ValidateConfig(config).message());
+  };
+  EXPECT_EQ(problem({.tls_cert = "c"}), "security.tls_cert is set without security.tls_key");
+  ServerConfig read;
+  EXPECT_THAT(CheckConfigText("[security]\n\ntls_key = \"k\"\n", "f.toml", &read),
+              ElementsAre("f.toml:3: security.tls_key is set without security.tls_cert"));
+  EXPECT_EQ(problem({.tls_key = "k"}), "security.tls_key is set without security.tls_cert");
+  EXPECT_EQ(problem({.tls_client_ca = "a"}),
+            "security.tls_client_ca is set without security.tls_cert and security.tls_key");
+  EXPECT_EQ(problem({.tls_cert = "c", .tls_key = "k", .tls_client_ca = "a"}), "");
+}
+
 TEST(ConfigTest, TheAddressOfThePageHasHostAndPort) {
   ServerConfig config;
   for (const char* http : {"", "127.0.0.1:0", "[::1]:7412", "db1:65535"}) {
@@ -322,11 +405,13 @@ TEST(ConfigTest, TheTextOfAConfigurationIsThatConfiguration) {
   ServerConfig config;
   config.engine.aeu_cpus = {4, 2};
   config.engine.topology = "numa:1 core:9 pu:1";
+  config.port_file = "a \"quoted\" \\ path\n\x7f";
   config.engine.balancer.threshold = 0.125;
   ServerConfig read;
   ASSERT_TRUE(ApplyConfigText(ConfigText(config), "text", &read).ok());
   EXPECT_EQ(ConfigText(read), ConfigText(config));
   EXPECT_THAT(read.engine.aeu_cpus, ElementsAre(4, 2));
+  EXPECT_EQ(read.port_file, config.port_file);
 }
 
 TEST(ConfigTest, TheTableHasARowForEveryKey) {
@@ -338,6 +423,88 @@ TEST(ConfigTest, TheTableHasARowForEveryKey) {
   EXPECT_THAT(table, HasSubstr("`ERIS_SUPERBLOCK_BYTES` | `2 MiB` | 2 MiB to 32 MiB | "));
   for (const ConfigOption& option : ConfigOptions()) {
     EXPECT_THAT(table, HasSubstr("| `" + option.key + "` | `" + option.flag + "`"));
+  }
+}
+
+TEST(ConfigTest, ACheckNamesEveryErrorInTheOrderOfTheLines) {
+  ServerConfig config;
+  const std::vector<std::string> problems = CheckConfigText(
+      "[server]\n"
+      "lissten = \"x\"\n"
+      "call_ms_max = 7\n"
+      "drain_timeout_ms = soon\n"  // no TOML
+      "http = \"7412\"\n"
+      "[engine]\n"
+      "placement = \"spare\"\n"
+      "window = 3\n"
+      "= 4\n",  // no TOML
+      "eris.toml", &config);
+  ASSERT_EQ(problems.size(), 6u) << testing::PrintToString(problems);
+  EXPECT_THAT(problems[0], StartsWith("eris.toml:2: unknown key lissten"));
+  EXPECT_THAT(problems[1], StartsWith("eris.toml:4: "));
+  EXPECT_THAT(problems[2], StartsWith("eris.toml:7: engine.placement is 'spare'"));
+  EXPECT_THAT(problems[3], StartsWith("eris.toml:8: unknown key window in section [engine]; it "
+                                      "belongs in [balancer]"));
+  EXPECT_THAT(problems[4], StartsWith("eris.toml:9: "));
+  EXPECT_THAT(problems[5], StartsWith("eris.toml:5: server.http is \"7412\""));
+  EXPECT_EQ(config.call_ms_max, 7u);  // what is right is applied
+  EXPECT_EQ(CheckConfigText("[server]\n", "eris.toml", &config).size(), 1u);  // http, still
+}
+
+TEST(ConfigTest, ACheckOfManyErrorsHasAnEnd) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "= 1\n";
+  ServerConfig config;
+  EXPECT_EQ(CheckConfigText(text, "eris.toml", &config).size(), kConfigProblemsMax);
+  // Errors at the end of the text, where there is no line to blame.
+  for (const char* torn :
+       {"[server", "[server]\nlisten = \"\"\"a\n", "[engine]\naeu_cpus = [1,\n"}) {
+    EXPECT_GE(CheckConfigText(torn, "eris.toml", &config).size(), 1u) << torn;
+  }
+}
+
+TEST(ConfigTest, ValuesKnowWhereTheyComeFrom) {
+  ServerConfig config;
+  ASSERT_TRUE(
+      ApplyConfigText("[server]\n\nhttp = \"h:1\"\ncall_ms_max = 5\n", "a.toml", &config).ok());
+  const auto option = [](absl::string_view name) -> const ConfigOption& {
+    const auto found = FindOption(name);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return **found;
+  };
+  ASSERT_TRUE(SetOption(option("call_ms_max"), "6", "ERIS_CALL_MS_MAX", &config).ok());
+  EXPECT_EQ(OriginOf(option("server.http"), config), "a.toml:3");
+  EXPECT_EQ(OriginOf(option("server.call_ms_max"), config), "ERIS_CALL_MS_MAX");
+  EXPECT_EQ(OriginOf(option("server.listen"), config), "default");
+  EXPECT_EQ(ValueText(option("server.http"), config), "\"h:1\"");
+  // What is refused later names the place, too.
+  ASSERT_TRUE(SetOption(option("http"), "7", "--http", &config).ok());
+  EXPECT_THAT(std::string(ValidateConfig(config).message()),
+              StartsWith("--http: server.http is \"7\""));
+}
+
+TEST(ConfigTest, OptionsAreFoundByNameAndByKey) {
+  EXPECT_EQ((*FindOption("balancer.enabled"))->key, "enabled");
+  EXPECT_EQ((*FindOption("enabled"))->section, "balancer");
+  EXPECT_THAT(std::string(FindOption("server.call_ms_mx").status().message()),
+              HasSubstr("did you mean server.call_ms_max?"));
+  EXPECT_TRUE(absl::IsInvalidArgument(FindOption("").status()));
+  for (const ConfigOption& option : ConfigOptions()) {
+    const auto found = FindOption(option.name());
+    ASSERT_TRUE(found.ok()) << option.name();
+    EXPECT_EQ(*found, &option);
+  }
+}
+
+TEST(ConfigTest, OptionsOfTheBalancerAndOfCallsAreLive) {
+  for (const char* name : {"server.call_ms_max", "server.stall_ms_max", "server.sample_interval_ms",
+                           "server.drain_timeout_ms", "server.stream_bytes_max",
+                           "engine.task_scheduling", "balancer.threshold", "balancer.enabled"}) {
+    EXPECT_TRUE((*FindOption(name))->live) << name;
+  }
+  for (const char* name : {"server.listen", "server.metadata_bytes_max", "engine.aeu_count",
+                           "engine.memory_limit_bytes", "engine.scan_slice_us"}) {
+    EXPECT_FALSE((*FindOption(name))->live) << name;
   }
 }
 

@@ -49,6 +49,18 @@ TEST(DrainGateTest, CallsInsideAreToldAndTheLastOneToLeaveEmptiesIt) {
   EXPECT_EQ(second.use_count(), 1);
 }
 
+TEST(DrainGateTest, CallsAreCountedByTheirOrigin) {
+  DrainGate gate;
+  const int here = 0, there = 0;
+  const auto from_here = [&] { return gate.CountFrom([&](const void* o) { return o == &here; }); };
+  std::optional<DrainGate::Stay> first = gate.TryEnter(std::make_shared<Call>(), &here);
+  const DrainGate::Stay second = gate.TryEnter(std::make_shared<Call>(), &there);
+  const DrainGate::Stay third = gate.TryEnter(std::make_shared<Call>());
+  EXPECT_EQ(from_here(), 1u);
+  first.reset();
+  EXPECT_EQ(from_here(), 0u);
+}
+
 TEST(DrainGateTest, NobodyIsLostWhenCallsComeAndGoWhileItCloses) {
   constexpr int kThreads = 4;
   for (int round = 0; round < 20; ++round) {

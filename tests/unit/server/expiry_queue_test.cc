@@ -47,6 +47,47 @@ TEST_F(ExpiryQueueTest, ExpiresWhatIsDueInTheOrderOfItsBeginning) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
+TEST_F(ExpiryQueueTest, ANewLimitIsForWhatIsWatchedToo) {
+  ExpiryQueue::Watch a, b, c;
+  a.Begin(queue, owner, 1, start);
+  b.Begin(queue, owner, 2, start + milliseconds(100));
+  queue.SetLimit(milliseconds(64));
+  EXPECT_EQ(armed.back(), milliseconds(0));  // at once: some may be over
+  EXPECT_EQ(queue.Sweep(start + milliseconds(70)), milliseconds(94));
+  EXPECT_THAT(owner->expired, ElementsAre(1));
+  queue.SetLimit(milliseconds(6400));
+  EXPECT_EQ(queue.Sweep(start + milliseconds(200)), milliseconds(6300));
+  c.Begin(queue, owner, 3, start + milliseconds(300));
+  EXPECT_EQ(queue.Sweep(start + milliseconds(6500)), milliseconds(200));
+  EXPECT_THAT(owner->expired, ElementsAre(1, 2));
+}
+
+TEST_F(ExpiryQueueTest, WithoutALimitNothingExpiresAndNothingNewIsWatched) {
+  ExpiryQueue::Watch a, b;
+  a.Begin(queue, owner, 1, start);
+  queue.SetLimit(milliseconds(0));
+  EXPECT_EQ(queue.Sweep(start + milliseconds(10'000)), std::nullopt);
+  b.Begin(queue, owner, 2, start);
+  EXPECT_EQ(queue.watched(), 1u);
+  const size_t arms = armed.size();
+  queue.SetLimit(milliseconds(640));
+  EXPECT_EQ(armed.size(), arms + 1);
+  EXPECT_EQ(queue.Sweep(start + milliseconds(10'000)), std::nullopt);
+  EXPECT_THAT(owner->expired, ElementsAre(1));
+}
+
+// A sweep that was planned for a long limit would be too late for a short one.
+TEST_F(ExpiryQueueTest, AShorterLimitArmsForWhatBeginsAfterIt) {
+  ExpiryQueue::Watch a, b;
+  a.Begin(queue, owner, 1, start);
+  a.End();
+  EXPECT_EQ(armed.size(), 1u);
+  queue.SetLimit(milliseconds(10));
+  b.Begin(queue, owner, 2, start);
+  ASSERT_EQ(armed.size(), 2u);
+  EXPECT_EQ(armed.back(), milliseconds(10));
+}
+
 TEST_F(ExpiryQueueTest, EndedWatchIsNotExpiredAndLetsGoOfItsOwner) {
   ExpiryQueue::Watch oldest, middle, newest;
   oldest.Begin(queue, owner, 1, start);

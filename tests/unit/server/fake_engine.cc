@@ -3,11 +3,13 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "eris/errors.h"
 
 namespace eris::server {
 namespace {
 absl::Status Unknown(absl::string_view name) {
-  return absl::NotFoundError(absl::StrCat("no object ", name));
+  return Error(ErrorReason::kObjectUnknown, absl::StrCat("no object ", name),
+               {.field = "object", .value = std::string(name)});
 }
 absl::Status Closing() { return absl::UnavailableError("the engine is closing"); }
 }  // namespace

@@ -59,9 +59,11 @@ class FakeEngine final : public Engine {
   std::vector<TransferRecord> TransferHistory() override;
   absl::StatusOr<HotRanges> FindHotRanges(absl::string_view name, uint32_t ranges_max) override;
   absl::Status SetBalancer(const BalancerOptions& options) override;
-  absl::Status SetTaskScheduling(TaskScheduling) override {
-    return absl::UnimplementedError("no calls of the server ask for it");
+  absl::Status SetTaskScheduling(TaskScheduling scheduling) override {
+    scheduling_ = scheduling;
+    return absl::OkStatus();
   }
+  TaskScheduling scheduling() const { return scheduling_; }
   void PauseBalancer() override;
   void ResumeBalancer() override;
   absl::StatusOr<BalancePlan> PlanBalance(absl::string_view name) override;
@@ -141,6 +143,8 @@ class FakeEngine final : public Engine {
     SharedRows rows = std::make_shared<FakeRows>();
     uint64_t appended = 0;
   };
+
+  TaskScheduling scheduling_{};
   // A request taken: `run` completes it for real, `fail` with a status. Exactly one is called,
   // once.
   struct Request {

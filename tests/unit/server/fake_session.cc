@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "eris/errors.h"
 #include "tests/unit/server/fake_engine.h"
 
 namespace eris::server {
@@ -220,7 +221,8 @@ class FakeSession final : public Session {
     base::MutexLock lock(&engine_->mu_);
     const auto found = engine_->objects_.find(std::string(name));
     if (found != engine_->objects_.end()) return found->second.handle;
-    return absl::NotFoundError(absl::StrCat("no object ", name));
+    return Error(ErrorReason::kObjectUnknown, absl::StrCat("no object ", name),
+                 {.field = "object", .value = std::string(name)});
   }
   BatchResult Lookup(const Object&, const LookupBatch&, absl::Time) override {
     return {.status = Blocks()};
@@ -298,7 +300,7 @@ class FakeSession final : public Session {
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                  const Query& query) override {
     base::MutexLock lock(&engine_->mu_);
-    if (engine_->closed_) return engine_->Check();
+    if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
     if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     engine_->Remember(query);
     ++engine_->scans_open_;

@@ -10,6 +10,7 @@
 #include "arrow/flight.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "eris/errors.h"
 #include "server/flight/put_batch.h"
 #include "server/flight/put_totals.h"
 #include "tests/support/arrow_messages.h"
@@ -105,6 +106,12 @@ TEST(PutTotalsTest, TellWhatBecameOfTheRows) {
   EXPECT_EQ(PutTotalsOf(result, 5), (PutTotals{.unknown = 5}));
   EXPECT_EQ(PutTotalsJson({.batches = 1, .written = 2, .refused = 3, .unknown = 4}),
             R"({"batches": 1, "written": 2, "refused": 3, "unknown": 4})");
+  // Only a call that has written nothing may be told when to try again.
+  const absl::Status full = Error(ErrorReason::kInFlightBytes, "full");
+  EXPECT_GT(ErrorDetailsOf(WithTotals(full, {.refused = 1})).retry_ms, 0u);
+  EXPECT_EQ(ErrorDetailsOf(WithTotals(full, {.written = 2})).retry_ms, 0u);
+  EXPECT_EQ(ErrorDetailsOf(WithTotals(full, {.unknown = 2})).retry_ms, 0u);
+  EXPECT_EQ(ErrorDetailsOf(WithTotals(full, {.written = 2})).reason, "IN_FLIGHT_BYTES");
   EXPECT_EQ(WithTotals(absl::NotFoundError("x"), {.written = 2}).message(),
             "x; 2 rows were written");
   EXPECT_EQ(
@@ -252,7 +259,7 @@ class FlightPutLimitsTest : public FlightPutTest {
 TEST_F(FlightPutLimitsTest, BatchWithoutRoomInTheBudgetIsRefused) {
   const std::vector<uint64_t> many(100'000);
   ExpectRefusedPut(Put({First(KeysAndValues({}, {})), Batch({1}, {1}), Batch(many, many)}),
-                   grpc::StatusCode::RESOURCE_EXHAUSTED, "; 1 rows were written");
+                   grpc::StatusCode::INVALID_ARGUMENT, "; 1 rows were written");
   EXPECT_EQ(results.back(), Totals(1, 1));
 }
 

@@ -1,19 +1,15 @@
 // The page's server, over raw sockets: what browsers ask, and what nobody should send.
 #include "server/http/http_server.h"
 
-#include <arpa/inet.h>
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/message_differencer.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <future>
 #include <random>
 
-#include "absl/strings/numbers.h"
 #include "gmock/gmock.h"
 #include "server/http/page_files.h"
+#include "tests/unit/server/http_client.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {
@@ -24,72 +20,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr std::chrono::milliseconds kShort{250};
-
-class Client {
- public:
-  explicit Client(const std::string& address) {
-    uint32_t port = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<uint16_t>(port));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-  }
-  Client(Client&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~Client() {
-    if (fd_ >= 0) close(fd_);
-  }
-
-  // False: the server has closed the connection, or takes nothing for a second.
-  bool Send(absl::string_view text) const {
-    while (!text.empty()) {
-      pollfd ready{fd_, POLLOUT, 0};
-      if (poll(&ready, 1, 1000) != 1) return false;
-      const ssize_t sent = send(fd_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent <= 0) return false;
-      text.remove_prefix(static_cast<size_t>(sent));
-    }
-    return true;
-  }
-  // The next answer, or what has come when the connection ended.
-  std::string Receive() {
-    for (;;) {
-      const size_t head = taken_.find("\r\n\r\n");
-      if (head != std::string::npos) {
-        const size_t at = taken_.find("Content-Length: ");
-        const size_t body = std::strtoul(taken_.c_str() + at + 16, nullptr, 10);
-        if (taken_.size() >= head + 4 + body) {
-          std::string answer = taken_.substr(0, head + 4 + body);
-          taken_.erase(0, answer.size());
-          return answer;
-        }
-      }
-      if (!More()) return std::exchange(taken_, "");
-    }
-  }
-  // Whether it has ended, with nothing left to be read.
-  bool Ended() { return taken_.empty() && !More() && taken_.empty(); }
-
- private:
-  bool More() {
-    pollfd ready{fd_, POLLIN, 0};
-    if (poll(&ready, 1, 20'000) != 1) return false;
-    char bytes[4096];
-    const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
-    if (count <= 0) return false;
-    taken_.append(bytes, static_cast<size_t>(count));
-    return true;
-  }
-
-  int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  std::string taken_;
-};
-
-std::string Get(const std::string& target, const std::string& host = "localhost") {
-  return "GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n";
-}
-std::string BodyOf(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
 
 class HttpServerTest : public RpcTest {
  protected:
@@ -102,7 +32,7 @@ class HttpServerTest : public RpcTest {
   }
   // The answer on a connection of its own.
   std::string Ask(const std::string& request) const {
-    Client client(page->address());
+    HttpClient client(page->address());
     EXPECT_TRUE(client.Send(request));
     return client.Receive();
   }
@@ -124,7 +54,7 @@ class HttpServerTest : public RpcTest {
 
 TEST_F(HttpServerTest, ThePageLoadsNothingFromElsewhere) {
   ASSERT_GE(PageFiles().size(), 5u);
-  Client client(page->address());  // all on one connection
+  HttpClient client(page->address());  // all on one connection
   for (const PageFile& file : PageFiles()) {
     ASSERT_TRUE(client.Send(Get(std::string(file.path))));
     const std::string answer = client.Receive();
@@ -197,7 +127,7 @@ TEST_F(HttpServerTest, RequestsThatItCannotAnswerGetAStatusThatSaysWhy) {
            {"/api/stats?x=1", "400 Bad Request"},
            {"/api/stats?x=%", "400 Bad Request"},
            {"http://localhost/", "400 Bad Request"}}) {
-    Client client(page->address());
+    HttpClient client(page->address());
     ASSERT_TRUE(client.Send(Get(target)));
     EXPECT_THAT(client.Receive(), StartsWith("HTTP/1.1 " + status)) << target;
     ASSERT_TRUE(client.Send(Get("/"))) << target;  // the connection goes on
@@ -259,7 +189,7 @@ TEST_F(HttpServerTest, WhatIsNotHttpIsRefused) {
   for (int i = 0; i < 200; ++i) {
     std::string noise(random() % 300, ' ');
     for (char& c : noise) c = static_cast<char>(random());
-    Client client(page->address());
+    HttpClient client(page->address());
     client.Send(noise);
   }
   ExpectAlive();
@@ -267,12 +197,12 @@ TEST_F(HttpServerTest, WhatIsNotHttpIsRefused) {
 
 TEST_F(HttpServerTest, ASlowClientIsToldSoAndASilentOneIsClosed) {
   Restart({.read_time = kShort});
-  Client slow(page->address());
+  HttpClient slow(page->address());
   ASSERT_TRUE(slow.Send("GET / HTTP/1.1\r\nHost: loc"));
-  Client silent(page->address());
+  HttpClient silent(page->address());
   EXPECT_THAT(slow.Receive(), StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
   EXPECT_TRUE(silent.Ended());
-  Client kept(page->address());  // after an answer, too
+  HttpClient kept(page->address());  // after an answer, too
   ASSERT_TRUE(kept.Send(Get("/")));
   EXPECT_THAT(kept.Receive(), StartsWith("HTTP/1.1 200"));
   EXPECT_TRUE(kept.Ended());
@@ -281,7 +211,7 @@ TEST_F(HttpServerTest, ASlowClientIsToldSoAndASilentOneIsClosed) {
 
 TEST_F(HttpServerTest, AClientThatDoesNotReadLosesItsConnection) {
   Restart({.write_time = kShort});
-  Client client(page->address());
+  HttpClient client(page->address());
   std::string many;
   for (int i = 0; i < 100; ++i) many += Get("/uplot.js");
   // Ends when the server has given up.
@@ -293,26 +223,26 @@ TEST_F(HttpServerTest, AClientThatDoesNotReadLosesItsConnection) {
 TEST_F(HttpServerTest, BeyondTheMostConnectionsItSaysSo) {
   Restart({.connections_max = 3, .read_time = std::chrono::minutes(1)});
   {
-    std::vector<Client> clients;
+    std::vector<HttpClient> clients;
     for (int i = 0; i < 3; ++i) clients.emplace_back(page->address());
     ASSERT_TRUE(clients.back().Send(Get("/")));  // all three have been accepted
     EXPECT_THAT(clients.back().Receive(), StartsWith("HTTP/1.1 200"));
     for (int i = 0; i < 50; ++i) {
-      Client late(page->address());
+      HttpClient late(page->address());
       EXPECT_THAT(late.Receive(), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
     }
     ASSERT_TRUE(clients.front().Send(Get("/")));
     EXPECT_THAT(clients.front().Receive(), StartsWith("HTTP/1.1 200"));
   }
   EXPECT_TRUE(FakeEngine::Await([&] {
-    Client client(page->address());
+    HttpClient client(page->address());
     client.Send(Get("/"));
     return client.Receive().rfind("HTTP/1.1 200", 0) == 0;
   }));
 }
 
 TEST_F(HttpServerTest, RequestsInOnePieceAreAnsweredInTurn) {
-  Client client(page->address());
+  HttpClient client(page->address());
   ASSERT_TRUE(client.Send(Get("/api/server") + Get("/nothing") + Get("/api/topology")));
   EXPECT_THAT(client.Receive(), HasSubstr("\"version\""));
   EXPECT_THAT(client.Receive(), StartsWith("HTTP/1.1 404"));
@@ -323,7 +253,7 @@ TEST_F(HttpServerTest, RequestsInOnePieceAreAnsweredInTurn) {
 TEST_F(HttpServerTest, ItAnswersWhileTheControlThreadIsBusy) {
   std::promise<void> release;
   ASSERT_TRUE(server->state().control.TryPost(
-      [released = release.get_future().share()] { released.wait(); }));
+      "a client", [released = release.get_future().share()] { released.wait(); }));
   EXPECT_EQ(FromApi<v1::GetStatsResponse>("/api/stats").aeus_size(), 2);
   release.set_value();
 }
@@ -339,11 +269,11 @@ TEST_F(HttpServerTest, ATakenAddressIsAnError) {
 }
 
 TEST_F(HttpServerTest, ItEndsWithConnectionsOpen) {
-  std::vector<Client> clients;
+  std::vector<HttpClient> clients;
   for (int i = 0; i < 5; ++i) clients.emplace_back(page->address());
   EXPECT_TRUE(clients[1].Send("GET / HT"));
   page.reset();
-  for (Client& client : clients) client.Receive();  // ends
+  for (HttpClient& client : clients) client.Receive();  // ends
 }
 
 }  // namespace

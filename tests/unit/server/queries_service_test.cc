@@ -270,7 +270,7 @@ class SmallBudgetQueriesTest : public QueriesServiceTest {
 TEST_F(SmallBudgetQueriesTest, ReadingAPlanIsCharged) {
   const std::string plan(3000, 'x');
   static_assert(3000 * kReadBytesPerPlanByte > 64 << 10);
-  ExpectRefused(plan, grpc::StatusCode::RESOURCE_EXHAUSTED, "this one needs 96000 more");
+  ExpectRefused(plan, grpc::StatusCode::INVALID_ARGUMENT, "needs 96000 bytes");
   ExpectRefused("x", grpc::StatusCode::INVALID_ARGUMENT, "no plan of Substrait");
 }
 

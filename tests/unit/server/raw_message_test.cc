@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eris/errors.h"
 #include "eris/v1/admin.pb.h"
 #include "eris/v1/catalog.pb.h"
 #include "eris/v1/data.pb.h"
@@ -109,6 +110,71 @@ TEST(RawMessageTest, GarbageIsRefusedByTheNameOfTheMessage) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(status.message()), testing::HasSubstr("eris.v1.LookupRequest"));
   }
+}
+
+// The status of bytes that are no message of the type.
+template <class Parsed>
+absl::Status FaultOf(const std::string& bytes) {
+  Parsed message;
+  grpc::ByteBuffer raw = Raw(bytes);
+  const absl::Status status = ParseMessage(&raw, &message);
+  EXPECT_EQ(raw.Length(), 0u);
+  return status;
+}
+
+TEST(RawMessageTest, FaultIsToldByItsOffsetAndField) {
+  struct Case {
+    std::string bytes;  // behind a good field of 5000 bytes
+    std::string field;
+    std::string text;
+  };
+  const std::string good = Field(2, Field(4, std::string(4994, 'k')));  // keys, their data
+  for (const Case& one :
+       {Case{"\x0a\x7f", "object", "the length is 127, only 0 bytes follow"},
+        Case{Field(1, "\xff"), "object", "the text is not UTF-8"},
+        Case{"\x20\xff", "answer_bytes_max", "the number is cut off"},
+        Case{"\x20" + std::string(11, '\xff'), "answer_bytes_max", "too long"},
+        Case{std::string("\0\0", 2), "", "has the number 0"},
+        Case{"\x0f", "object", "wire type 7 is unknown"}, Case{"\xff", "", "tag is cut off"},
+        Case{"\x53", "", "group 10 has no end"},
+        Case{"\x54", "", "an end of group 10, which has not begun"}}) {
+    const absl::Status status = FaultOf<v1::LookupRequest>(good + one.bytes);
+    const std::string text(status.message());
+    const ErrorDetails details = ErrorDetailsOf(status);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_EQ(details.reason, "REQUEST_MALFORMED") << text;
+    EXPECT_EQ(details.field, one.field) << text;
+    EXPECT_THAT(text, testing::HasSubstr(one.text));
+    // A group's end is missed where the message ends.
+    const size_t offset = one.bytes == "\x53" ? good.size() + 1 : good.size();
+    EXPECT_EQ(details.value, std::to_string(offset)) << text;
+    EXPECT_THAT(text, testing::HasSubstr("at byte " + std::to_string(offset)));
+  }
+}
+
+TEST(RawMessageTest, FaultInsideMessagesIsToldByItsPlaceInTheWhole) {
+  // The second column's data is said to be longer than the column.
+  const std::string first = Field(2, Field(2, "k"));
+  const std::string bytes = first + Field(2, "\x12\x09x");
+  const absl::Status status = FaultOf<v1::LookupRequest>(bytes);
+  const ErrorDetails details = ErrorDetailsOf(status);
+  EXPECT_EQ(details.field, "keys.data") << status;
+  EXPECT_EQ(details.value, std::to_string(first.size() + 2)) << status;
+}
+
+TEST(RawMessageTest, TooDeepIsAReasonOfItsOwn) {
+  std::string inside = Field(2, "c");
+  for (int depth = 0; depth < 98; ++depth) inside = Field(4, inside);
+  const std::string deepest = Field(2, Field(1, inside));
+  EXPECT_TRUE(FaultOf<v1::ScanRequest>(deepest).ok());
+  const absl::Status status = FaultOf<v1::ScanRequest>(Field(2, Field(1, Field(4, inside))));
+  const ErrorDetails details = ErrorDetailsOf(status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(details.reason, "REQUEST_TOO_DEEP") << status;
+  EXPECT_EQ(details.limit, "100");
+  // Groups count, too: an unknown one may have others inside.
+  EXPECT_EQ(ErrorDetailsOf(FaultOf<v1::ScanRequest>(std::string(200, '\x53'))).reason,
+            "REQUEST_TOO_DEEP");
 }
 
 TEST(RawMessageTest, WhatIsWrittenIsReadBack) {

@@ -77,6 +77,7 @@ TEST_F(RpcServerTest, SecondServerOnThePortIsRefusedWithTheReason) {
 
 TEST_F(RpcServerTest, UnknownAddressIsRefusedWithTheReason) {
   ServerConfig second = config;
+  second.security.open = true;
   for (const char* listen : {"192.0.2.1:7411", "no.such.host.invalid:1"}) {
     second.listen = listen;
     const auto started = RpcServer::Start(second, &engine, io_thread.io());

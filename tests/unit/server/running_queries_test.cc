@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -12,10 +14,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
+absl::StatusOr<RunningQueries::Stay> EnterFrom(RunningQueries& queries, std::string peer,
+                                               std::shared_ptr<ScanStop> stop) {
+  const std::string client = ClientOfPeer(peer);
+  return queries.Enter(std::move(peer), client, std::move(stop));
+}
+
 TEST(RunningQueriesTest, ThoseInsideAreListedOldestFirst) {
   RunningQueries queries;
-  auto first = queries.Enter("a", std::make_shared<ScanStop>());
-  std::optional<RunningQueries::Stay> second = *queries.Enter("b", std::make_shared<ScanStop>());
+  auto first = EnterFrom(queries, "a", std::make_shared<ScanStop>());
+  std::optional<RunningQueries::Stay> second =
+      *EnterFrom(queries, "b", std::make_shared<ScanStop>());
   second->AddRows(3);
   second->AddRows(4);
   const auto later = RunningQueries::Clock::now() + std::chrono::seconds(5);
@@ -37,7 +46,7 @@ TEST(RunningQueriesTest, CancelStopsOneThatRuns) {
   const auto stop = std::make_shared<ScanStop>();
   uint64_t id = 0;
   {
-    const auto stay = queries.Enter("a", stop);
+    const auto stay = EnterFrom(queries, "a", stop);
     id = queries.List()[0].id;
     EXPECT_TRUE(queries.Cancel(id).ok());
     ASSERT_TRUE(stop->reason().has_value());
@@ -53,23 +62,34 @@ TEST(RunningQueriesTest, IdsAreNotUsedAgain) {
   RunningQueries queries;
   uint64_t last = 0;
   for (int i = 0; i < 3; ++i) {
-    const auto stay = queries.Enter("a", std::make_shared<ScanStop>());
+    const auto stay = EnterFrom(queries, "a", std::make_shared<ScanStop>());
     EXPECT_GT(queries.List()[0].id, last);
     last = queries.List()[0].id;
   }
 }
 
-TEST(RunningQueriesTest, NumberIsLimited) {
+TEST(RunningQueriesTest, NumberIsLimitedAndSharedBetweenClients) {
   RunningQueries queries;
-  std::vector<RunningQueries::Stay> all;
-  for (size_t i = 0; i < RunningQueries::kRunningMax; ++i) {
-    all.push_back(*queries.Enter("a", std::make_shared<ScanStop>()));
-  }
-  const auto refused = queries.Enter("a", std::make_shared<ScanStop>());
-  EXPECT_TRUE(absl::IsResourceExhausted(refused.status()));
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("the limit is 1024"));
-  all.pop_back();
-  EXPECT_TRUE(queries.Enter("a", std::make_shared<ScanStop>()).ok());
+  std::vector<RunningQueries::Stay> first, second;
+  const auto fill = [&](const char* peer, std::vector<RunningQueries::Stay>& stays) {
+    for (;;) {
+      auto entered = EnterFrom(queries, peer, std::make_shared<ScanStop>());
+      if (!entered.ok()) return entered.status();
+      stays.push_back(*std::move(entered));
+    }
+  };
+  const absl::Status refused = fill("ipv4:10.0.0.1:1", first);
+  EXPECT_EQ(first.size(), RunningQueries::kRunningMax / 2);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("512 of them of this client"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("the limit is 1024"));
+  // Another connection of the same client.
+  EXPECT_FALSE(EnterFrom(queries, "ipv4:10.0.0.1:2", std::make_shared<ScanStop>()).ok());
+  EXPECT_FALSE(fill("ipv4:10.0.0.2:1", second).ok());
+  EXPECT_EQ(second.size(), RunningQueries::kRunningMax / 4);
+  second.clear();
+  first.pop_back();
+  EXPECT_TRUE(EnterFrom(queries, "ipv4:10.0.0.1:1", std::make_shared<ScanStop>()).ok());
 }
 
 }  // namespace

@@ -432,7 +432,7 @@ TEST_F(SmallTableBudgetTest, ScanIsChargedForTheRowsItAsksFor) {
   EXPECT_TRUE(scan(0, true).ok());
   EXPECT_TRUE(scan(100, false).ok());
   const grpc::Status refused = scan(0, false);
-  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(refused.error_message(), HasSubstr("2097152"));  // the message, twice
 }
 

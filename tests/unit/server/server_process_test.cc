@@ -161,19 +161,19 @@ TEST(ServerProcessTest, PortInUseIsAFailureWithAMessage) {
   Process second({address, "", "5000", ""});
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_EQ(second.Output(),
-            absl::StrCat("eris: cannot listen on ", address, ": Address already in use\n"));
+            absl::StrCat("eris: error: cannot listen on ", address, ": Address already in use\n"));
 }
 
 TEST(ServerProcessTest, BadConfigurationIsAFailureWithAMessage) {
   Process process({"", "", "5000", ""});
   EXPECT_EQ(process.Wait(), 1);
-  EXPECT_THAT(process.Output(), HasSubstr("eris: server.listen is \"\", must be host:port"));
+  EXPECT_THAT(process.Output(), HasSubstr("eris: error: server.listen is \"\", must be host:port"));
 }
 
 TEST(ServerProcessTest, EngineThatDoesNotOpenIsAFailureWithItsMessage) {
   Process process({"127.0.0.1:0", "", "5000", "refuse"});
   EXPECT_EQ(process.Wait(), 1);
-  EXPECT_THAT(process.Output(), HasSubstr("eris: no memory here"));
+  EXPECT_THAT(process.Output(), HasSubstr("eris: error: no memory here"));
 }
 
 int RunAsServer(char** argv) {

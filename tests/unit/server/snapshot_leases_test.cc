@@ -31,7 +31,7 @@ class SnapshotLeasesTest : public ::testing::Test {
   std::shared_ptr<Snapshot> NewSnapshot() { return std::make_shared<CountedSnapshot>(&held_); }
   std::atomic<int> held_{0};
   std::vector<Clock::duration> armed_;
-  SnapshotLeases leases_{7, [this](Clock::duration delay) { armed_.push_back(delay); }};
+  SnapshotLeases leases_{[this](Clock::duration delay) { armed_.push_back(delay); }};
 };
 
 TEST_F(SnapshotLeasesTest, SnapshotGoesAfterItsTimeToLive) {
@@ -213,7 +213,7 @@ TEST_F(SnapshotLeasesTest, WhereAllAreReadANewOneStays) {
 }
 
 TEST_F(SnapshotLeasesTest, IdsOfAnotherServerAreUnknown) {
-  SnapshotLeases other(8, [](Clock::duration) {});
+  SnapshotLeases other([](Clock::duration) {});
   const uint64_t id = leases_.Add(NewSnapshot(), milliseconds(1000));
   other.Add(NewSnapshot(), milliseconds(1000));
   EXPECT_FALSE(other.Find(id).ok());
