@@ -72,10 +72,11 @@ void Homecoming::Begin(ObjectSlot& slot, const Range& range,
   found->of_others = true;
   // What is between the two is at home, and only visited.
   if (begin <= found->at.next_key) {
-    found->begin = begin;
+    // Until blocks are copied, what is behind the walk has been counted, and not brought.
+    if (found->stage == Stage::kBlocks || begin < found->begin) found->begin = begin;
     found->stop = std::nullopt;
     found->census = nullptr;
-    found->BeginAt(Stage::kCensus, begin);
+    found->BeginAt(Stage::kCensus, found->begin);
   }
   // A census that is over has not met it.
   if (found->stage != Stage::kCensus && (!found->stop || begin < *found->stop)) found->stop = begin;

@@ -233,6 +233,32 @@ TEST_P(LeapTest, WhatALinkTakesAwayFromAWalkComesHomeThere) {
   EXPECT_EQ(lab().ManagerOf({0}).Account().used_bytes, 0u);
 }
 
+// A walk that has only counted what is before a range that comes has still to bring it.
+TEST_P(LeapTest, ARangeThatComesBehindACensusLosesNothingBeforeIt) {
+  constexpr uint64_t kLow = uint64_t{1} << 61, kHigh = uint64_t{3} << 61;
+  for (uint32_t turns = 0; turns < 12; ++turns) {
+    SCOPED_TRACE(turns);
+    BuildOnTwo();
+    Put(ManyAndOneLow(5'000));
+    const auto leap = [&](const Range& range) {
+      const auto step = driver().Give({.kind = TransferKind::kLeap, .leaving = range});
+      for (int i = 0; i < 1'000 && step->ended == 0; ++i) {
+        lab().Step(0);
+        lab().Step(1);
+      }
+      ASSERT_TRUE(step->installed());
+      driver().PublishAndConclude(*step);
+    };
+    leap(Of(10, kLow));
+    leap(Of(kHigh, std::nullopt));
+    for (uint32_t i = 0; i < turns; ++i) lab().Step(1);
+    leap(Of(kLow, kHigh));
+    Rest();
+    EXPECT_EQ(lab().Measure(*route_, {1}).remote, 0u);
+    ExpectRows();
+  }
+}
+
 TEST_P(LeapTest, AWalkEndsWhereTheRangeEnds) {
   BuildOnTwo();
   Put(ManyAndOneLow(20'000));
