@@ -46,7 +46,8 @@ class EngineImpl final : public Engine {
   void RunCallbacks() override;
   absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshot() override;
   EngineStats Stats() override;
-  MemoryStats Memory() override;
+  using Engine::Memory;
+  MemoryStats Memory(const MemoryStatsOptions& options) override;
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options,
                                                   absl::Time deadline) override;
   std::string ExplainTopology() const override;

@@ -5,6 +5,7 @@
 #include "absl/time/clock.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/engine_impl.h"
 #include "engine/memory_report.h"
 #include "engine/row_report.h"
@@ -13,8 +14,8 @@
 
 namespace eris::engine {
 
-MemoryStats EngineImpl::Memory() {
-  return ReportMemory(resolved_, memory_, core_.catalogue.List());
+MemoryStats EngineImpl::Memory(const MemoryStatsOptions& options) {
+  return ReportMemory(resolved_, memory_, core_.catalogue.List(), options);
 }
 
 absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOptions& options,
@@ -22,7 +23,7 @@ absl::StatusOr<MemoryVerification> EngineImpl::VerifyMemory(const VerifyMemoryOp
   // It may take minutes; Close does not wait for it but ends it.
   const auto interrupted = [this, deadline] {
     if (core_.in_flight.closed()) {
-      return Error(ErrorReason::kEngineClosing, "the engine is closing");
+      return EngineClosing();
     }
     if (absl::Now() < deadline) return absl::OkStatus();
     return absl::DeadlineExceededError(

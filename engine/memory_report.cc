@@ -38,16 +38,21 @@ uint64_t Clamped(uint64_t blocks, uint64_t most) {
   return static_cast<int64_t>(blocks) < 0 ? 0 : std::min(blocks, most);
 }
 
+ObjectMemory CommittedOf(const ObjectEntry& object, const memory::MemoryManager& manager) {
+  return {.object = object.name,
+          .id = object.route.object(),
+          .numa_node = manager.numa_node(),
+          .committed_bytes = manager.reserved_bytes(),
+          .spilled_bytes = manager.spilled_bytes()};
+}
+
 ObjectMemory AccountOf(const ObjectEntry& object, const memory::MemoryManager& manager) {
   const memory::ObjectAccount account = manager.Account();
-  ObjectMemory result{.object = object.name,
-                      .id = object.route.object(),
-                      .numa_node = manager.numa_node(),
-                      .committed_bytes = account.committed_bytes,
-                      .spare_bytes = account.spare_bytes,
-                      .header_bytes = account.header_bytes,
-                      .extent_bytes = account.extent_bytes,
-                      .spilled_bytes = manager.spilled_bytes()};
+  ObjectMemory result = CommittedOf(object, manager);
+  result.committed_bytes = account.committed_bytes;  // as of the same moment as its parts
+  result.spare_bytes = account.spare_bytes;
+  result.header_bytes = account.header_bytes;
+  result.extent_bytes = account.extent_bytes;
   for (size_t i = 0; i < memory::kSizeClasses; ++i) {
     const memory::ClassAccount& one = account.classes[i];
     const uint64_t blocks = one.used_blocks + one.cached_blocks;
@@ -98,7 +103,7 @@ std::string PlacementText(const Options& options) {
 }  // namespace
 
 MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySystem& memory,
-                         const std::vector<ObjectRef>& objects) {
+                         const std::vector<ObjectRef>& objects, const MemoryStatsOptions& options) {
   MemoryStats stats{.plan = resolved.memory_plan,
                     .limit_bytes = memory.limit_bytes(),
                     .reserved_bytes = memory.reserved_bytes(),
@@ -123,7 +128,8 @@ MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySy
   for (const ObjectRef& object : objects) {
     stats.heap_bytes += object->heap_bytes();
     object->VisitManagers([&](const memory::MemoryManager& manager) {
-      stats.objects.push_back(AccountOf(*object, manager));
+      stats.objects.push_back(options.parts ? AccountOf(*object, manager)
+                                            : CommittedOf(*object, manager));
     });
   }
   return stats;

@@ -18,7 +18,7 @@ namespace eris::engine {
 
 // As Engine::Memory. `objects` by name.
 MemoryStats ReportMemory(const ResolvedOptions& resolved, const memory::MemorySystem& memory,
-                         const std::vector<ObjectRef>& objects);
+                         const std::vector<ObjectRef>& objects, const MemoryStatsOptions& options);
 
 // As Engine::VerifyMemory. `interrupted` is called now and then; its error ends the verification.
 absl::StatusOr<MemoryVerification> VerifyMemory(const ResolvedOptions& resolved,

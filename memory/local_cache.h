@@ -21,6 +21,7 @@
 
 #include "base/check.h"
 #include "base/counter.h"
+#include "base/prefetch.h"
 #include "memory/memory_account.h"
 #include "memory/owner_table.h"
 #include "memory/recollection_bin.h"
@@ -167,6 +168,8 @@ class LocalCache {
   // cache of another manager frees counts here until this cache has taken it in. One above the
   // largest class counts here until any cache frees it. Any thread; O(size classes in use).
   uint64_t used_bytes() const;
+  // For readers of many caches: used_bytes then waits for less.
+  void PrefetchUsed() const { base::Prefetch(changed_classes_.data()); }
   // The real size of a block of `bytes`: its size class; whole superblocks above the largest class;
   // nothing for 0.
   size_t ClassBytes(size_t bytes) const {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -29,7 +28,7 @@ class LoadBoard {
 
   // Any thread, all below.
   std::vector<ObjectLoad> All() const;  // for tests
-  // What this AEU has of each object; of one, nullopt if it has no part of it.
+  // What this AEU has of each object, by id; of one, nullopt if it has no part of it.
   std::vector<ObjectTotals> Totals() const;
   std::optional<ObjectTotals> TotalsOf(ObjectId object) const;
   // nullopt: this AEU has no part of the object. O(log objects + its ranges here).
@@ -45,10 +44,15 @@ class LoadBoard {
     const memory::LocalCache* cache;
   };
   static ObjectTotals TotalsOf(const Entry& entry);
+  // Adds it if it is missing; throws std::bad_alloc then.
   Entry& EntryOf(const ObjectSlot& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // nullptr: it has none.
+  const Entry* Find(ObjectId object) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   mutable base::Mutex mu_;
-  std::map<ObjectId, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  // By id, which is the order in which objects are made. Readers of statistics go through all of
+  // them at every AEU.
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace eris::aeu

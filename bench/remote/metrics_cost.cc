@@ -5,7 +5,6 @@
 //
 // The engine has 64 AEUs on 8 NumaNodes of a synthetic topology and --objects (default 1000) empty
 // indexes. One thread; some ten seconds. Compare the first with the time of a call (`eris bench`).
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,8 +14,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "aeu/state/clock.h"
 #include "bench/must.h"
 #include "bench/routing/flags.h"
+#include "bench/routing/machine.h"
 #include "eris/engine.h"
 #include "server/metrics/call_metrics.h"
 #include "server/metrics/scrape.h"
@@ -28,10 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 double NsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
-}
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 void MeasureCounting(int rounds) {
@@ -72,27 +69,26 @@ void MeasureScrape(uint32_t objects, int rounds) {
       metrics.End(method, {.code = code, .total_ns = 1000, .stage_ns = {1, 2, 3}});
     }
   }
-  const server::FigureCollectable source(
-      [&] {
-        return server::Figures{.version = "bench",
+  std::vector<double> scrapes, cpu;
+  std::string text;
+  for (int round = 0; round < rounds; ++round) {
+    const uint64_t cpu_begin_ns = aeu::ThreadCpuNs();
+    const Clock::time_point begin = Clock::now();
+    text = server::ScrapeText({.version = "bench",
                                .calls = metrics.Read(),
                                .process = server::ReadProcess(),
                                .engine = engine->Stats(),
-                               .memory = engine->Memory(),
-                               .balancer = engine->Balancer()};
-      },
-      {});
-  std::vector<double> scrapes;
-  std::string text;
-  for (int round = 0; round < rounds; ++round) {
-    const Clock::time_point begin = Clock::now();
-    text = server::ScrapeText(source);
+                               .memory = engine->Memory({.parts = false}),
+                               .balancer = engine->Balancer()});
     scrapes.push_back(NsSince(begin) / 1e6);
+    cpu.push_back(static_cast<double>(aeu::ThreadCpuNs() - cpu_begin_ns) / 1e6);
   }
   size_t series = 0;
   for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) series += text[at] != '#';
-  std::printf("a scrape of 64 AEUs and %u objects: %.2f ms, %zu series, %zu bytes\n", objects,
-              MedianOf(std::move(scrapes)), series, text.size());
+  std::printf(
+      "a scrape of 64 AEUs and %u objects: %.2f ms, %zu series, %zu bytes; processor time %.2f "
+      "ms\n",
+      objects, MedianOf(std::move(scrapes)), series, text.size(), MedianOf(std::move(cpu)));
 }
 
 }  // namespace

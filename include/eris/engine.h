@@ -105,12 +105,13 @@ class Engine {
 
   virtual EngineStats Stats() = 0;
   // Memory accounts: what the system has given, and each object's part of it. Any thread; O(objects
-  // x AEUs); stops no AEU.
-  virtual MemoryStats Memory() = 0;
+  // x AEUs), without parts O(objects x NumaNodes); stops no AEU.
+  virtual MemoryStats Memory(const MemoryStatsOptions& options) = 0;
+  MemoryStats Memory() { return Memory(MemoryStatsOptions()); }
   // Asks the kernel on which NumaNode the memory lies, and in which pages. Moves nothing. Any
   // thread. Blocks in the kernel for about 50 us per thousand pages, ten times that without huge
   // pages; for rows also until the AEUs have walked over them. Errors: InvalidArgument (pages_max
-  // above kVerifyPagesMax), Unimplemented (a kernel without NUMA), PermissionDenied (the system
+  // above kVerifyPagesMax), Unimplemented (a kernel without NUMA), FailedPrecondition (the system
   // refuses to tell), DeadlineExceeded, ResourceExhausted (memory), Unavailable (the engine is
   // closing). Paper: locality-aware scheduling in Bobox, 5.2.
   virtual absl::StatusOr<MemoryVerification> VerifyMemory(

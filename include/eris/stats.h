@@ -83,6 +83,13 @@ struct SizeClassMemory {
   uint64_t cached_blocks = 0;  // free, kept by AEUs
 };
 
+// What Engine::Memory looks at.
+struct MemoryStatsOptions {
+  // What objects have committed: blocks in use and free ones, headers and extents. It looks at each
+  // AEU's part of each object. Without it these figures are 0, and there are no classes.
+  bool parts = true;
+};
+
 // The memory that one object has on one NumaNode.
 //   committed = used + cached + spare + header + extent
 // Exact while there are no writes; otherwise one figure may already include a change that another
