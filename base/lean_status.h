@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "eris/errors.h"
 
 namespace eris::base {
 
@@ -18,12 +19,23 @@ inline absl::Status LeanStatus(absl::StatusCode code, absl::string_view text) no
   }
 }
 
-inline absl::Status NoMemory(
-    absl::string_view text = "the system has no memory for the call") noexcept {
-  return LeanStatus(absl::StatusCode::kResourceExhausted, text);
+// With the reason's code; without memory only that.
+inline absl::Status LeanError(ErrorReason reason, absl::string_view text) noexcept {
+  try {
+    return Error(reason, text);
+  } catch (const std::bad_alloc&) {
+    return absl::Status(KindOf(reason).code, absl::string_view());
+  }
 }
 
-// Returns what `call` returns (an absl::Status or StatusOr), or ResourceExhausted if `call` throws
+// SYSTEM_MEMORY: the general heap gave nothing. What the engine's own limit refuses is
+// MEMORY_LIMIT.
+inline absl::Status NoMemory(
+    absl::string_view text = "the system has no memory for the call") noexcept {
+  return LeanError(ErrorReason::kSystemMemory, text);
+}
+
+// Returns what `call` returns (an absl::Status or StatusOr), or NoMemory if `call` throws
 // std::bad_alloc.
 template <class Call>
 auto OrNoMemory(absl::string_view text, Call call) -> decltype(call()) {

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/reader_state.h"
 #include "engine/core/snapshot.h"
 #include "engine/memory_report.h"
@@ -45,7 +46,7 @@ namespace {
 // The readers get the error.
 void CancelAll(OpenRegistry<ReaderState>& open) {
   for (ReaderState* one = open.TakeNext(nullptr); one != nullptr;) {
-    one->Cancel(base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing"));
+    one->Cancel(EngineClosing());
     ReaderState* const next = open.TakeNext(one);
     one->Unref();
     one = next;

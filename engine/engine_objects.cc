@@ -1,10 +1,10 @@
 // The part of the engine that creates, drops and describes objects.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -85,16 +85,20 @@ std::vector<ObjectInfo> EngineImpl::DescribeAll(std::vector<aeu::ObjectTotals>& 
   for (const ObjectRef& object : objects) {
     infos.push_back(InfoOf(*object, families[object->family]));
   }
-  std::unordered_map<uint32_t, ObjectInfo*> by_id;
-  for (ObjectInfo& info : infos) by_id[info.id.value] = &info;
+  std::vector<ObjectInfo*> by_id;
+  by_id.reserve(infos.size());
+  for (ObjectInfo& info : infos) by_id.push_back(&info);
+  std::sort(by_id.begin(), by_id.end(),
+            [](const ObjectInfo* a, const ObjectInfo* b) { return a->id.value < b->id.value; });
   for (size_t i = 0; i < aeus_.size(); ++i) {
+    auto next = by_id.begin();  // both lists are sorted by id, so one pass finds all objects
     for (const aeu::ObjectTotals& totals : aeus_[i]->loads().Totals()) {
       of_aeus[i].memory_bytes += totals.memory_bytes;
       of_aeus[i].rows += totals.rows;
-      const auto found = by_id.find(totals.object.value);
-      if (found == by_id.end()) continue;  // it comes or goes
-      found->second->memory_bytes += totals.memory_bytes;
-      found->second->keys += totals.rows;
+      while (next != by_id.end() && (*next)->id.value < totals.object.value) ++next;
+      if (next == by_id.end() || (*next)->id != totals.object) continue;  // it comes or goes
+      (*next)->memory_bytes += totals.memory_bytes;
+      (*next)->keys += totals.rows;
     }
   }
   return infos;

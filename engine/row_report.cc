@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/control_request.h"
 #include "engine/objects/object_kinds.h"
 #include "eris/errors.h"
@@ -42,9 +43,11 @@ absl::Status MeasureObject(Core& core, const ResolvedOptions& resolved, const Ob
     const KeyState state = request.state(i);
     if (state == KeyState::kNoObject) continue;  // dropped
     if (state != KeyState::kPresent) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "AEU ", members[i].value, " has not measured its rows of object \"", object.name,
-          state == KeyState::kNoMemory ? "\": it has no memory" : "\": it takes no command"));
+      const bool no_memory = state == KeyState::kNoMemory;
+      return Error(no_memory ? ErrorReason::kSystemMemory : ErrorReason::kBufferFull,
+                   absl::StrCat("AEU ", members[i].value, " has not measured its rows of object \"",
+                                object.name,
+                                no_memory ? "\": it has no memory" : "\": it takes no command"));
     }
     out.push_back({.object = object.name,
                    .aeu = members[i],
@@ -61,7 +64,7 @@ absl::StatusOr<std::vector<RowMemory>> MeasureRows(Core& core, const ResolvedOpt
                                                    const std::vector<ObjectRef>& objects,
                                                    absl::FunctionRef<absl::Status()> interrupted) {
   if (!core.administration.TryEnter()) {
-    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+    return EngineClosing();
   }
   const InFlight::Entered entered(core.administration);
   std::vector<RowMemory> rows;

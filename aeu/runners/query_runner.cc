@@ -7,6 +7,7 @@
 #include "aeu/state/clock.h"
 #include "aeu/state/reserve_more.h"
 #include "base/lean_status.h"
+#include "eris/errors.h"
 #include "routing/part.h"
 
 namespace eris::aeu {
@@ -31,7 +32,9 @@ void QueryRunner::Begin(const routing::CommandHeader* command, ObjectSlot*) {
   }
   // Other AEUs wait for the tasks of this one.
   if (auto* const tasks = one.part->part->all().stage_tasks.get()) tasks->Absent();
-  Finish(one, base::NoMemory("an AEU has no memory for its part of a query"));
+  const ErrorReason reason =
+      cache == nullptr ? ErrorReason::kMemoryLimit : ErrorReason::kSystemMemory;
+  Finish(one, base::LeanError(reason, "an AEU has no memory for its part of a query"));
 }
 
 size_t QueryRunner::Choose() {

@@ -383,7 +383,7 @@ bool TableScanRunner::RunBlock(RunningScan& scan, const TablePlace& at) {
       case storage::TableRun::Outcome::kFull:
         if (scan.chunk->rows_out.rows == 0) {
           End(scan, PartOutcome::kAnswered,
-              base::NoMemory("a row does not fit a chunk of the scan"));
+              base::LeanError(ErrorReason::kLimitReached, "a row fits no chunk of the scan"));
           return false;
         }
         scan.cursor.at.row = row;

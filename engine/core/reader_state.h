@@ -23,6 +23,7 @@
 #include "base/mutex.h"
 #include "engine/completion/completion_queue.h"
 #include "engine/completion/reader_signal.h"
+#include "engine/core/closing.h"
 #include "engine/core/core.h"
 #include "eris/query.h"
 
@@ -213,7 +214,7 @@ class ReaderState : public CompletionTask {
     for (size_t i = 0; i < parts; ++i) {
       if (node_.in_flight.TryEnter()) continue;
       for (; i > 0; --i) node_.in_flight.Leave();
-      Fail(base::LeanStatus(absl::StatusCode::kUnavailable, "the engine is closing"));
+      Fail(EngineClosing());
       return false;
     }
     for (size_t i = 0; i < parts; ++i) Ref();

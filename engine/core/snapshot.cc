@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "aeu/state/clock.h"
+#include "engine/core/closing.h"
 #include "eris/errors.h"
 
 namespace eris::engine {
@@ -42,7 +43,7 @@ bool GiveUpAged(Core& core, uint64_t now_ns) {
 }
 
 absl::StatusOr<std::shared_ptr<SnapshotImpl>> TakeSnapshot(Core& core) {
-  if (core.in_flight.closed()) return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  if (core.in_flight.closed()) return EngineClosing();
   const uint64_t now_ns = aeu::NowNs();
   const std::optional<routing::SnapshotRegistry::Held> held =
       core.directory.snapshots().Begin(now_ns);

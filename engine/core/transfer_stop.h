@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "eris/move_stop.h"
 
 namespace eris::engine {
@@ -85,7 +86,7 @@ class TransferStop {
     // Not under mu_, which MoveStop::Stop takes under its own mutex.
     if (ticket.stop != nullptr) ERIS_RETURN_IF_ERROR(ticket.stop->why());
     base::MutexLock lock(&mu_);
-    if (closed_) return absl::UnavailableError("the engine is closing");
+    if (closed_) return EngineClosing();
     if (paused_ || pauses_ != ticket.pauses) {
       return absl::FailedPreconditionError("the balancer is paused");
     }

@@ -8,7 +8,9 @@
 #include "absl/time/clock.h"
 #include "aeu/state/clock.h"
 #include "balancer/load/imbalance.h"
+#include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/snapshot.h"
 #include "engine/moving/plan_world.h"
 #include "engine/options/balancer_limits.h"
@@ -285,7 +287,7 @@ absl::Status BalancerLoop::TakeTurn(ObjectId family, const TransferStop::Ticket&
     try {
       if (TryTakeTurn(family)) return absl::OkStatus();
     } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError("the system has no memory for another transfer");
+      return base::NoMemory("the system has no memory for another transfer");
     }
     core_.transfer_stop.Wait(seen, ticket.deadline);
   }
@@ -329,7 +331,7 @@ absl::Status BalancerLoop::BringIntoLine(const Family& family, absl::string_view
       plan.object = std::string(name);
       plan.transfers = sampled.IntoLine();
     } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError("no memory for a plan");
+      return base::NoMemory("the system has no memory for a plan");
     }
     ERIS_RETURN_IF_ERROR(Execute(family, plan, ticket));
   }
@@ -346,7 +348,7 @@ absl::Status BalancerLoop::MoveApart(const Family& family, absl::string_view nam
     ERIS_ASSIGN_OR_RETURN(const balancer::FamilyPlan sampled, SampleFamily(family, name));
     ERIS_ASSIGN_OR_RETURN(all.transfers, sampled.Apart(planner));
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for a plan");
+    return base::NoMemory("the system has no memory for a plan");
   }
   ERIS_RETURN_IF_ERROR(Execute(family, all, ticket));
   return BringIntoLine(family, name, ticket);
@@ -375,7 +377,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::SampleAndPlan(const Family& family,
     ERIS_ASSIGN_OR_RETURN(const balancer::FamilyPlan sampled, SampleFamily(family, name));
     return planner(sampled);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for a plan");
+    return base::NoMemory("the system has no memory for a plan");
   }
 }
 
@@ -384,7 +386,7 @@ absl::StatusOr<BalancePlan> BalancerLoop::Command(absl::string_view name,
                                                   balancer::PlacedBy by, Planner planner,
                                                   bool apart) {
   if (!core_.administration.TryEnter()) {
-    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+    return EngineClosing();
   }
   const InFlight::Entered entered(core_.administration);
   const TransferStop::Call call(core_.transfer_stop, limits);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/control_request.h"
 #include "engine/objects/boundaries.h"
 #include "engine/objects/family.h"
@@ -77,7 +78,7 @@ absl::Status ObjectAdmin::Create(absl::string_view name, const CreateOptions& op
   ERIS_ASSIGN_OR_RETURN(const auto layout, LayoutOf(options.kind, options.schema));
   ERIS_ASSIGN_OR_RETURN(FirstRanges ranges, FirstRangesOf(name, options, core_));
   if (!core_.administration.TryEnter()) {
-    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+    return EngineClosing();
   }
   const InFlight::Entered entered(core_.administration);
   ERIS_ASSIGN_OR_RETURN(const Reservation reservation, core_.catalogue.Reserve(name));
@@ -158,11 +159,11 @@ routing::InstallSegment ObjectAdmin::InstallSegmentOf(ObjectEntry& entry, AeuId 
 absl::Status ObjectAdmin::Installed(KeyState state, AeuId aeu, absl::string_view what) const {
   if (state == KeyState::kAbsent) return absl::OkStatus();
   if (state == KeyState::kNoMemory) {
-    return absl::ResourceExhaustedError(absl::StrCat(core_.limits.MemoryLimitText(), ": AEU ",
-                                                     aeu.value, " has none left for ", what));
+    return Error(ErrorReason::kMemoryLimit, absl::StrCat(core_.limits.MemoryLimitText(), ": AEU ",
+                                                         aeu.value, " has none left for ", what));
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat("AEU ", aeu.value, " did not take the command in time for ", what));
+  return Error(ErrorReason::kBufferFull,
+               absl::StrCat("AEU ", aeu.value, " did not take the command in time for ", what));
 }
 
 absl::Status ObjectAdmin::ChargeHeap(ObjectEntry& entry, size_t members, size_t managers,
@@ -171,10 +172,11 @@ absl::Status ObjectAdmin::ChargeHeap(ObjectEntry& entry, size_t members, size_t 
   const uint64_t bytes = (created ? kHeapBytesOfObject : 0) + members * kHeapBytesOfMember +
                          managers * kHeapBytesOfManager + ranges * kHeapBytesOfRange;
   if (entry.TryChargeHeap(memory_.budget(), bytes)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      core_.limits.MemoryLimitText(), ": object \"", entry.name, "\" needs ", bytes >> 10,
-      " KiB for the figures of ", members, members == 1 ? " AEU" : " AEUs", " and ", ranges,
-      ranges == 1 ? " range" : " ranges"));
+  return Error(ErrorReason::kMemoryLimit,
+               absl::StrCat(core_.limits.MemoryLimitText(), ": object \"", entry.name, "\" needs ",
+                            bytes >> 10, " KiB for the figures of ", members,
+                            members == 1 ? " AEU" : " AEUs", " and ", ranges,
+                            ranges == 1 ? " range" : " ranges"));
 }
 
 absl::Status ObjectAdmin::AddMember(ObjectEntry& entry, AeuId aeu) {
@@ -252,7 +254,7 @@ absl::Status ObjectAdmin::DropIfWritten(absl::string_view name, ObjectId id, uin
 absl::StatusOr<ObjectId> ObjectAdmin::DropIf(absl::string_view name,
                                              absl::FunctionRef<absl::Status(ObjectEntry&)> check) {
   if (!core_.administration.TryEnter()) {
-    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+    return EngineClosing();
   }
   const InFlight::Entered entered(core_.administration);
   Reservation reservation;

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "engine/core/control_request.h"
+#include "eris/errors.h"
 
 namespace eris::engine {
 
@@ -27,8 +28,8 @@ absl::Status AeuStepSender::Give(ObjectEntry& object, routing::TransferStep& ste
     if (!goes_on()) step.give_up.store(true, std::memory_order_relaxed);
   }
   if (sent) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("AEU ", source.value, " took no command for ",
-                                                   core_.limits.send_wait_ms_max, " ms"));
+  return Error(ErrorReason::kBufferFull, absl::StrCat("AEU ", source.value, " took no command for ",
+                                                      core_.limits.send_wait_ms_max, " ms"));
 }
 
 void AeuStepSender::Conclude(ObjectEntry& object, routing::TransferStep& step) {

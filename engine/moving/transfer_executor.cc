@@ -14,6 +14,7 @@
 #include "aeu/state/clock.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/moving/transfer_pieces.h"
 #include "eris/errors.h"
 #include "routing/data_command.h"
@@ -412,7 +413,7 @@ absl::Status TransferExecutor::MayGoOn(const ObjectEntry& object,
                                        const TransferStop::Ticket& ticket) const {
   if (object.dropped()) return Dropped(object);
   ERIS_RETURN_IF_ERROR(core_.transfer_stop.Check(ticket));
-  if (core_.in_flight.closed()) return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  if (core_.in_flight.closed()) return EngineClosing();
   return absl::OkStatus();
 }
 

@@ -8,12 +8,12 @@
 
 #include "aeu/state/load_board.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/snapshot.h"
 #include "engine/query/explain_steps.h"
 #include "engine/query/plan_steps.h"
 #include "engine/query/query_state.h"
 #include "engine/reads/reader_handle.h"
-#include "eris/errors.h"
 
 namespace eris::engine {
 
@@ -67,7 +67,7 @@ auto TextOfSteps(const PlannedQuery& planned, TextOf text_of) {
 absl::StatusOr<std::unique_ptr<Scan>> Open(Core& core, SessionNode& node, PlannedQuery planned,
                                            const QueryOptions& options,
                                            std::vector<std::string> lines) {
-  if (core.in_flight.closed()) return Error(ErrorReason::kEngineClosing, "the engine is closing");
+  if (core.in_flight.closed()) return EngineClosing();
   ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, SnapshotFor(core, options.snapshot));
   ERIS_ASSIGN_OR_RETURN(
       QueryState * state,

@@ -106,9 +106,7 @@ int Fail(StreamData& data, absl::Status status) {
   return ErrnoOf(data.status);
 }
 
-absl::Status NoMemory() {
-  return base::LeanStatus(absl::StatusCode::kResourceExhausted, "no memory for an Arrow array");
-}
+absl::Status NoMemory() { return base::NoMemory("no memory for an Arrow array"); }
 
 int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) {
   StreamData& data = DataOf(stream);

@@ -219,8 +219,8 @@ void JoinState::SendAgainOrFail(Block& block) {
     }
   }
   if (block.resends++ == kResendsMax) {
-    return Fail(absl::UnavailableError(
-        absl::StrCat(moved.size(), " keys were moved again and again between AEUs")));
+    return Fail(Error(ErrorReason::kKeysMoving,
+                      absl::StrCat(moved.size(), " keys were moved again and again between AEUs")));
   }
   std::vector<uint64_t> keys;
   keys.reserve(moved.size());

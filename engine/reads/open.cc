@@ -8,6 +8,7 @@
 #include "base/lean_status.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/snapshot.h"
 #include "engine/objects/object_kinds.h"
 #include "engine/reads/aggregate_call.h"
@@ -22,8 +23,7 @@ namespace eris::engine {
 namespace {
 
 absl::Status CheckOpen(const Core& core) {
-  return core.in_flight.closed() ? absl::UnavailableError("the engine is closing")
-                                 : absl::OkStatus();
+  return core.in_flight.closed() ? EngineClosing() : absl::OkStatus();
 }
 
 class ScanIntoCall final : public Pending {
@@ -234,7 +234,7 @@ absl::StatusOr<std::shared_ptr<Pending>> ScanIntoAsync(Core& core, SessionNode& 
   // For the call. Its capture fits in the callback itself, which needs no memory.
   Scan::Callback end = [call](Scan::NextResult result) { call->End(result.status()); };
   // Left after the callback, which Close waits for.
-  if (!node.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!node.in_flight.TryEnter()) return EngineClosing();
   absl::StatusOr<Reader<TableScanState>> state = base::OrNoMemory(
       "the system has no memory for a scan",
       [&] { return StartTableScan(core, node, std::move(table), query, std::move(target)); });
@@ -281,14 +281,14 @@ absl::StatusOr<std::shared_ptr<Pending>> AggregateAsync(Core& core, SessionNode&
       AggregateCall::kBytesPerPartition * static_cast<int64_t>(object->route.Pin()->size());
   if (credit != nullptr) ERIS_RETURN_IF_ERROR(TakeCredit(core, *credit, bytes, "aggregate"));
   HeldCredit held(credit, bytes);
-  if (!node.in_flight.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!node.in_flight.TryEnter()) return EngineClosing();
   std::shared_ptr<AggregateCall> call;
   try {
     call = std::make_shared<AggregateCall>(core, node, std::move(object), options,
                                            std::move(snapshot), credit, bytes, std::move(done));
   } catch (const std::bad_alloc&) {
     node.in_flight.Leave();
-    return absl::ResourceExhaustedError("the system has no memory for an aggregate");
+    return base::NoMemory("the system has no memory for an aggregate");
   }
   held.Keep();
   call->Start();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/core/request.h"
 #include "engine/core/snapshot.h"
 #include "engine/objects/object_kinds.h"
@@ -102,7 +103,7 @@ absl::StatusOr<std::vector<ObjectShare>> TableShares(Core& core, ObjectEntry& ta
   Query counted{.filter = query.filter};
   counted.aggregates.push_back({.function = AggregateFunction::kCount, .name = "rows"});
   ERIS_ASSIGN_OR_RETURN(const auto plan, storage::TablePlan::Create(table.schema.columns, counted));
-  if (!core.administration.TryEnter()) return absl::UnavailableError("the engine is closing");
+  if (!core.administration.TryEnter()) return EngineClosing();
   const InFlight::Entered entered(core.administration);
   // Before the members are read.
   table.step_gate().Pass(query.snapshot->epoch());

@@ -7,6 +7,7 @@
 #include "engine/core/batch_columns.h"
 #include "engine/reads/ended_part.h"
 #include "engine/reads/table_scan_state.h"
+#include "eris/errors.h"
 #include "storage/table/rows/append_pieces.h"
 
 namespace eris::engine {
@@ -58,9 +59,10 @@ void TableScanState::TakeAnswered(Block& block) {
       case KeyState::kNoObject:
         return Fail(Dropped(*request_.target));
       case KeyState::kNoMemory:
-        return Fail(absl::ResourceExhaustedError(
-            absl::StrCat(core_.limits.MemoryLimitText(), ": rows for object \"",
-                         request_.target->name, "\" were refused, some others are written")));
+        return Fail(
+            Error(ErrorReason::kMemoryLimit,
+                  absl::StrCat(core_.limits.MemoryLimitText(), ": rows for object \"",
+                               request_.target->name, "\" were refused, some others are written")));
       case KeyState::kRefused:
         return Fail(NoRoom(core_));
       case KeyState::kCancelled:
@@ -79,8 +81,8 @@ void TableScanState::TakeAnswered(Block& block) {
 
 void TableScanState::SendAgain(Block& block, const std::vector<uint32_t>& moved) {
   if (block.resends++ == kResendsMax) {
-    return Fail(absl::UnavailableError(
-        absl::StrCat(moved.size(), " rows were moved again and again between AEUs")));
+    return Fail(Error(ErrorReason::kKeysMoving,
+                      absl::StrCat(moved.size(), " rows were moved again and again between AEUs")));
   }
   const uint32_t rows = block.rows_out.rows;
   BatchColumns columns;

@@ -65,7 +65,7 @@ absl::StatusOr<CommandType> TypeOf(const ObjectEntry& object, std::optional<Writ
   if (!mode) {
     if (!object.is_table()) return CommandType::kLookup;
     if (object.kind == ObjectKind::kTable) return CommandType::kLookupRows;
-    return Error(ErrorReason::kModeNotForObject,
+    return Error(ErrorReason::kObjectHasNoKey,
                  absl::StrCat("object \"", object.name,
                               "\" is a heap table, whose rows have no keys: they cannot be "
                               "looked up"));

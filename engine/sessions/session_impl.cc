@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "engine/core/closing.h"
 #include "engine/query/open_query.h"
 #include "engine/reads/open.h"
 #include "engine/reads/shares.h"
@@ -88,7 +89,7 @@ absl::StatusOr<RequestPtr> SessionImpl::Begin(const Object& object, const BatchI
   ERIS_RETURN_IF_ERROR(taken);
   if (!node_.in_flight.TryEnter()) {
     credit_->fetch_add(bytes, std::memory_order_relaxed);
-    return Error(ErrorReason::kEngineClosing, "the engine is closing");
+    return EngineClosing();
   }
   RequestPtr request;
   try {

@@ -3,8 +3,8 @@
 // it becomes a google.rpc.ErrorInfo. One table has all reasons: the code of each, what it means and
 // what helps. The program's texts and docs/guide/errors.md come from it. Any thread, no state.
 //
-//   return Error(ErrorReason::kRequestTooLarge, "...", {.field = "keys", .value = "9", .limit =
-//   "8"});
+//   return Error(ErrorReason::kRequestTooLarge, "...",
+//                {.field = "keys", .value = "9", .limit = "8"});
 //
 // A status without a reason has that of its code: ReasonOf never fails.
 #ifndef ERIS_ERRORS_H_
@@ -201,7 +201,8 @@ inline constexpr ErrorKind kKinds[] = {
      "Accepted calls wait longer than server.queue_ms_max. Nothing was done.",
      "Wait as long as RetryInfo says, then try again; send less, or larger batches.", 20},
     {R::kInFlightBytes, C::kResourceExhausted, "IN_FLIGHT_BYTES",
-     "The calls under way hold nearly all of server.in_flight_bytes_max. Nothing was done.",
+     "The calls under way hold nearly all of server.in_flight_bytes_max, or this client has too "
+     "many streams, or as many bytes of unread answers as are left. Nothing was done.",
      "Wait as long as RetryInfo says, then try again; or raise the limit.", 50},
     {R::kAnswerBytes, C::kResourceExhausted, "ANSWER_BYTES",
      "The answer has no room: in server.in_flight_bytes_max, or in the limit of one answer.",
@@ -210,7 +211,7 @@ inline constexpr ErrorKind kKinds[] = {
      "The client did not read its answer for server.stall_ms_max.",
      "Read answers as they arrive, or ask for less."},
     {R::kScanChunks, C::kResourceExhausted, "SCAN_CHUNKS",
-     "Open scans use all memory for scans' answers.",
+     "Open scans use all memory for scans' answers, or this client leaves too many unread.",
      "Wait as long as RetryInfo says, then try again; or raise engine.scan_chunks_max.", 200},
     {R::kSnapshotsHeld, C::kResourceExhausted, "SNAPSHOTS_HELD",
      "Clients, or this client, hold as many snapshots as they may.",
@@ -226,8 +227,7 @@ inline constexpr ErrorKind kKinds[] = {
      "Wait for answers before you send more, or raise the limit."},
     {R::kBufferFull, C::kResourceExhausted, "BUFFER_FULL",
      "An AEU did not take commands for engine.send_wait_ms_max. Of a scan into another object, "
-     "some "
-     "rows may have been written.",
+     "some rows may have been written.",
      "Try again later, with fewer requests at once."},
     {R::kMemoryLimit, C::kResourceExhausted, "MEMORY_LIMIT",
      "The memory for data is used up. Rows that were refused changed nothing.",
@@ -253,12 +253,14 @@ inline constexpr ErrorKind kKinds[] = {
      "Open it again."},
 };
 
+// KindOf and ReasonOfCode count on it. The last reason has a row, so all have.
 constexpr bool InOrder() {
   size_t at = 0;
   for (const ErrorKind& kind : kKinds) {
     if (static_cast<size_t>(kind.reason) != at++) return false;
+    if (at <= 16 && static_cast<size_t>(kind.code) != at) return false;
   }
-  return true;
+  return at == static_cast<size_t>(R::kEngineClosing) + 1;
 }
 static_assert(InOrder());
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -233,12 +234,14 @@ class Session {
 
 inline absl::StatusOr<std::string> Session::AnalyzeQuery(const QueryPlan& plan,
                                                          const QueryOptions& options,
-                                                         absl::Time deadline) {
+                                                         absl::Time deadline) try {
   const absl::StatusOr<std::unique_ptr<Scan>> query = OpenAnalysis(plan, options);
   if (!query.ok()) return query.status();
   const Scan::NextResult text = (*query)->Next(deadline);
   if (!text.ok()) return text.status();
   return std::string((*text)->String(0, 0));
+} catch (const std::bad_alloc&) {
+  return absl::Status(absl::StatusCode::kResourceExhausted, "");  // a text would need memory
 }
 
 }  // namespace eris

@@ -4,6 +4,7 @@
 
 #include "base/lean_status.h"
 #include "base/status_macros.h"
+#include "eris/errors.h"
 #include "storage/query/envelope_step.h"
 #include "storage/query/part_tasks.h"
 
@@ -30,7 +31,10 @@ absl::StatusOr<bool> StepTask::Work(tasks::Worker& worker) {
   QueryPart& part = PartOf(worker);
   if (!part.entered()) {
     memory::LocalCache* const cache = worker.CacheOf(part.manager());
-    if (cache == nullptr) return base::NoMemory("an AEU has no memory for a task of a query");
+    if (cache == nullptr) {
+      return base::LeanError(ErrorReason::kMemoryLimit,
+                             "an AEU has no memory for a task of a query");
+    }
     part.Enter(*cache);
   }
   return list_ != nullptr ? WorkOnList(part) : WorkOnEnvelope(part);

@@ -124,6 +124,16 @@ class HeapCallsTest : public testing::TestWithParam<HeapUser> {
     EXPECT_TRUE(status.ok()) << status;
     return rows;
   }
+  // What the index has for keys_.
+  std::vector<uint64_t> ValuesOfIndex() {
+    std::vector<uint64_t> values(kRows);
+    std::vector<uint8_t> found(kRows);
+    const absl::Status status = lab_.Do([&] {
+      return session_->Lookup(index_, keys_, absl::MakeSpan(values), absl::MakeSpan(found));
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    return values;
+  }
 
   HeapLab lab_{GetParam()};
   std::unique_ptr<Session> session_;
@@ -245,13 +255,7 @@ TEST_P(HeapCallsTest, SumsAreAddedOnceOrNotAtAll) {
         });
       },
       [&](const absl::Status& status) {
-        std::vector<uint64_t> values(kRows);
-        std::vector<uint8_t> found(kRows);
-        ASSERT_TRUE(lab_.Do([&] {
-                          return session_->Lookup(index_, keys_, absl::MakeSpan(values),
-                                                  absl::MakeSpan(found));
-                        })
-                        .ok());
+        const std::vector<uint64_t> values = ValuesOfIndex();
         for (uint64_t i = 0; i < kRows; ++i) {
           const uint64_t added = values[i] - before[i];
           ASSERT_LE(added, 1u) << i;
@@ -330,13 +334,7 @@ TEST_P(HeapCallsTest, AsynchronousBatches) {
   for (uint64_t& value : others) value += kRows;
   BatchResult result;
   const auto check_values = [&](const absl::Status& status) {
-    std::vector<uint64_t> values(kRows);
-    std::vector<uint8_t> found(kRows);
-    ASSERT_TRUE(lab_.Do([&] {
-                      return session_->Lookup(index_, keys_, absl::MakeSpan(values),
-                                              absl::MakeSpan(found));
-                    })
-                    .ok());
+    const std::vector<uint64_t> values = ValuesOfIndex();
     for (uint64_t i = 0; i < kRows; ++i) {
       ASSERT_TRUE(values[i] == others[i] || (!status.ok() && values[i] == values_[i])) << i;
     }

@@ -139,7 +139,7 @@ TEST_P(HeapEngineTest, RangesMoveAndNothingIsLost) {
       check);
 }
 
-// It drops all or nothing, and only what it counts.
+// A drop that counts other writes changes nothing, whatever fails in it.
 TEST_P(HeapEngineTest, DropsIfWritten) {
   const ActsAs test(HeapUser::kTest);
   const ObjectId id = object_.id();
@@ -148,7 +148,7 @@ TEST_P(HeapEngineTest, DropsIfWritten) {
       [&]() -> absl::Status {
         const absl::Status dropped =
             HeapLab::InEngine([&] { return lab_.engine().DropIfWritten("o", id, kRows + 1); });
-        // Others count: that is not what fails here.
+        // The count is another one on purpose: this refusal is the call's success here.
         return absl::IsFailedPrecondition(dropped) ? absl::OkStatus() : dropped;
       },
       [&](const absl::Status&) { ExpectRows(); });

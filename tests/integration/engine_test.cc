@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +30,35 @@ class EngineOnMachineTest : public testing::TestWithParam<Machine> {
  protected:
   std::unique_ptr<Engine> engine_ = OpenEngine(SmallOptions(GetParam().aeus, GetParam().topology));
 };
+
+// Names, ids and AEUs are in different orders.
+TEST_P(EngineOnMachineTest, ListsAndStatisticsHaveEachObjectsOwnRows) {
+  auto session = engine_->NewSession();
+  const auto fill = [&](const char* name, uint64_t rows) {
+    const Object o = test::Create(*engine_, name, {.expected = {0, 1000}});
+    std::vector<uint64_t> keys(rows);
+    for (uint64_t i = 0; i < rows; ++i) keys[i] = i * (1000 / rows);
+    ASSERT_TRUE(session->Upsert(o, keys, keys).ok());
+  };
+  fill("c", 100);
+  fill("dropped", 500);
+  fill("a", 20);
+  fill("d", 4);
+  ASSERT_TRUE(engine_->Drop("dropped").ok());
+  fill("b", 1000);
+  const std::map<std::string, uint64_t> rows{{"a", 20}, {"b", 1000}, {"c", 100}, {"d", 4}};
+  const auto rows_of = [](const std::vector<ObjectInfo>& objects) {
+    std::map<std::string, uint64_t> all;
+    for (const ObjectInfo& one : objects) all[one.name] = one.keys;
+    return all;
+  };
+  EXPECT_EQ(rows_of(engine_->List()), rows);
+  const EngineStats stats = engine_->Stats();
+  EXPECT_EQ(rows_of(stats.objects), rows);
+  uint64_t of_aeus = 0;
+  for (const AeuStats& one : stats.aeus) of_aeus += one.rows;
+  EXPECT_EQ(of_aeus, 1124u);
+}
 
 TEST_P(EngineOnMachineTest, ObjectsComeAndGoWithTheirMemory) {
   auto session = engine_->NewSession();

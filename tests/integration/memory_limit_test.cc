@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "eris/engine.h"
+#include "eris/errors.h"
 #include "tests/support/any_object.h"
 #include "tests/support/seed.h"
 
@@ -157,6 +158,23 @@ TEST(MemoryLimitOfStringsTest, ARefusedStringLeavesTheOldOne) {
       ASSERT_TRUE(value == "old" || value == other[0]) << value.size();
     }
   }
+}
+
+TEST(MemoryLimitOfScansTest, RowsThatFindNoRoomInAnObjectEndTheScanWithTheReason) {
+  const auto engine = OpenWith(uint64_t{24} << 20);
+  AnyObject table(*engine, AnyKind::kTable, "t");
+  ASSERT_TRUE(table.Create({uint64_t{1} << 62, uint64_t{1} << 63, uint64_t{3} << 62}).ok());
+  const Object copy = test::Create(*engine, "copy", test::OptionsOf(AnyKind::kTable));
+  std::mt19937_64 random(test::Seed());
+  absl::Status status;
+  for (int batch = 0; status.ok() && batch < 1000; ++batch) {
+    AnyRows rows;
+    for (size_t i = 0; i < kBatch; ++i) rows.push_back({{random(), 0}, i});
+    status = table.Put(rows);
+  }
+  ASSERT_EQ(ErrorDetailsOf(status).reason, "MEMORY_LIMIT") << status;
+  status = table.session().ScanInto(table.object(), {}, copy).status();
+  EXPECT_EQ(ErrorDetailsOf(status).reason, "MEMORY_LIMIT") << status;
 }
 
 }  // namespace

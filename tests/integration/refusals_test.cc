@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eris/engine.h"
+#include "eris/errors.h"
 #include "eris/key_encoding.h"
 #include "tests/support/any_object.h"
 
@@ -139,7 +140,9 @@ TEST_F(RefusalsTest, ModesAndCallsForOtherKinds) {
   Expect(Write(objects_[AnyKind::kBytes], string.write(WriteMode::kAdd)), kRefused,
          {"object \"Bytes\" is an index whose values are of type string",
           "counters need values of uint64"});
-  Expect(Lookup(objects_[AnyKind::kHeapTable], {.keys = table_row.keys()}), kRefused);
+  const absl::Status no_key = Lookup(objects_[AnyKind::kHeapTable], {.keys = table_row.keys()});
+  Expect(no_key, kRefused);
+  EXPECT_EQ(ErrorDetailsOf(no_key).reason, "OBJECT_HAS_NO_KEY");
   Expect(Aggregate(objects_[AnyKind::kBytes], {}), kRefused, {"Bytes"});
   const Object& hash = objects_[AnyKind::kHash];
   for (const absl::Status& status :

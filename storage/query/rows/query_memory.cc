@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/lean_status.h"
+#include "eris/errors.h"
 
 namespace eris::storage {
 
@@ -34,9 +35,9 @@ absl::Status QueryMemory::Refusal(absl::string_view operator_name) const {
           absl::StrCat(operator_name, ": ", refused_bytes_, " bytes more are above the limit of ",
                        budget_->bytes_max(), " bytes for all queries (query_bytes_max)"));
     }
-    return absl::ResourceExhaustedError(absl::StrCat(operator_name,
-                                                     ": the engine's memory limit has no room for ",
-                                                     refused_bytes_, " bytes more"));
+    return Error(ErrorReason::kMemoryLimit,
+                 absl::StrCat(operator_name, ": the engine's memory limit has no room for ",
+                              refused_bytes_, " bytes more"));
   });
 }
 

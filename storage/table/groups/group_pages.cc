@@ -33,7 +33,7 @@ void CountedPages::Free(void* page, size_t bytes) {
 
 absl::Status CountedPages::Refusal() const {
   return base::OrNoMemory("no memory for the groups of a query", [&]() -> absl::Status {
-    if (!over_limit_) return absl::ResourceExhaustedError("no memory for the groups of a query");
+    if (!over_limit_) return base::NoMemory("no memory for the groups of a query");
     return absl::ResourceExhaustedError(
         absl::StrCat("the groups of a query take ", refused_bytes_, " bytes more, of which the ",
                      memory_->bytes_max(), " bytes for all queries have not so many left"));

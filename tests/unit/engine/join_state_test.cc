@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "eris/errors.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/objects.h"
 #include "tests/unit/engine/join_lab.h"
@@ -192,7 +193,7 @@ TEST_F(JoinInLabTest, AMoveThatIsNeverPublishedIsUnavailable) {
   lab_->Move(*outer_, Of(20, 30), {0}, {1});
   auto join = Open();
   ASSERT_TRUE(join.ok());
-  EXPECT_EQ(Count(*join).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ErrorDetailsOf(Count(*join).status()).reason, "KEYS_MOVING");
   (*join)->Unref();
   lab_->Settle();
   lab_->Publish(*outer_);
@@ -200,7 +201,7 @@ TEST_F(JoinInLabTest, AMoveThatIsNeverPublishedIsUnavailable) {
   lab_->Move(*inner_, Of(20, 30), {0}, {1});
   join = Open();
   ASSERT_TRUE(join.ok());
-  EXPECT_EQ(Count(*join).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ErrorDetailsOf(Count(*join).status()).reason, "KEYS_MOVING");
   (*join)->Unref();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "eris/errors.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/moving_ranges.h"
 #include "tests/support/objects.h"
@@ -252,7 +253,7 @@ TEST_F(OrderedScanTest, CloseWaitsForAnAggregateAndCallsItBack) {
   ASSERT_TRUE(pending.ok());
   engine_.Close();
   EXPECT_EQ(calls.load(), 1);
-  EXPECT_EQ(session_->Aggregate(object_, {}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ErrorDetailsOf(session_->Aggregate(object_, {}).status()).reason, "ENGINE_CLOSING");
   (*pending)->Cancel(absl::AbortedError("too late"));
   EXPECT_EQ(calls.load(), 1);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "eris/errors.h"
 #include "tests/support/hand_engine.h"
 #include "tests/support/objects.h"
 
@@ -202,6 +203,8 @@ TEST_P(ReaderTest, AnEngineClosedMidWayIsUnavailable) {
   });
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(TryOpen().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ErrorDetailsOf(scan->Next().status()).reason, "ENGINE_CLOSING");
+  EXPECT_EQ(ErrorDetailsOf(TryOpen().status()).reason, "ENGINE_CLOSING");
   // The destructor sees that chunk and scan give everything back after Close, too.
 }
 

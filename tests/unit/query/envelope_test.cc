@@ -190,8 +190,9 @@ TEST(QueryMemoryTest, ARefusalNamesOperatorBytesAndLimit) {
   EXPECT_EQ(lab.memory.used_bytes(), 2048);
   lab.tree.cache.ArmFailures(1, memory::FailurePoint::Mode::kOnce);
   EXPECT_EQ(lab.memory.Allocate(100), nullptr);
-  EXPECT_EQ(lab.memory.Refusal("sort").ToString(),
-            "RESOURCE_EXHAUSTED: sort: the engine's memory limit has no room for 128 bytes more");
+  const absl::Status full = lab.memory.Refusal("sort");
+  EXPECT_TRUE(absl::IsResourceExhausted(full));
+  EXPECT_EQ(full.message(), "sort: the engine's memory limit has no room for 128 bytes more");
   lab.tree.cache.ArmFailures(0, memory::FailurePoint::Mode::kOnce);
   lab.memory.Free(block, 2000);
 }
