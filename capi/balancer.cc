@@ -14,6 +14,8 @@ namespace eris::capi {
 absl::StatusOr<BalancerOptions> BalancerFrom(const eris_balancer_options* given) {
   ERIS_ASSIGN_OR_RETURN(const eris_balancer_options from, ReadSized("balancer", given));
   ERIS_RETURN_IF_ERROR(CheckNumber("algorithm", from.algorithm, 0, ERIS_ALGORITHM_SIZE));
+  // As a member of a later version: what this library does not know it must not ignore.
+  ERIS_RETURN_IF_ERROR(CheckNumber("reserved", from.reserved, 0, 0));
   BalancerOptions to;
   to.enabled = from.disabled == 0;
   if (from.algorithm != 0) to.algorithm = static_cast<BalanceAlgorithm>(from.algorithm);

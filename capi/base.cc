@@ -15,10 +15,10 @@ struct eris_error {
 namespace eris::capi {
 namespace {
 
-// Never freed: what is left to say when there is no memory for more.
+// Errors for when memory is short. They are never freed.
 struct LeanError {
   eris_error no_memory{.code = ERIS_RESOURCE_EXHAUSTED, .message = "no memory"};
-  // By code, with names that fit in a std::string itself.
+  // By code, without a message.
   eris_error bare[ERIS_UNAVAILABLE + 1];
 
   LeanError() {

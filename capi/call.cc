@@ -1,7 +1,10 @@
 // Lookups and writes that do not wait for their answers.
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -49,9 +52,7 @@ absl::Status StartCall(eris_session& session, std::vector<ColumnSchema> types, b
   auto destination = std::make_unique<Destination>();
   destination->done = done;
   destination->user = user;
-  destination->result = std::make_unique<eris_result>();
-  destination->result->data->types = std::move(types);
-  destination->result->data->lookup = lookup;
+  destination->result = NewResult(std::move(types), lookup);
   std::unique_ptr<eris_call> call;
   if (out != nullptr) {
     call = std::make_unique<eris_call>(session.engine);
@@ -171,7 +172,7 @@ eris_code eris_call_wait(eris_call* call, int64_t timeout_us, eris_result** out,
     eris_call::State& state = *call->state;
     std::unique_lock lock(state.mu);
     const auto ended = [&state] { return state.ended; };
-    // Longer waits would overflow the clock; nobody will notice.
+    // Longer waits would overflow the clock. This one takes 142 years.
     constexpr int64_t kWaitUsMax = int64_t{1} << 52;
     if (timeout_us == 0) {
       state.changed.wait(lock, ended);

@@ -71,9 +71,7 @@ absl::StatusOr<Options> OptionsFrom(const eris_engine_options* given) {
   ERIS_RETURN_IF_ERROR(TakeMemory(from, to));
   Take(from.send_wait_ms_max, to.send_wait_ms_max);
   to.scan_chunks_max = from.scan_chunks_max;
-  if (from.task_scheduling != 0) {
-    ERIS_ASSIGN_OR_RETURN(to.task_scheduling, SchedulingFrom(from.task_scheduling));
-  }
+  ERIS_ASSIGN_OR_RETURN(to.task_scheduling, SchedulingFrom(from.task_scheduling));
   Take(from.snapshot_age_ms_max, to.snapshot_age_ms_max);
   Take(from.scan_slice_us, to.scan_slice_us);
   ERIS_ASSIGN_OR_RETURN(to.balancer, BalancerFrom(from.balancer));

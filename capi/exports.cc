@@ -1,5 +1,5 @@
-// liberis.so is linked from archives: a library needs a source of its own. Everything else is in
-// capi/ and below.
+// liberis.so is linked from archives, but a library needs a source of its own: this one. All other
+// code is in capi/ and the folders below it.
 #include "eris/eris.h"
 
 namespace eris::capi {

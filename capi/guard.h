@@ -91,7 +91,11 @@ inline constexpr size_t kStructBytesMax = 4096;
 
 // Errors: InvalidArgument.
 inline absl::Status CheckStructSize(const char* name, size_t struct_size) {
-  if (struct_size >= sizeof(size_t) && struct_size <= kStructBytesMax) return absl::OkStatus();
+  // A multiple of the alignment, as each sizeof is: elements of arrays are read at this distance.
+  if (struct_size >= sizeof(size_t) && struct_size <= kStructBytesMax &&
+      struct_size % alignof(size_t) == 0) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("`", name, "` has a struct_size of ", struct_size,
                    ": it must be the structure's sizeof, and its other members 0 or set"));

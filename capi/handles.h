@@ -1,4 +1,5 @@
-// What stands behind the handles of the C interface, and the count of those that need an engine.
+// The objects that handles of the C interface point to, and the count of handles that need an
+// engine.
 #ifndef ERIS_CAPI_HANDLES_H_
 #define ERIS_CAPI_HANDLES_H_
 
@@ -29,13 +30,15 @@ inline constexpr size_t kHandleKinds = 7;
 // The handles of one engine that have not been freed, by kind.
 using HandleCounts = std::array<std::atomic<int64_t>, kHandleKinds>;
 
-// One handle. Member that is declared first, so that what it counts ends before it does.
+// Counts one handle while it exists. It is the first member, so it ends after all that the handle
+// holds.
 class Use {
  public:
   Use(HandleCounts& counts, HandleKind kind) : count_(counts[static_cast<size_t>(kind)]) {
     count_.fetch_add(1, std::memory_order_relaxed);  // the engine cannot be closing meanwhile
   }
-  // release: pairs with the acquire in eris_engine_close, which then ends what the handle used.
+  // release: pairs with the acquire in OpenHandles (engine.cc), after which eris_engine_close ends
+  // what the handle used.
   ~Use() { count_.fetch_sub(1, std::memory_order_release); }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
@@ -122,9 +125,14 @@ struct eris_scan {
 
   const eris::capi::Use use;
   eris_engine& engine;
-  std::unique_ptr<eris::Scan> scan;
   // Shared with a callback under way, which may outlive the scan.
-  const std::shared_ptr<std::atomic<bool>> busy = std::make_shared<std::atomic<bool>>(false);
+  struct Calls {
+    std::atomic<bool> busy{false};
+    // A chunk could not be handed out. Owned by the call that has taken `busy`.
+    bool lost = false;
+  };
+  std::unique_ptr<eris::Scan> scan;
+  const std::shared_ptr<Calls> calls = std::make_shared<Calls>();
 };
 
 struct eris_chunk {

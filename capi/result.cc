@@ -1,7 +1,10 @@
 #include "capi/result.h"
 
+#include <memory>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "capi/columns.h"
@@ -45,6 +48,13 @@ class ResultChunk final : public Chunk {
 };
 
 }  // namespace
+
+std::unique_ptr<eris_result> NewResult(std::vector<ColumnSchema> types, bool lookup) {
+  auto result = std::make_unique<eris_result>();
+  result->data->types = std::move(types);
+  result->data->lookup = lookup;
+  return result;
+}
 
 void FillResult(BatchResult&& from, eris_result& result) noexcept {
   ResultData& data = *result.data;

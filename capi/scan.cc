@@ -26,8 +26,8 @@ struct ExportedChunk {
   const std::shared_ptr<const Chunk> chunk;
 };
 
-// Hands a chunk out; none at the end of the scan.
-absl::Status FillChunk(Scan::NextResult next, std::unique_ptr<eris_chunk>& chunk) {
+// Hands a chunk out; none at the end of the scan. Sets `lost` if there is no memory for it.
+absl::Status FillChunk(Scan::NextResult next, std::unique_ptr<eris_chunk>& chunk, bool& lost) {
   if (!next.ok()) {
     chunk.reset();
     return next.status();
@@ -40,10 +40,17 @@ absl::Status FillChunk(Scan::NextResult next, std::unique_ptr<eris_chunk>& chunk
   try {
     chunk->resume = chunk->chunk->resume();
   } catch (const std::bad_alloc&) {
-    chunk.reset();  // the chunk's rows cannot be told from those after it
+    chunk.reset();  // without a resume position its reader could not go on after it
+    lost = true;
     return base::NoMemory();
   }
   return absl::OkStatus();
+}
+
+// The chunks after a lost one would look like the whole rest. Errors: ResourceExhausted.
+absl::Status CheckWhole(const eris_scan::Calls& calls) {
+  if (!calls.lost) return absl::OkStatus();
+  return base::NoMemory("the system had no memory for a chunk of the scan: open it again");
 }
 
 absl::StatusOr<JoinOptions> JoinFrom(const eris_range* range, const eris_range* inner_values) {
@@ -61,13 +68,13 @@ absl::StatusOr<JoinOptions> JoinFrom(const eris_range* range, const eris_range* 
 struct NextCall {
   eris_chunk_callback done;
   void* user;
-  std::shared_ptr<std::atomic<bool>> busy;
+  std::shared_ptr<eris_scan::Calls> calls;
   std::unique_ptr<eris_chunk> chunk;  // made before
 
   void Deliver(Scan::NextResult next) {
-    const absl::Status status = FillChunk(std::move(next), chunk);
+    const absl::Status status = FillChunk(std::move(next), chunk, calls->lost);
     // release: pairs with the acquire of the next call's OneCaller.
-    busy->store(false, std::memory_order_release);
+    calls->busy.store(false, std::memory_order_release);
     const CallbackScope scope;
     done(user, chunk.release(), status.ok() ? nullptr : ErrorOf(status));
   }
@@ -138,9 +145,11 @@ eris_code eris_scan_next(eris_scan* scan, int64_t timeout_us, eris_chunk** out,
     ERIS_RETURN_IF_ERROR(Need({{"scan", scan}, {"out", out}}));
     ERIS_ASSIGN_OR_RETURN(const absl::Time deadline, eris::capi::DeadlineOf(timeout_us));
     auto chunk = std::make_unique<eris_chunk>(scan->engine);
-    const eris::capi::OneCaller caller(*scan->busy);
+    const eris::capi::OneCaller caller(scan->calls->busy);
     ERIS_RETURN_IF_ERROR(caller.status());
-    ERIS_RETURN_IF_ERROR(eris::capi::FillChunk(scan->scan->Next(deadline), chunk));
+    ERIS_RETURN_IF_ERROR(eris::capi::CheckWhole(*scan->calls));
+    ERIS_RETURN_IF_ERROR(
+        eris::capi::FillChunk(scan->scan->Next(deadline), chunk, scan->calls->lost));
     *out = chunk.release();
     return absl::OkStatus();
   });
@@ -152,9 +161,10 @@ eris_code eris_scan_next_async(eris_scan* scan, eris_chunk_callback done, void* 
     ERIS_RETURN_IF_ERROR(Need({{"scan", scan}}));
     if (done == nullptr) return absl::InvalidArgumentError("`done` is NULL");
     auto call = std::make_unique<eris::capi::NextCall>(
-        eris::capi::NextCall{done, user, scan->busy, std::make_unique<eris_chunk>(scan->engine)});
-    eris::capi::OneCaller caller(*scan->busy);
+        eris::capi::NextCall{done, user, scan->calls, std::make_unique<eris_chunk>(scan->engine)});
+    eris::capi::OneCaller caller(scan->calls->busy);
     ERIS_RETURN_IF_ERROR(caller.status());
+    ERIS_RETURN_IF_ERROR(eris::capi::CheckWhole(*scan->calls));
     eris::Scan::Callback callback = [call = std::move(call)](eris::Scan::NextResult next) {
       call->Deliver(std::move(next));
     };
@@ -179,10 +189,11 @@ eris_code eris_scan_export_stream(eris_scan* scan, struct ArrowArrayStream* out,
     ERIS_RETURN_IF_ERROR(Need({{"scan", scan}, {"out", out}}));
     *out = {};
     {
-      const eris::capi::OneCaller caller(*scan->busy);
+      const eris::capi::OneCaller caller(scan->calls->busy);
       ERIS_RETURN_IF_ERROR(caller.status());
     }
     const std::unique_ptr<eris_scan> freed(scan);
+    ERIS_RETURN_IF_ERROR(eris::capi::CheckWhole(*scan->calls));
     auto use = std::make_shared<const eris::capi::Use>(scan->engine.counts,
                                                        eris::capi::HandleKind::kArrow);
     eris::ExportArrowStream(std::move(scan->scan), out, std::move(use));

@@ -74,13 +74,6 @@ absl::Status HandOut(BatchResult&& answer, std::unique_ptr<eris_result> result, 
   return status;
 }
 
-std::unique_ptr<eris_result> NewResult(std::vector<ColumnSchema> types, bool lookup) {
-  auto result = std::make_unique<eris_result>();
-  result->data->types = std::move(types);
-  result->data->lookup = lookup;
-  return result;
-}
-
 absl::Status Lookup(eris_session& session, const Object& object, const RowsIn& keys,
                     const eris_lookup_options* options, int64_t timeout_us, eris_result** out) {
   ERIS_ASSIGN_OR_RETURN(const std::unique_ptr<LookupIn> in, LookupIn::Create(object, options));

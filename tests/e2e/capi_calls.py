@@ -180,10 +180,10 @@ def open_and_close(eris):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("library")
+    parser.add_argument("liberis")
     parser.add_argument("rounds", type=int)
     args = parser.parse_args()
-    eris = Library(args.library)
+    eris = Library(args.liberis)
     print(f"version {eris.lib.eris_version().decode()}")
     engines = [eris.open(), eris.open()]  # two in one process
     for engine in engines:

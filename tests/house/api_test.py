@@ -36,7 +36,8 @@ def buf(tool, folder, verb, *more):
 
 def check_tree(tool, folder):
     """What buf finds in the interface, or an empty text."""
-    return "".join(buf(tool, folder, *words)[1] for words in (("lint",), ("breaking", "--against", str(RELEASED))))
+    done = [buf(tool, folder, *words) for words in (("lint",), ("breaking", "--against", str(RELEASED)))]
+    return "".join(f"exit code {status}: {output}" for status, output in done if status or output)
 
 
 def planted(tool, name, before, after, verb, said):

@@ -2,7 +2,7 @@
 """Checks that the C interface is what programs were compiled against: capi/abi.txt has each function's declaration, each structure's members
 with their places, and each constant. liberis.so has exactly these functions, and no other name.
 
-Usage: c_abi.py --library liberis.so [--compiler cc] [--root DIR] [--write]. Prints each difference; exit status 1 if there is one. --write
+Usage: c_abi.py --liberis liberis.so [--compiler cc] [--root DIR] [--write]. Prints each difference; exit status 1 if there is one. --write
 adds what is new to capi/abi.txt, and changes nothing that is there: functions, constants and members are never taken away or moved, and a
 structure with a struct_size grows at its end alone. Also says which function the test of bad arguments does not call.
 
@@ -21,6 +21,7 @@ FUNCTION = re.compile(r"^ERIS_API\s+([^;]+);", re.M)
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\} \w+;", re.S)
 ENUM = re.compile(r"\benum \{(.*?)\};", re.S)
 MEMBER = re.compile(r"(\w+)$")
+PLACE = re.compile(r"member (\w+)\.\w+ at (\d+), (\d+) bytes")
 HEADERS = "include/eris/c"
 
 
@@ -60,6 +61,16 @@ def exported(library):
     return {name for name in names if not name.startswith("ERIS_")}  # the version's own symbol
 
 
+def ends(lines):
+    """{structure: where its last member ends, rounded up to its alignment}. Members are aligned to 8 bytes at most."""
+    out = {}
+    for line in lines:
+        if match := PLACE.match(line):
+            name, at, size = match.group(1), int(match.group(2)), int(match.group(3))
+            out[name] = max(out.get(name, 0), -(-(at + size) // 8) * 8)
+    return out
+
+
 def differences(root, library, compiler):
     """(what is wrong, what is new) as texts."""
     functions, structs, constants = declarations(root)
@@ -73,10 +84,15 @@ def differences(root, library, compiler):
     wrong += [f"{name}: a function of the headers that the library does not have" for name in sorted(set(functions) - names)]
     # A structure without a size cannot grow: programs have arrays of it.
     fixed = {name for name, members in structs.items() if "struct_size" not in members}
-    old = {line.split()[1].split(".")[0] for line in known if line.startswith("member ")}
+    old = ends(known)
     for line in new:
-        if line.startswith("member ") and line.split()[1].split(".")[0] in fixed & old:
+        match = PLACE.match(line)
+        if not match or match.group(1) not in old:
+            continue
+        if match.group(1) in fixed:
             wrong.append(f"{line}: this structure has no struct_size, so it cannot grow")
+        elif int(match.group(2)) < old[match.group(1)]:
+            wrong.append(f"{line}: older programs have padding there, with any bytes: the structure grows from {old[match.group(1)]} on")
     return wrong, new
 
 
@@ -92,11 +108,11 @@ def untested(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
-    parser.add_argument("--library", type=pathlib.Path)
+    parser.add_argument("--liberis", type=pathlib.Path)
     parser.add_argument("--compiler", default="cc")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    wrong, new = differences(args.root, args.library, args.compiler)
+    wrong, new = differences(args.root, args.liberis, args.compiler)
     if args.write and new and not wrong:
         with (args.root / "capi/abi.txt").open("a") as file:
             file.writelines(f"{line}\n" for line in new)

@@ -18,6 +18,7 @@ CHANGES = [
     ("engine.h", "  uint32_t network_cores;\n", "  uint64_t network_cores;\n", "network_cores"),
     ("engine.h", "  const char* topology;", "  int32_t first;\n  const char* topology;", "topology"),
     ("base.h", "  int32_t open_end;\n", "  int32_t open_end;\n  int32_t more;\n", "eris_range.more at 36, 4 bytes: this structure has no struct_size"),
+    ("scan.h", "  int32_t backward;\n", "  int32_t backward;\n  int32_t more;\n", "eris_query.more at 60, 4 bytes: older programs have padding there"),
     ("engine.h", "  uint32_t scan_slice_us;", "  uint32_t scan_slice_us;  // a comment", None),
 ]
 

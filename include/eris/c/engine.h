@@ -98,11 +98,11 @@ typedef struct eris_create_options {
   eris_range expected;
   const uint64_t* split_points;  // the inner boundaries themselves, strictly ascending
   size_t split_point_count;
-  const char* beside;  // an object beside which this one lies: CreateOptions in eris/options.h
+  const char* beside;  // an object whose ranges move with this one's: CreateOptions in options.h
 } eris_create_options;
 
 // Creates an object. Blocks until every AEU has its partition. Errors: ERIS_INVALID_ARGUMENT,
-// ERIS_ALREADY_EXISTS, ERIS_NOT_FOUND (the object to lie beside), ERIS_RESOURCE_EXHAUSTED.
+// ERIS_ALREADY_EXISTS, ERIS_NOT_FOUND (no object `beside`), ERIS_RESOURCE_EXHAUSTED.
 ERIS_API eris_code eris_create(eris_engine* engine, const char* name,
                                const eris_create_options* options, eris_error** error);
 // Blocks until every AEU has freed the object's memory. Handles of it stay valid; calls with them

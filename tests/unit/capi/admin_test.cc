@@ -123,6 +123,10 @@ TEST_F(CAdminTest, MovesAreStoppedAndPaused) {
   eris_balancer_options options = {.struct_size = sizeof options, .period_ms = 1};
   EXPECT_C(ERIS_INVALID_ARGUMENT, eris_balancer_set(engine, &options, e.out()));
   options.period_ms = 500;
+  options.reserved = 1;
+  EXPECT_C(ERIS_INVALID_ARGUMENT, eris_balancer_set(engine, &options, e.out()));
+  EXPECT_THAT(e.message(), testing::HasSubstr("`reserved` is 1"));
+  options.reserved = 0;
   EXPECT_C(ERIS_OK, eris_balancer_set(engine, &options, e.out()));
   EXPECT_C(ERIS_OK, eris_set_task_scheduling(engine, 2, e.out()));
 }

@@ -89,7 +89,7 @@ TEST(CBaseTest, OptionsOfOtherVersionsAreRead) {
 }
 
 TEST(CBaseTest, SizesThatCannotBeAreRefused) {
-  for (const size_t size : {size_t{0}, size_t{7}, kStructBytesMax + 1, ~size_t{0}}) {
+  for (const size_t size : {size_t{0}, size_t{7}, size_t{17}, kStructBytesMax + 1, ~size_t{0}}) {
     Options options = {size, 1, 2};
     EXPECT_EQ(ReadSized("options", &options).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(WriteSized("out", Options{}, &options).code(), absl::StatusCode::kInvalidArgument);

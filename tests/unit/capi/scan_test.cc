@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/handles.h"
 #include "tests/unit/capi/capi_fixture.h"
 
 namespace eris::test {
@@ -148,6 +149,24 @@ TEST_F(CScanTest, ACancelledScanSaysSo) {
   chunks.Await(1);
   EXPECT_EQ(chunks.code, ERIS_CANCELLED);
   eris_scan_free(scan);
+}
+
+TEST_F(CScanTest, AScanThatHasLostAChunkGivesNoMore) {
+  eris_object* const index = MakeTriples("triples", 100);
+  eris_scan* scan = nullptr;
+  ASSERT_C(ERIS_OK, eris_scan_open(session, index, nullptr, &scan, e.out()));
+  scan->calls->lost = true;  // as without memory for a chunk's resume position
+  eris_chunk* chunk = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_C(ERIS_RESOURCE_EXHAUSTED, eris_scan_next(scan, 0, &chunk, e.out()));
+    EXPECT_EQ(chunk, nullptr);
+  }
+  Chunks chunks;
+  EXPECT_C(ERIS_RESOURCE_EXHAUSTED, eris_scan_next_async(scan, &Chunks::Take, &chunks, e.out()));
+  ArrowArrayStream stream;
+  EXPECT_C(ERIS_RESOURCE_EXHAUSTED, eris_scan_export_stream(scan, &stream, e.out()));  // frees it
+  EXPECT_EQ(stream.release, nullptr);
+  EXPECT_EQ(chunks.calls, 0u);
 }
 
 TEST_F(CScanTest, RowsAreJoinedAndWrittenOn) {

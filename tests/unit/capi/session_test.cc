@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "capi/handles.h"
 #include "tests/unit/capi/capi_fixture.h"
 
 namespace eris::test {
@@ -199,7 +200,24 @@ TEST_F(CSessionTest, DeferredCallbacksRunOnTheirThread) {
   answers.Await(1);
 }
 
-// Two threads with one session: one of them is told, and nothing else happens.
+TEST_F(CSessionTest, ASecondCallIsRefused) {
+  eris_object* const index = MakeTriples("triples", 10);
+  const uint64_t key = 9;
+  uint64_t value = 0;
+  uint8_t found = 0;
+  const auto lookup = [&] {
+    return eris_lookup_u64(session, index, &key, 1, &value, &found, 0, e.out());
+  };
+  session->busy.store(true, std::memory_order_relaxed);  // as while another thread's call runs
+  EXPECT_C(ERIS_FAILED_PRECONDITION, lookup());
+  EXPECT_EQ(value, 0u);
+  EXPECT_C(ERIS_FAILED_PRECONDITION, lookup());  // a refused call leaves the session taken
+  session->busy.store(false, std::memory_order_relaxed);
+  EXPECT_C(ERIS_OK, lookup());
+  EXPECT_EQ(value, 27u);
+}
+
+// Two threads use one session at the same time: each call is either answered or refused.
 TEST_F(CSessionTest, OneCallAtATime) {
   eris_object* const index = MakeTriples("triples", 1000);
   std::atomic<uint64_t> refused{0};
