@@ -21,7 +21,8 @@ absl::Status LocatePages(std::span<void* const> pages, std::span<int32_t> os_nod
     const std::string message =
         absl::StrCat("cannot ask where ", pages.size(), " pages lie: ", std::strerror(error));
     if (error == ENOSYS) return absl::UnimplementedError(message);
-    if (error == EPERM || error == EACCES) return absl::PermissionDeniedError(message);
+    // Not PermissionDenied, which a caller would take for a role of its own.
+    if (error == EPERM || error == EACCES) return absl::FailedPreconditionError(message);
     return absl::InternalError(message);
   }
   for (int32_t& node : os_nodes) node = std::max(node, kPageNotPresent);

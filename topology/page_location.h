@@ -16,7 +16,8 @@ inline constexpr int32_t kPageNotPresent = -1;
 // Sets os_nodes[i] to the NumaNode (the operating system's number) that holds the page of pages[i],
 // or kPageNotPresent. Shapes: equal lengths. Moves nothing; takes some microseconds per thousand
 // pages.
-// Errors: Unimplemented (a kernel without NUMA), PermissionDenied, Internal.
+// Errors: Unimplemented (a kernel without NUMA), FailedPrecondition (the system does not let this
+// process ask), Internal.
 absl::Status LocatePages(std::span<void* const> pages, std::span<int32_t> os_nodes);
 
 }  // namespace eris::topology

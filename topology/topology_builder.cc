@@ -57,15 +57,14 @@ RealMachine TopologyBuilder::ReadRealMachine() {
   RealMachine real;
   // The kernel refuses a set smaller than its own, whose size is unknown: grow until it fits.
   for (int cpus = 1024; cpus <= (1 << 16); cpus *= 2) {
-    cpu_set_t* set = CPU_ALLOC(cpus);
     const size_t bytes = CPU_ALLOC_SIZE(cpus);
-    CPU_ZERO_S(bytes, set);
+    std::vector<__cpu_mask> words(bytes / sizeof(__cpu_mask));
+    auto* const set = reinterpret_cast<cpu_set_t*>(words.data());
     const bool fits = sched_getaffinity(0, bytes, set) == 0;
     const bool too_small = !fits && errno == EINVAL;
     for (int cpu = 0; fits && cpu < cpus; ++cpu) {
       if (CPU_ISSET_S(cpu, bytes, set)) real.allowed_cpus.push_back(cpu);
     }
-    CPU_FREE(set);
     if (!too_small) break;
   }
   if (real.allowed_cpus.empty()) real.allowed_cpus.push_back(0);

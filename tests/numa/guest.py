@@ -47,7 +47,7 @@ def parse_arguments(arguments):
     add("--kernel-arguments", default="", metavar="ARGUMENTS", help="more for the kernel's command line")
     add("--timeout", type=float, default=300, metavar="SECONDS", help="boot and all programs (default 300)")
     add("--boot-timeout", type=float, default=40, metavar="SECONDS", help="until the first program; qemu sometimes stops for good before, so a guest that takes longer is booted once more (default 40)")
-    add("--silence-timeout", type=float, default=90, metavar="SECONDS", help="init says every five seconds that it is alive; a guest that says nothing for so long has stopped, and is booted once more (default 90)")
+    add("--silence-timeout", type=float, default=90, metavar="SECONDS", help="init says every five seconds that it is alive; a guest that says nothing for so long has stopped, and is booted once more: what its programs have written until then is thrown away (default 90)")
     add("--console", metavar="FILE", help="keep the kernel's console there")
     add("--kernel", metavar="FILE", help="default: what ./dev deps lab has fetched")
     add("--init", metavar="FILE", default=str(kernel.ROOT / "build/dev/tests/numa/numa_guest_init"), help="the guest's PID 1 (default: the dev preset's)")
@@ -147,14 +147,17 @@ def run(args):
             tell(f"{archive.size >> 20} MiB of files; {' '.join(words)}")
         return words
 
-    def boot(timeout, boot_timeout, silence_timeout):
-        return session.run(archive, command, timeout, boot_timeout, silence_timeout, passed_on(sys.stdout), passed_on(sys.stderr))
-    outcome = boot(args.timeout, args.boot_timeout, args.silence_timeout)
-    if outcome.stopped:
+    def boot(timeout, boot_timeout, silence_timeout, write):
+        return session.run(archive, command, timeout, boot_timeout, silence_timeout, write, passed_on(sys.stderr))
+    said = []
+    outcome = boot(args.timeout, args.boot_timeout, args.silence_timeout, passed_on(sys.stdout) if sys.stdout.isatty() else said.append)
+    if not outcome.stopped:
+        passed_on(sys.stdout)(b"".join(said))
+    else:
         what = (f"no program began within {args.boot_timeout:g} s" if outcome.control.booted is None else
                 f"the machine has stopped: for {args.silence_timeout:g} s it has not said that it is alive")
         tell(f"{what}; once more. The console:\n{tail(outcome.console)}")
-        outcome = boot(args.timeout - outcome.seconds, args.timeout, args.timeout)
+        outcome = boot(args.timeout - outcome.seconds, args.timeout, args.timeout, passed_on(sys.stdout))
     if args.console:
         with open(args.console, "wb") as file:
             file.write(outcome.console)
