@@ -52,6 +52,11 @@ class ConnectionJudge {
                                  const ConnectionCounts& counts,
                                  absl::FunctionRef<uint64_t()> served_calls);
 
+  // What has been received since the last complete message, by counts that were judged.
+  uint64_t Unfinished(const ConnectionCounts& counts) const {
+    return counts.received_bytes - at_message_.received_bytes;
+  }
+
  private:
   bool SendsUnusedBytes(const JudgeLimits& limits, Clock::time_point now,
                         const ConnectionCounts& counts, absl::FunctionRef<uint64_t()> served_calls);

@@ -79,6 +79,10 @@ void ConnectionTable::CutAll() {
   owners_.clear();
 }
 
+void ConnectionTable::ForEach(absl::FunctionRef<void(Connection&)> visit) {
+  for (const auto& [id, connection] : connections_) visit(*connection);
+}
+
 Connection* ConnectionTable::Find(uint64_t id) {
   const auto found = connections_.find(id);
   return found == connections_.end() ? nullptr : found->second.get();

@@ -33,7 +33,11 @@ struct Connection {
   uint64_t seen = 0;    // progress at the last look
   uint64_t judged = 0;  // received bytes when it was judged last
   uint32_t quiet_looks = 0;
+  uint64_t unfinished = 0;  // bytes of messages that are not complete (unfinished_bytes.h)
+  uint64_t messages = 0;    // complete ones at the last reading, and when it first saw so many
+  std::chrono::steady_clock::time_point message_at = accepted;
   bool active = false;  // looked at regularly; otherwise the epoll set tells that it sends
+  bool cut = false;     // gRPC has still to close it
 };
 
 class ConnectionTable {
@@ -58,6 +62,7 @@ class ConnectionTable {
   // Shuts every socket down, and removes all.
   void CutAll();
 
+  void ForEach(absl::FunctionRef<void(Connection&)> visit);
   Connection* Find(uint64_t id);
   size_t size() const { return connections_.size(); }
   uint64_t CountOf(const std::string& owner) const;

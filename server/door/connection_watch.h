@@ -16,11 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "server/door/calls_by_peer.h"
 #include "server/door/channelz.h"
 #include "server/door/connection_judge.h"
 #include "server/door/connection_table.h"
 #include "server/door/door_log.h"
 #include "server/door/door_stats.h"
+#include "server/door/unfinished_bytes.h"
 
 namespace eris::server {
 
@@ -31,14 +33,18 @@ class ConnectionWatch {
   struct Options {
     JudgeLimits judge;
     std::chrono::milliseconds first_call{0};  // 0: no limit
-    std::function<uint64_t(const std::string& peer)> served_calls;
+    std::function<CallsByPeer::Counts()> served_calls;
     // Called a second after connections were cut: gRPC has freed what they made it hold.
     std::function<void()> memory_is_free;
   };
 
   // REQUIRES: as Channelz.
   ConnectionWatch(ConnectionTable* table, DoorLog* log, Options options)
-      : table_(*table), log_(*log), options_(std::move(options)) {}
+      : table_(*table),
+        log_(*log),
+        options_(std::move(options)),
+        served_calls_(options_.served_calls),
+        unfinished_(options_.judge.unused_bytes_max == 0 ? 0 : options_.judge.arriving_bytes_max) {}
 
   // Finds gRPC's number of a connection that it has just been given. One with TLS gets it later.
   void Added(Connection& connection);
@@ -53,16 +59,28 @@ class ConnectionWatch {
  private:
   void FindNumbers();
   void Forget(Connection& connection);
+  // The connection may no longer exist when this returns.
   void Cut(Connection& connection, DoorCause cause, const std::string& why);
-  // False: it was cut.
+  // Whether gRPC has still to close a connection that was cut. False: it no longer exists.
+  bool AwaitEnd(Connection& connection);
+  // False: it no longer exists.
   bool LookAt(Connection& connection, Clock::time_point now);
   void LookAtActive(Clock::time_point now);
+  // Notes what `counts`, which have been judged, tell of unfinished messages.
+  void Note(Connection& connection, const ConnectionCounts& counts, Clock::time_point now);
+  void SetUnfinished(Connection& connection, uint64_t bytes);
+  // While unfinished messages of all together take too much: the owner that has the most loses the
+  // connection whose last complete message is the oldest, but none that has had one for a second.
+  void CutUnfinished(Clock::time_point now);
+  void Remove(Connection& connection);
   void CutThoseWithoutCall(Clock::time_point now);
   void GiveBackMemory(Clock::time_point now);
 
   ConnectionTable& table_;
   DoorLog& log_;
   const Options options_;
+  CallsByPeer served_calls_;
+  UnfinishedBytes unfinished_;
   Channelz channelz_;
   std::map<std::string, std::deque<uint64_t>> unnumbered_;  // ids by Peer::name, oldest first
   std::vector<uint64_t> active_;

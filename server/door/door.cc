@@ -75,7 +75,6 @@ class Door::Impl : public std::enable_shared_from_this<Impl> {
   // reserve is empty.
   int AcceptAndClose(Entrance& entrance, int error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AcceptLater(int error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::optional<DoorCause> Refuses(const Peer& peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Refuse(DoorCause cause, const std::string& peer, const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void HandOver(Entrance& entrance, int fd, Peer peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -163,7 +162,7 @@ DoorStats Door::Impl::Read() const {
   base::MutexLock lock(&mu_);
   DoorStats stats;
   stats.open = table_.size();
-  stats.connections_max = options_.connections_max;
+  stats.connections_max = options_.connections.connections_max;
   stats.accepted = accepted_;
   for (size_t i = 0; i < kDoorCauses; ++i) {
     stats.closed[i] = refused_[i] + (watch_ ? watch_->cut(static_cast<DoorCause>(i)) : 0);
@@ -212,21 +211,15 @@ int Door::Impl::AcceptOne(Entrance& entrance) {
     close(fd);
     return 0;
   }
-  if (const std::optional<DoorCause> cause = Refuses(*peer)) {
+  const uint64_t own = table_.CountOf(peer->owner);
+  if (const auto cause = options_.connections.Refuse(table_.size(), own)) {
     Refuse(*cause, peer->name,
-           absl::StrCat(table_.size(), " connections, of which ", table_.CountOf(peer->owner),
-                        " of ", peer->owner));
+           absl::StrCat(table_.size(), " connections, of which ", own, " of ", peer->owner));
     close(fd);
     return 0;
   }
   HandOver(entrance, fd, *std::move(peer));
   return 0;
-}
-
-std::optional<DoorCause> Door::Impl::Refuses(const Peer& peer) const {
-  if (table_.size() >= options_.connections_max) return DoorCause::kConnections;
-  if (table_.CountOf(peer.owner) >= options_.connections_per_owner_max) return DoorCause::kAddress;
-  return std::nullopt;
 }
 
 void Door::Impl::Refuse(DoorCause cause, const std::string& peer, const std::string& why) {

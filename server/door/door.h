@@ -23,7 +23,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/door/calls_by_peer.h"
 #include "server/door/connection_judge.h"
+#include "server/door/connection_limits.h"
 #include "server/door/door_stats.h"
 
 namespace eris::server {
@@ -31,8 +33,7 @@ namespace eris::server {
 struct DoorOptions {
   mode_t unix_mode = 0600;
   int user_timeout_ms = 0;
-  uint64_t connections_max = 1;
-  uint64_t connections_per_owner_max = 1;   // per address, network or user: Peer::owner
+  ConnectionLimits connections;
   std::chrono::milliseconds first_call{0};  // until a connection's first call; 0: no limit
   JudgeLimits judge;
   // See ConnectionWatch::Options; on the io_context's thread. May be empty.
@@ -45,9 +46,8 @@ class Door {
     std::string listen;  // as an element of server.listen
     std::shared_ptr<grpc::ServerCredentials> credentials;
   };
-  // How many calls the server serves now for the client that gRPC names `peer`. On the io_context's
-  // thread.
-  using ServedCalls = std::function<uint64_t(const std::string& peer)>;
+  // How many calls the server serves now, by gRPC's name of their peer. On the io_context's thread.
+  using ServedCalls = std::function<CallsByPeer::Counts()>;
 
   // Listens on all addresses, and makes `builder` take their connections. One thread runs `io`,
   // which outlives the door. Errors: Unavailable (an address: see Listener::Open).

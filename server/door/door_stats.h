@@ -14,7 +14,7 @@ namespace eris::server {
 enum class DoorCause : uint8_t {
   kDescriptors,     // the process, or the system, has no file descriptor left
   kConnections,     // server.connections_max
-  kAddress,         // server.connections_per_address_max
+  kAddress,         // server.connections_per_address_max, or the share
   kNoCall,          // server.first_call_ms_max
   kUnusedBytes,     // server.unused_bytes_max
   kCancelledCalls,  // server.cancelled_calls_max
