@@ -22,7 +22,7 @@ constexpr absl::string_view kScheme = "bearer ";
 
 absl::string_view View(grpc::string_ref text) { return {text.data(), text.size()}; }
 
-// The token of the header; nullopt: there is none. Errors: Unauthenticated, quoting nothing.
+// The token of the header; nullopt if absent. Errors: Unauthenticated; the text quotes no token.
 absl::StatusOr<std::optional<absl::string_view>> TokenOf(
     const grpc::CallbackServerContext& context) {
   const auto [begin, end] = context.client_metadata().equal_range(kHeader);
@@ -150,6 +150,11 @@ absl::Status Access::Refused(const absl::Status& status) {
   std::atomic<uint64_t>& count = absl::IsUnauthenticated(status) ? unauthenticated_ : denied_;
   count.fetch_add(1, std::memory_order_relaxed);
   return status;
+}
+
+std::optional<uint64_t> Access::TakeRefusalLine(const std::string& caller) {
+  base::MutexLock lock(&lines_mu_);
+  return refusal_lines_.try_emplace(caller, kRefusalLines, kRefusalPeriod).first->second.Take();
 }
 
 }  // namespace eris::server

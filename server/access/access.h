@@ -1,7 +1,6 @@
-// Who may call this server: finds the caller of each call, and watches the files of tokens and
-// certificates. With roles, a caller shows a token in the header `authorization: Bearer <token>`,
-// or else a client's certificate, whose alternative names and common name are looked up in this
-// order.
+// Finds the caller of each call, and watches the files of tokens and certificates. With roles, a
+// caller shows a token in the header `authorization: Bearer <token>`, or else a client's
+// certificate: its alternative names are looked up first, then its common name.
 #ifndef ERIS_SERVER_ACCESS_ACCESS_H_
 #define ERIS_SERVER_ACCESS_ACCESS_H_
 
@@ -10,8 +9,11 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,7 @@
 #include "server/access/tls_certificates.h"
 #include "server/access/watched_files.h"
 #include "server/guard/sweep_timer.h"
+#include "server/log/log_limit.h"
 
 namespace eris::server {
 
@@ -45,14 +48,18 @@ class Access {
   // For a listener at this address: TLS if it is configured and the address is no Unix socket.
   std::shared_ptr<grpc::ServerCredentials> CredentialsFor(absl::string_view listen);
 
-  // A call of `method`, which outlives it, begins. Any thread; does not block. Errors:
-  // Unauthenticated (no token, or an unknown or expired one), PermissionDenied (the role; if the
-  // request names objects, only Permit::CheckRequest tells).
+  // Begins a call of `method`, which outlives the call. Any thread; does not block. Errors:
+  // Unauthenticated (no token, or an unknown or expired one), PermissionDenied (the role). If the
+  // request names objects, only Permit::CheckRequest checks the role.
   absl::StatusOr<Permit> Enter(const grpc::CallbackServerContext& context,
                                const MethodPolicy& method);
 
   // Looks at the files now. Any thread; blocks while they are read. The timer does it each second.
   void Poll();
+
+  // Lines in the log about refused calls of one caller: more would fill the disk.
+  static constexpr uint32_t kRefusalLines = 30;
+  static constexpr std::chrono::minutes kRefusalPeriod{1};
 
   // Any thread. Numbers to show.
   uint64_t unauthenticated() const { return unauthenticated_.load(std::memory_order_relaxed); }
@@ -72,6 +79,8 @@ class Access {
   absl::StatusOr<Found> FindByCertificate(const grpc::CallbackServerContext& context) const;
   // Counts a refusal.
   absl::Status Refused(const absl::Status& status);
+  // For the line about a refused call that is audited: see LogLimit::Take. Any thread.
+  std::optional<uint64_t> TakeRefusalLine(const std::string& caller);
 
   // Immutable after construction.
   const SecurityOptions options_;
@@ -91,7 +100,12 @@ class Access {
   std::atomic<uint64_t> unauthenticated_{0};
   std::atomic<uint64_t> denied_{0};
 
-  Sweeper timer_;  // ends first
+  base::Mutex lines_mu_;
+  // By caller, so that the refusals of one caller leave out no lines of another. Bounded: its keys
+  // are names that the tokens file has had.
+  std::map<std::string, LogLimit> refusal_lines_ ABSL_GUARDED_BY(lines_mu_);
+
+  Sweeper timer_;  // destroyed first: it uses the rest
 };
 
 }  // namespace eris::server

@@ -59,6 +59,8 @@ bool MatchesPattern(absl::string_view pattern, absl::string_view object) {
   return at == pattern.size();
 }
 
+bool Caller::has_certificate() const { return absl::StartsWith(credential, kCertificatePrefix); }
+
 bool Caller::Sees(absl::string_view object) const {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return MatchesPattern(pattern, object); });
@@ -69,8 +71,7 @@ bool Caller::SeesEveryObject() const {
 }
 
 std::string Caller::Text() const {
-  const bool is_certificate = absl::StartsWith(credential, "certificate:");
-  return absl::StrCat(is_certificate ? "certificate" : "token", " \"", name, "\" has role ",
+  return absl::StrCat(has_certificate() ? "certificate" : "token", " \"", name, "\" has role ",
                       RoleName(role), " for \"", absl::StrJoin(patterns, ","), "\"");
 }
 

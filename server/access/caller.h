@@ -1,4 +1,4 @@
-// Who makes a call, and what that caller may do: a role, and the objects for which it has the role.
+// The caller of a call, and what it may do: a role, and the objects for which it has the role.
 // Any thread, no state.
 #ifndef ERIS_SERVER_ACCESS_CALLER_H_
 #define ERIS_SERVER_ACCESS_CALLER_H_
@@ -21,16 +21,22 @@ enum class Role : uint8_t { kReader, kWriter, kAdmin };
 absl::string_view RoleName(Role role);
 std::optional<Role> RoleFrom(absl::string_view name);
 
-// Whether an object's name fits a pattern, in which each * stands for any text, also for none.
+// Whether an object's whole name fits a pattern, in which each * matches any text, even an empty
+// one.
 bool MatchesPattern(absl::string_view pattern, absl::string_view object);
 
+inline constexpr absl::string_view kCertificatePrefix = "certificate:";
+
 struct Caller {
-  std::string credential{};  // as in the tokens file: 64 hex digits, or "certificate:<name>"
+  // As in the tokens file: 64 hex digits, or kCertificatePrefix and a name.
+  std::string credential{};
   std::string name{};
   Role role = Role::kReader;
   std::vector<std::string> patterns{};  // an object must fit one of them
   absl::Time expires = absl::InfiniteFuture();
 
+  // Whether it shows a certificate; else it shows a token.
+  bool has_certificate() const;
   bool Sees(absl::string_view object) const;
   // It has the pattern "*".
   bool SeesEveryObject() const;

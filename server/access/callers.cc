@@ -33,7 +33,7 @@ std::shared_ptr<const Caller> Callers::ByToken(absl::string_view token) const {
 }
 
 std::shared_ptr<const Caller> Callers::ByCertificate(absl::string_view name) const {
-  return ByCredential(absl::StrCat("certificate:", name));
+  return ByCredential(absl::StrCat(kCertificatePrefix, name));
 }
 
 std::shared_ptr<const Caller> Callers::ByCredential(absl::string_view credential) const {

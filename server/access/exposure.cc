@@ -26,7 +26,8 @@ bool IsLoopback(const sockaddr* address) {
   return IN6_IS_ADDR_LOOPBACK(&v6) != 0;
 }
 
-// Whether only this machine reaches it. Errors: Unavailable (the system does not know the host).
+// Whether only this machine reaches the address. Errors: Unavailable (the system does not know the
+// host).
 absl::StatusOr<bool> ReachedHereOnly(absl::string_view address) {
   if (absl::StartsWith(address, "unix:")) return true;
   absl::string_view host = address.substr(0, address.rfind(':'));
@@ -50,8 +51,6 @@ absl::StatusOr<bool> ReachedHereOnly(absl::string_view address) {
 }
 
 }  // namespace
-
-bool IsLocal(absl::string_view address) { return ReachedHereOnly(address).value_or(false); }
 
 absl::Status CheckExposure(const SecurityOptions& options, absl::string_view option,
                            const std::string& address) {

@@ -10,15 +10,12 @@
 
 namespace eris::server {
 
-// Whether only this machine reaches it: a Unix socket, or a host all of whose addresses are of the
-// loopback. `address`: host:port, [ipv6]:port or unix:/path. May ask the system's resolver. An
-// unknown host is not local.
-bool IsLocal(absl::string_view address);
-
-// `option`: "server.listen", or "server.http", which has neither TLS nor roles. Errors:
-// FailedPrecondition (others reach the address, and TLS or roles are missing; says what helps).
-// With security.open that is only a warning in the log. Unavailable (the system does not know the
-// host).
+// Any address may be served with TLS and roles, and any local one: a Unix socket, or a host all of
+// whose addresses are of the loopback. `option`: "server.listen", or "server.http", which has
+// neither TLS nor roles. `address`: host:port, [ipv6]:port, unix:/path, or empty. May ask the
+// system's resolver. Errors: FailedPrecondition (others reach the address, and TLS or roles are
+// missing; says what helps). With security.open that is only a warning in the log. Unavailable (the
+// system does not know the host).
 absl::Status CheckExposure(const SecurityOptions& options, absl::string_view option,
                            const std::string& address);
 

@@ -54,7 +54,7 @@ std::string TimeText(const ASN1_TIME* time) {
                           absl::UTCTimeZone());
 }
 
-// All certificates of a text. An empty result: there is none, or one is damaged.
+// All certificates of a text. Empty if the text has no certificate, or if one is damaged.
 std::vector<Certificate> CertificatesOf(const std::string& text) {
   std::vector<Certificate> all;
   const Bio bio = BioOf(text);

@@ -1,5 +1,6 @@
 #include "server/access/permit.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -91,14 +92,23 @@ void Permit::SetAudited(std::string what) {
 
 void Permit::Audit(const absl::Status& result) const {
   if (caller_ == nullptr || !method_->audited()) return;
+  const LogField caller{"caller", caller_->name};
+  const LogField peer{"peer", peer_};
+  const LogField call{"call", method_->method()};
+  const LogField object{"object", objects_};
+  if (result.ok()) {
+    return Log(LogLevel::kInfo, "audit", {caller, peer, call, object, {"result", "OK"}});
+  }
+  const std::optional<uint64_t> left_out = access_->TakeRefusalLine(caller_->name);
+  if (!left_out) return;
   Log(LogLevel::kInfo, "audit",
-      {{"caller", caller_->name},
-       {"peer", peer_},
-       {"call", method_->method()},
-       {"object", objects_},
-       {"result", result.ok() ? std::string("OK")
-                              : absl::StrCat(absl::StatusCodeToString(result.code()), ": ",
-                                             result.message().substr(0, kShownBytesMax))}});
+      {caller,
+       peer,
+       call,
+       object,
+       {"result", absl::StrCat(absl::StatusCodeToString(result.code()), ": ",
+                               result.message().substr(0, kShownBytesMax))},
+       {"lines_left_out", absl::StrCat(*left_out)}});
 }
 
 }  // namespace eris::server

@@ -1,6 +1,6 @@
-// What one call may do: made when it begins, asked for each of its requests and objects. It follows
-// changes of the tokens: a stream's request after its token was revoked or has expired is refused.
-// One without an owner allows nothing.
+// What one call may do. It is made when the call begins, and asked about each request and object.
+// It follows changes of the tokens: a stream's next request is refused once its token is revoked or
+// has expired. A default-constructed permit allows nothing.
 #ifndef ERIS_SERVER_ACCESS_PERMIT_H_
 #define ERIS_SERVER_ACCESS_PERMIT_H_
 
@@ -35,9 +35,10 @@ class Permit {
   // The caller's name in the tokens file; empty: there are no roles.
   std::string caller_name() const { return caller_ == nullptr ? std::string() : caller_->name; }
 
-  // What the line in the log shows as object, if the request's fields name none.
+  // Sets what the line in the log shows as object, for requests whose fields name no object.
   void SetAudited(std::string what);
-  // Writes a line in the log if the method is audited: the call has ended so.
+  // The call has ended with `result`: writes a line in the log if the method is audited. If it has
+  // failed, only Access::kRefusalLines lines for each caller in Access::kRefusalPeriod.
   void Audit(const absl::Status& result) const;
 
  private:

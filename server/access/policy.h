@@ -58,7 +58,7 @@ class MethodPolicy {
 
   Role role() const { return policy_.role; }
   ObjectNames::Where where() const { return policy_.objects.where; }
-  // Whether fields of the request do.
+  // Whether fields of the request name objects.
   bool names_objects() const { return !fields_.empty(); }
   bool audited() const { return policy_.audited; }
   const std::vector<const google::protobuf::FieldDescriptor*>& fields() const { return fields_; }

@@ -1,4 +1,4 @@
-// Section [security] of the configuration: who may call this server, and over which transport.
+// Section [security] of the configuration: the callers of this server, and the transport.
 #ifndef ERIS_SERVER_ACCESS_SECURITY_OPTIONS_H_
 #define ERIS_SERVER_ACCESS_SECURITY_OPTIONS_H_
 
@@ -18,7 +18,7 @@ struct SecurityOptions {
   // The authorities that issue clients' certificates. If set, a client without a certificate is not
   // accepted.
   std::string tls_client_ca{};
-  // Serves addresses beyond this machine without TLS or without roles.
+  // Serves addresses that other machines reach, even without TLS or without roles.
   bool open = false;
 
   bool has_roles() const { return !tokens_file.empty(); }

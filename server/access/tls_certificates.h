@@ -34,7 +34,7 @@ class TlsCertificates {
   // What gRPC calls at each handshake of a listener.
   struct Fetcher {
     TlsCertificates* certificates;
-    uint64_t seen = 0;  // guarded by gRPC's own lock of the listener
+    uint64_t seen = 0;  // the version that it has; guarded by the certificates' mu_
   };
   Fetcher* NewFetcher();
 

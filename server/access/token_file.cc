@@ -25,7 +25,6 @@
 namespace eris::server {
 namespace {
 
-constexpr absl::string_view kCertificate = "certificate:";
 constexpr absl::string_view kNever = "never";
 
 absl::Status Wrong(absl::string_view message) {
@@ -36,7 +35,7 @@ absl::Status Wrong(absl::string_view message) {
 absl::StatusOr<std::string> CredentialFrom(absl::string_view field) {
   const std::string lower = absl::AsciiStrToLower(field);
   if (HashFromHex(lower)) return lower;
-  if (absl::StartsWith(field, kCertificate) && field.size() > kCertificate.size()) {
+  if (absl::StartsWith(field, kCertificatePrefix) && field.size() > kCertificatePrefix.size()) {
     return std::string(field);
   }
   return Wrong("the first field must be 64 hex digits or certificate:<name>");
@@ -62,6 +61,18 @@ absl::StatusOr<Caller> CallerFrom(absl::string_view line) {
   std::string error;
   if (absl::ParseTime(absl::RFC3339_full, fields[4], &caller.expires, &error)) return caller;
   return Wrong("the expiry must be never, or a time such as 2027-01-31T00:00:00Z");
+}
+
+// 0, or why it failed. One write may take only a part of the text, for example if the disk is full:
+// the next one then tells why.
+int WriteAll(int fd, absl::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0) return errno;
+    if (written == 0) return EIO;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
 }
 
 // The tokens file while it is changed: other changes wait.
@@ -97,10 +108,8 @@ class LockedFile {
     if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("tokens file ", temporary));
     int error = 0;
     if (fchown(fd, status_.st_uid, status_.st_gid) != 0 && errno != EPERM) error = errno;
-    const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (error == 0 && (!written || fchmod(fd, status_.st_mode & 0777) != 0 || fsync(fd) != 0)) {
-      error = errno;
-    }
+    if (error == 0) error = WriteAll(fd, text);
+    if (error == 0 && (fchmod(fd, status_.st_mode & 0777) != 0 || fsync(fd) != 0)) error = errno;
     close(fd);
     if (error == 0 && std::rename(temporary.c_str(), path_.c_str()) != 0) error = errno;
     if (error == 0) return absl::OkStatus();
@@ -155,11 +164,10 @@ absl::Status CheckCaller(const Caller& caller) {
                        kPatternsBytesMax, " bytes"));
     }
   }
-  const bool certificate = absl::StartsWith(caller.credential, kCertificate);
   const bool spaces = std::any_of(caller.credential.begin(), caller.credential.end(), [](char c) {
     return absl::ascii_isspace(c) || absl::ascii_iscntrl(c) || c == '#';
   });
-  if (!certificate || !spaces) return absl::OkStatus();
+  if (!caller.has_certificate() || !spaces) return absl::OkStatus();
   return Wrong("the name of a certificate must have no spaces and no #");
 }
 

@@ -42,9 +42,10 @@ absl::Status CheckCaller(const Caller& caller);
 absl::StatusOr<absl::Time> ExpiryFrom(absl::string_view text, absl::Time now);
 std::string ExpiryText(absl::Time expires);
 
-// The operator's changes. They replace the file in one step, one at a time, and keep its
-// permissions; a missing file is made. Errors: AlreadyExists or NotFound (the name), and those of
-// ReadTokensFile and ParseTokens.
+// The operator's changes. Each replaces the file in one step and keeps its permissions; changes at
+// the same time wait for each other. AddToTokensFile creates a missing file. Errors: AlreadyExists
+// or NotFound (the name), those of ReadTokensFile and ParseTokens, those of the system (the file
+// cannot be written; it is then unchanged).
 absl::Status AddToTokensFile(const std::string& path, const Caller& caller);
 absl::Status RemoveFromTokensFile(const std::string& path, absl::string_view name);
 

@@ -3,9 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "arrow/flight.pb.h"
 #include "eris/v1/admin.grpc.pb.h"
 #include "eris/v1/catalog.grpc.pb.h"
@@ -132,6 +135,31 @@ TEST_F(AccessTest, AStreamIsRefusedWhenItsTokenHasExpired) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+TEST_F(AccessTest, ACallThatWaitedIsRefusedIfItsTokenWasRevokedMeanwhile) {
+  const std::string other = server_.Add({.name = "other", .role = Role::kAdmin, .patterns = {"*"}});
+  server_.access().Poll();
+  server_.engine.HoldVerifying(true);
+  std::thread running([&] {
+    CallMethod(channel_, "eris.v1.Admin/VerifyMemory", v1::VerifyMemoryRequest(), Bearer(admin_));
+  });
+  EXPECT_TRUE(FakeEngine::Await([&] { return server_.engine.verifying() == 1; }));
+  grpc::Status status;
+  std::thread waiting([&] {
+    v1::DropObjectRequest drop;
+    drop.set_name("salaries");
+    status = CallMethod(channel_, "eris.v1.Catalog/DropObject", drop, Bearer(other)).status;
+  });
+  EXPECT_TRUE(FakeEngine::Await([&] { return server_.state().control.waiting() == 1; }));
+  server_.Revoke("other");
+  server_.access().Poll();
+  server_.engine.HoldVerifying(false);
+  running.join();
+  waiting.join();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_THAT(status.error_message(), HasSubstr("revoked while the call was open"));
+  EXPECT_TRUE(server_.engine.Describe("salaries").ok()) << "it was dropped";
+}
+
 TEST_F(AccessTest, ListsShowOnlyWhatTheCallerMaySee) {
   grpc::ClientContext context;
   Authorize(context, reader_);
@@ -212,6 +240,36 @@ TEST_F(AccessTest, CatalogueAndBalancerCallsAreInTheLog) {
   EXPECT_THAT(log, Not(HasSubstr("GetTopology")));
   EXPECT_THAT(log, Not(HasSubstr(admin_)));
   EXPECT_THAT(log, Not(HasSubstr(reader_)));
+}
+
+// The period of the limit is a minute: the calls take far less.
+TEST_F(AccessTest, OnlyRefusalsAreLimitedInTheLogAndEachCallersAlone) {
+  const std::string other = server_.Add({.name = "other", .patterns = {"*"}});
+  server_.access().Poll();
+  testing::internal::CaptureStderr();
+  v1::DropObjectRequest drop;
+  drop.set_name("salaries");
+  const auto drop_as = [&](const std::string& token) {
+    CallMethod(channel_, "eris.v1.Catalog/DropObject", drop, Bearer(token));
+  };
+  for (uint32_t i = 0; i < Access::kRefusalLines + 3; ++i) drop_as(reader_);
+  drop_as(other);
+  for (uint32_t i = 0; i < Access::kRefusalLines + 3; ++i) {
+    CallMethod(channel_, "eris.v1.Admin/PauseBalancer", v1::PauseBalancerRequest(), Bearer(admin_));
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  const auto lines_of = [&log](absl::string_view name) {
+    const std::string caller = absl::StrCat("audit caller=\"", name, "\"");
+    uint32_t lines = 0;
+    for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+      lines += absl::StrContains(line, caller);
+    }
+    return lines;
+  };
+  EXPECT_EQ(lines_of("reader"), Access::kRefusalLines);
+  EXPECT_EQ(lines_of("other"), 1u);
+  EXPECT_EQ(lines_of("ops"), Access::kRefusalLines + 3) << "of what was done there is every line";
+  EXPECT_THAT(log, HasSubstr("lines_left_out=\"0\"\n"));
 }
 
 TEST(AccessStartTest, BadFilesEndTheStart) {

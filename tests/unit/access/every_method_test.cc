@@ -1,4 +1,4 @@
-// Every method of every service, as every caller, over every transport: who is let in. The table
+// Every method of every service, as every caller, over every transport: which are let in. The table
 // here says what each method needs; it is written apart from the server's own policies.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>

@@ -67,7 +67,8 @@ class SecuredServer {
     ASSERT_TRUE(started.ok()) << started.status();
     server_ = *std::move(started);
   }
-  Access& access() { return server_->state().access; }
+  ServerState& state() { return server_->state(); }
+  Access& access() { return state().access; }
 
   // A connection of its own. `certificate`: the client's.
   std::shared_ptr<grpc::Channel> Connect(const TestCertificate& certificate = {}) const {

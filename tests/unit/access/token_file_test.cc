@@ -1,7 +1,10 @@
 #include "server/access/token_file.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <csignal>
 #include <string>
 #include <thread>
 #include <vector>
@@ -95,6 +98,25 @@ TEST(TokenFileTest, AMissingFileIsMadeToAddButNotToRemove) {
   const Caller one{.credential = HashOfText("t"), .name = "a", .patterns = {"*"}};
   EXPECT_TRUE(AddToTokensFile(path, one).ok());
   EXPECT_EQ(*ReadTokensFile(path), TokenLine(one));
+}
+
+// A limit of the file's size stands in for a full disk: the first write takes a part of the text.
+TEST(TokenFileTest, AFileThatCannotBeWrittenToItsEndKeepsTheOldOne) {
+  const TemporaryFolder folder;
+  const std::string text = "certificate:x.example ops admin * never\n";
+  const std::string path = folder.Write("tokens", text);
+  const Caller one{.credential = HashOfText("t"), .name = "a", .patterns = {"*"}};
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit = {.rlim_cur = text.size() + 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  errno = 0;
+  const absl::Status status = AddToTokensFile(path, one);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(*ReadTokensFile(path), text);
 }
 
 TEST(TokenFileTest, ChangesAtTheSameTimeAreAllKept) {
