@@ -21,6 +21,7 @@
 #include "server/guard/call_cutter.h"
 #include "server/guard/raw_message.h"
 #include "server/guard/rpc_status.h"
+#include "server/overload/client_shares.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
@@ -56,16 +57,15 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
     const auto too_long = [&live = server_.live, is_write = way_ == CallWay::kWrite] {
       return TooLongStatus(live.call_ms_max(), is_write);
     };
+    // By address: the permit, which knows the caller, is set after this.
     arrival_ = std::make_shared<Arrival>(static_cast<Arrival::Call*>(this), &server_.arrivals(way_),
-                                         std::move(inside), Arrival::Limit{too_long, whole_call_});
+                                         ClientOfPeer(context_.peer()), std::move(inside),
+                                         Arrival::Limit{too_long, whole_call_});
     server_.trims.trim().Used();
     stay_ = server_.gate.TryEnter(arrival_, &context_);
     if (!stay_) return arrival_->EndNow(DrainGate::RefusedStatus());
     // Before its message is read, which costs more than the refusal.
-    if (queue_ != nullptr && queue_->refuses()) {
-      queued_ = queue_->TryEnter();
-      if (!queued_) return arrival_->EndNow(QueueTooLongStatus(*queue_));
-    }
+    if (queue_ != nullptr && !EnterQueue()) return arrival_->EndNow(QueueTooLongStatus(*queue_));
     limit_.Begin(server_.calls.queue(), arrival_);
     server_.arrivals(way_).Enter(arrival_);
   }
@@ -109,10 +109,19 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
   QueueGate::Stay queued_;
 
  private:
+  // False: the accepted calls wait too long. Even then a client may have a few inside, so that
+  // others' calls, or those that they have reset, do not keep it out.
+  bool EnterQueue() {
+    queued_ = queue_->TryEnter();
+    if (queued_ || !queue_->refuses()) return true;
+    beyond_ = server_.beyond_queues.TryTake(arrival_->client());
+    return bool{beyond_};
+  }
+
   void BeginRead() override { StartRead(&raw_); }
 
   void OnReadDone(bool ok) override {
-    server_.arrivals(way_).Leave();
+    server_.arrivals(way_).Leave(arrival_->client());
     if (!arrival_->TryArrive()) return raw_.Clear();  // for example it took too long
     if (!ok) {
       return OnNoRequest(Error(ErrorReason::kCallerGone, "the call has ended without a request"));
@@ -144,6 +153,7 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
 
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;
+  ClientShares::Hold beyond_;  // if the queue was full
   std::shared_ptr<Arrival> arrival_;
   grpc::ByteBuffer raw_;  // of the running read
   grpc::ByteBuffer out_;  // of the running write

@@ -9,14 +9,26 @@
 
 namespace eris::server {
 
-// A stream reads all its requests into one message, and protobuf keeps a message's memory. After a
-// large request (of `bytes`) that memory is freed here, because an idle stream has no charge for
-// it.
-template <class Request>
-void FreeIfLarge(uint64_t bytes, Request* request) {
-  constexpr uint64_t kKeepBytes = 64 << 10;
-  if (bytes > kKeepBytes) *request = Request();
-}
+// A stream reads all its requests into one message, and protobuf keeps a message's memory, also of
+// fields that later requests do not have. An idle stream has no charge for it, so it is freed here
+// when it is much. One thread.
+class KeptBytes {
+ public:
+  static constexpr uint64_t kMax = 64 << 10;
+
+  // `request` has been used; it was parsed within `bytes_max`. Those since the last look have left
+  // no more than their sum, so it is measured only when that is much.
+  template <class Request>
+  void Used(uint64_t bytes_max, Request* request) {
+    unmeasured_ += bytes_max;
+    if (unmeasured_ <= kMax) return;
+    unmeasured_ = 0;
+    if (request->SpaceUsedLong() > kMax) *request = Request();
+  }
+
+ private:
+  uint64_t unmeasured_ = 0;
+};
 
 // The bytes of an answer's strings, which are not known in advance; 0 for other answers. (A write
 // has taken effect when they are known, so it is answered in any case.)

@@ -6,12 +6,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "eris/engine.h"
+#include "server/calls/scan_rest.h"
 #include "server/calls/scan_stream.h"
 #include "server/state/server_state.h"
 #include "wire/columns.h"
@@ -26,24 +27,27 @@ class ChunkStream : public ScanStream<Request> {
   ChunkStream(ServerState& server, grpc::CallbackServerContext& context)
       : ScanStream<Request>(server, context) {}
 
-  // Fills what a response has besides rows and columns. True: it is the last response.
-  virtual bool FillRest(const Chunk&, Response&) { return false; }
+  // Fills what a response has besides rows and columns.
+  virtual ScanRest::Behind FillRest(const Chunk&, Response&) { return {}; }
   // A response is complete and will be written.
   virtual void OnWrite(bool /*first*/, Response&) {}
 
   // Owned by the running step.
   bool take_strings_ = false;  // of chunks of an index
-  bool parks_ = false;         // it has Reopen
+  // The scan takes chunks of the pool that all scans share, and has Reopen. Queries have memory of
+  // their own.
+  bool parks_ = false;
 
  private:
   void OnNext(std::shared_ptr<const Chunk> chunk) final {
-    std::string place;
+    ScanRest::Behind behind;
     if (chunk == nullptr) {
       if (!first_) return this->End(absl::OkStatus());
-      this->last_ = true;
+      behind.last = true;
     } else {
-      if (absl::Status status = Fill(*chunk); !status.ok()) return this->End(status);
-      if (parks_ && !this->last_) place = chunk->resume();
+      absl::StatusOr<ScanRest::Behind> filled = Fill(*chunk);
+      if (!filled.ok()) return this->End(filled.status());
+      behind = *std::move(filled);
       chunk.reset();
     }
     const bool first = std::exchange(first_, false);
@@ -53,17 +57,20 @@ class ChunkStream : public ScanStream<Request> {
       response_.clear_schema();
     }
     OnWrite(first, response_);
-    this->Park(std::move(place));
+    if (behind.last) {
+      this->Close();
+    } else if (parks_) {
+      this->Park(std::move(behind.place));
+    }
     this->Write(response_);
   }
 
-  absl::Status Fill(const Chunk& chunk) {
+  absl::StatusOr<ScanRest::Behind> Fill(const Chunk& chunk) {
     ERIS_RETURN_IF_ERROR(this->ChargeMessage(wire::ChunkBytes(chunk)));
     response_.set_rows(chunk.rows());
     this->NoteRows(chunk.rows());
     wire::FillColumns(chunk, take_strings_, response_.mutable_columns());
-    this->last_ = FillRest(chunk, response_);
-    return absl::OkStatus();
+    return FillRest(chunk, response_);
   }
 
   // Owned by the running step.

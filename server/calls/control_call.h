@@ -119,7 +119,9 @@ class ControlCall final : public ArrivingCall<Request> {
 
   void Run() {
     Response response;
-    const absl::Status status = effort_->Run([&](MoveStop* stop) {
+    const absl::Status status = effort_->Run([&](MoveStop* stop) -> absl::Status {
+      // It may have waited for long: its token may have lost its role, or have been revoked.
+      ERIS_RETURN_IF_ERROR(this->permit_.CheckRequest(request_));
       const ControlScope scope{this->server_, client_,
                                begin_,        absl::FromChrono(this->context_.deadline()),
                                stop,          this->permit_};

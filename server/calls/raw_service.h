@@ -29,9 +29,15 @@ namespace eris::server {
 // step that follows one of them finds it.
 class GuardedCall : public RawReactor {
  public:
-  void SetPermit(Permit permit) { permit_ = std::move(permit); }
+  void SetPermit(Permit permit) {
+    permit_ = std::move(permit);
+    OnPermit();
+  }
 
  protected:
+  // The call has its permit. Operations that it starts in here run when gRPC takes the call over.
+  virtual void OnPermit() {}
+
   // Who counts as one client (client_shares.h): the caller of a token or certificate, otherwise the
   // address.
   std::string ClientOf(const grpc::CallbackServerContext& context) const {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,10 +19,12 @@
 #include "base/status_macros.h"
 #include "eris/engine.h"
 #include "server/calls/arriving_call.h"
+#include "server/calls/control_call.h"
 #include "server/calls/scan_park.h"
 #include "server/guard/byte_budget.h"
 #include "server/guard/expiry_queue.h"
 #include "server/guard/scan_stop.h"
+#include "server/overload/client_shares.h"
 #include "server/state/server_state.h"
 #include "wire/columns.h"
 
@@ -49,8 +52,8 @@ class ScanStream : public ArrivingCall<Request> {
   // Writes the next message or calls End. nullptr: the scan has ended. Gives the chunk back before
   // the write: an AEU may fill it while the client reads this one.
   virtual void OnNext(std::shared_ptr<const Chunk> chunk) = 0;
-  // Opens the scan again behind the last row of the chunk whose resume position is `place`, which
-  // is not empty, on the same snapshot. Of streams that call Park.
+  // Opens the scan again behind the last row of the chunk whose resume position is `place`, on the
+  // same snapshot; empty: from its beginning. Of streams that call Park with such a place.
   virtual absl::StatusOr<std::unique_ptr<Scan>> Reopen(const std::string& /*place*/) {
     return absl::UnimplementedError("the scan cannot be opened again");
   }
@@ -63,6 +66,8 @@ class ScanStream : public ArrivingCall<Request> {
     scan_ = std::move(scan);
     stop_->Attach(scan_.get());
     message_bytes_ = wire::ExpectedChunkBytes(scan_->schema(), rows_max, kMessageBytes);
+    ERIS_ASSIGN_OR_RETURN(share_, TakeAnswerShare(this->server_, this->ClientOf(this->context_),
+                                                  kCopies * message_bytes_));
     if (charge_.TryGrow(kCopies * message_bytes_)) return absl::OkStatus();
     return OverBudgetStatus(this->server_.budget, kCopies * message_bytes_);
   }
@@ -71,24 +76,37 @@ class ScanStream : public ArrivingCall<Request> {
   // ResourceExhausted.
   absl::Status ChargeMessage(uint64_t bytes) {
     if (bytes <= message_bytes_) return absl::OkStatus();
-    if (!charge_.TryGrow(kCopies * (bytes - message_bytes_))) return AnswerOverBudgetStatus(bytes);
+    const uint64_t more = kCopies * (bytes - message_bytes_);
+    if (!GrowAnswerShare(this->server_, more, share_) || !charge_.TryGrow(more)) {
+      return AnswerOverBudgetStatus(bytes);
+    }
     message_bytes_ = bytes;
     return absl::OkStatus();
   }
 
   // Between taking a chunk and writing it: if the client does not read it for a while, the scan's
   // other chunks go back to the pool that all scans share, and it is opened again when the client
-  // has read. `place`: Chunk::resume; empty: the scan keeps them.
-  void Park(std::string place) {
-    if (place.empty()) return;
-    park_->Begin(this->server_.parks.queue(), std::move(scan_), std::move(place));
+  // has read. `place`: ScanRest::Behind::place; nullopt: the scan keeps them within the client's
+  // share, or ends (scan_park.h).
+  void Park(std::optional<std::string> place) {
+    ExpiryQueue& queue = this->server_.parks.queue();
+    if (place) return park_->Begin(queue, std::move(scan_), *std::move(place));
+    park_->BeginWithoutPlace(queue, std::move(scan_), this->server_.unread_groups,
+                             this->ClientOf(this->context_));
+  }
+
+  // Between taking the last chunk and writing it: the scan's chunks go back at once, however long
+  // the client takes to read.
+  void Close() {
+    last_ = true;
+    DropScan();
   }
 
   void Fetch() {
     if (park_->used()) {
       std::string place;
       scan_ = park_->End(&place);
-      if (scan_ == nullptr) return GoOn(std::move(place), kReopensMax);
+      if (scan_ == nullptr) return GoOn(place, kReopensMax);
     }
     if (const auto reason = stop_->reason()) return End(*reason);
     scan_->NextAsync([this](Scan::NextResult chunk) { OnChunk(std::move(chunk)); });
@@ -96,6 +114,7 @@ class ScanStream : public ArrivingCall<Request> {
 
   void End(const absl::Status& status) {
     OnEnd(status);
+    DropScan();             // a client that does not read delays the status, too
     this->Respond(status);  // it is sent after the last chunk
   }
 
@@ -105,7 +124,8 @@ class ScanStream : public ArrivingCall<Request> {
   SessionPool::Lease session_;
   std::unique_ptr<Scan> scan_;
   ByteBudget::Charge charge_;
-  bool last_ = false;  // the message under way is the last one
+  ClientShares::Hold share_;  // of the client, for messages
+  bool last_ = false;         // the message under way is the last one
 
  private:
   // While other scans have all chunks, a parked one waits for its turn to go on, this many times
@@ -115,24 +135,39 @@ class ScanStream : public ArrivingCall<Request> {
   struct Reopening final : ExpiryQueue::Owner {
     Reopening(ScanStream* stream_in, std::string place_in, int left_in)
         : stream(stream_in), place(std::move(place_in)), left(left_in) {}
-    void OnExpired(uint64_t) override { stream->GoOn(std::move(place), left - 1); }
+    void OnExpired(uint64_t) override { stream->GoOnElsewhere(place, left - 1); }
     ScanStream* const stream;  // lives until it has been answered, which is the last step
-    std::string place;         // used once
-    const int left;
+    const std::string place;
+    const int left;  // at least 1
   };
 
-  // Opens a scan again that was given up at `place`, and fetches its next chunk.
-  void GoOn(std::string place, int left) {
+  void DropScan() {
+    stop_->Detach();
+    scan_.reset();
+  }
+
+  // Opens a scan again that was given up at `place`, and fetches its next chunk. May block as the
+  // engine's OpenScan does.
+  void GoOn(const std::string& place, int left) {
     if (const auto reason = stop_->reason()) return End(*reason);
     absl::StatusOr<std::unique_ptr<Scan>> scan = Reopen(place);
-    if (absl::IsResourceExhausted(scan.status()) && left > 0) {
-      const auto again = std::make_shared<Reopening>(this, std::move(place), left);
-      return reopen_.Begin(this->server_.parks.queue(), again);
-    }
+    if (absl::IsResourceExhausted(scan.status()) && left > 0) return GoOnLater(place, left);
     if (!scan.ok()) return End(scan.status());
     scan_ = *std::move(scan);
     stop_->Attach(scan_.get());
     Fetch();
+  }
+
+  void GoOnLater(const std::string& place, int left) {
+    reopen_.Begin(this->server_.parks.queue(), std::make_shared<Reopening>(this, place, left));
+  }
+  // On the sweeping thread, which all timers share and which must not block.
+  void GoOnElsewhere(const std::string& place, int left) {
+    const bool posted = this->server_.flights.TryPost(this->ClientOf(this->context_),
+                                                      [this, place, left] { GoOn(place, left); });
+    if (posted) return;  // the stream may have ended already
+    if (left == 0) return End(TooManyWait(ControlLane::kFlights));
+    GoOnLater(place, left);
   }
 
   // Written data exists twice until the client has read it: as a message, and in gRPC's bytes; or

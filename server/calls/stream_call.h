@@ -32,9 +32,7 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
 
   // gRPC owns the result.
   static StreamCall* Begin(ServerState& server, grpc::CallbackServerContext& context) {
-    auto* call = new StreamCall(server, context);
-    call->WindowStream::Begin();
-    return call;
+    return new StreamCall(server, context);
   }
 
  private:
@@ -57,7 +55,9 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
     if (plan.ok()) {
       bytes = plan->bytes;
       charge = TakeBudget(server_, Op::kIsWrite, bytes);
-      if (!charge) plan = OverBudgetStatus(server_.budget, bytes, Op::kIsWrite);
+      if (!charge) {
+        plan = OverBudgetStatus(server_.budget, message->bytes() + bytes, Op::kIsWrite);
+      }
     }
     const auto place = window_->Arrived(bytes, std::move(charge));
     if (!place) return;
@@ -68,7 +68,7 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
       window_->Answer(*place, Refusal(plan.status(), counted));
     }
     if (message.ok()) {
-      FreeIfLarge(Op::RequestBytes(request_), &request_);
+      kept_.Used(message->bytes(), &request_);
     } else {
       request_ = typename Op::Request();  // it may be parsed partly
     }
@@ -115,6 +115,7 @@ class StreamCall final : public WindowStream<grpc::ByteBuffer> {
 
   std::shared_ptr<const CallOrigin> origin_{};  // once it is needed
   typename Op::Request request_;                // of the last finished read; its memory is reused
+  KeptBytes kept_;
 };
 
 }  // namespace eris::server

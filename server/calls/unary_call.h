@@ -9,11 +9,13 @@
 #include <memory>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "server/calls/answer_message.h"
 #include "server/calls/arriving_call.h"
 #include "server/calls/call_bytes.h"
 #include "server/calls/call_scope.h"
 #include "server/guard/call_state.h"
+#include "server/overload/client_shares.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
@@ -31,6 +33,10 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
   }
 
  private:
+  // A call that needs as much has a share of its client's: all calls that a client may have at once
+  // are few bytes if each needs less.
+  static constexpr uint64_t kLargeBytes = 64 << 10;
+
   using Base = ArrivingCall<typename Op::Request>;
 
   // The part that the engine, the drain and the call share; it outlives the call.
@@ -55,15 +61,17 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
     return nullptr;
   }
 
-  void OnRequest(typename Op::Request& request, ByteBudget::Charge) override {
+  void OnRequest(typename Op::Request& request, ByteBudget::Charge message) override {
     const CallbacksHere here(*this->server_.engine);
     const SessionPool::Lease session = this->server_.sessions.Borrow();
     absl::StatusOr<typename Op::Plan> plan =
         Op::Prepare(CallScope{*session, this->server_.leases()}, request);
     if (!plan.ok()) return Fail(plan.status());
+    if (absl::Status shared = TakeShare(plan->bytes); !shared.ok()) return Fail(shared);
     charge_ = TakeBudget(this->server_, Op::kIsWrite, plan->bytes);
     if (!charge_) {
-      return Fail(OverBudgetStatus(this->server_.budget, plan->bytes, Op::kIsWrite));
+      return Fail(
+          OverBudgetStatus(this->server_.budget, message.bytes() + plan->bytes, Op::kIsWrite));
     }
     shape_ = plan->shape;
     Session::StartedCall started =
@@ -74,30 +82,56 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
     handover_->state.Attach(*std::move(started));
   }
 
+  // `bytes` more of the client's share, if the call is large. Errors: ResourceExhausted.
+  absl::Status TakeShare(uint64_t bytes) {
+    if (share_) {
+      return GrowAnswerShare(this->server_, bytes, share_) ? absl::OkStatus()
+                                                           : AnswerOverBudgetStatus(bytes);
+    }
+    if (bytes < kLargeBytes) return absl::OkStatus();
+    ERIS_ASSIGN_OR_RETURN(share_,
+                          TakeAnswerShare(this->server_, this->ClientOf(this->context_), bytes));
+    return absl::OkStatus();
+  }
+
   // The request has arrived, and is not for the engine.
   void Fail(const absl::Status& why) {
     this->queued_.Done();
     OnNoRequest(why);
   }
   void OnNoRequest(const absl::Status& why) override {
-    if (handover_->state.TryComplete()) this->Respond(why);
+    if (handover_->state.TryComplete()) Refuse(why);
+  }
+  void Refuse(const absl::Status& why) {
+    GiveBack();
+    this->Respond(why);
+  }
+  // Before an answer that needs none of it: the client's next call may come before OnDone, and has
+  // to find that room.
+  void GiveBack() {
+    share_ = {};
+    if (charge_) charge_.Shrink(0);
   }
 
   template <class Result>
   void Answer(Result result) {
     this->queued_.Done();
+    if constexpr (Op::kIsWrite) GiveBack();  // what it wrote is the engine's now
     const uint64_t bytes = AnswerBytes(result);
-    if (bytes > 0 && !charge_.TryGrow(bytes) && !Op::kIsWrite) {
-      return this->Respond(AnswerOverBudgetStatus(bytes));
+    const bool room = bytes == 0 || (TakeShare(bytes).ok() && charge_.TryGrow(bytes));
+    if (!room && !Op::kIsWrite) {
+      { const Result gone = std::move(result); }
+      return Refuse(AnswerOverBudgetStatus(bytes));
     }
     AnswerMessage<typename Op::Response> response;
     const absl::Status status = Op::Fill(shape_, result, &*response);
-    if (!status.ok()) return this->Respond(status);
+    if (!status.ok()) return Refuse(status);
     this->Respond(*response);
   }
 
   const std::shared_ptr<Handover> handover_ = std::make_shared<Handover>(this);
   ByteBudget::Charge charge_;
+  ClientShares::Hold share_;  // if it is large
   typename Op::Shape shape_;  // of the answer
 };
 

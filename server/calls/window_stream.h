@@ -1,24 +1,30 @@
 // The common part of bidirectional streams of batches: gRPC's side of a StreamWindow. It has a
-// place in the drain, a part of the byte budget, one session, and watches a client that does not
-// read. Requests of one stream use one session, so they reach the AEUs in the order of their
-// arrival. Begins on a gRPC thread; then gRPC owns the call.
+// place in the drain, one of its client's share of streams, a part of the byte budget, one session,
+// and watches a client that does not read. Requests of one stream use one session, so they reach
+// the AEUs in the order of their arrival. Begins on a gRPC thread; then gRPC owns the call.
 #ifndef ERIS_SERVER_CALLS_WINDOW_STREAM_H_
 #define ERIS_SERVER_CALLS_WINDOW_STREAM_H_
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/mutex.h"
+#include "eris/errors.h"
 #include "server/calls/arriving_call.h"
 #include "server/calls/raw_service.h"
 #include "server/guard/call_cutter.h"
 #include "server/guard/rpc_status.h"
 #include "server/guard/stream_window.h"
+#include "server/overload/client_shares.h"
+#include "server/state/memory_limits.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
@@ -33,27 +39,15 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
   WindowStream(ServerState& server, grpc::CallbackServerContext& context, bool is_write)
       : server_(server),
         window_(std::make_shared<Window>(
-            typename Window::Limits{server.live.stream_requests_max(),
-                                    server.live.stream_bytes_max(), &server.budget,
-                                    &server.queued(is_write), &server.calls.queue(),
-                                    TooLongStatus(server.live.call_ms_max(), is_write)},
+            typename Window::Limits{
+                server.live.stream_requests_max(), server.live.stream_bytes_max(), &server.budget,
+                &server.queued(is_write), &server.calls.queue(),
+                [is_write](std::chrono::milliseconds limit) {
+                  return TooLongStatus(static_cast<uint32_t>(limit.count()), is_write);
+                }},
             this)),
         context_(context),
         stall_(context, &server.stalls.queue()) {}
-
-  // The first step of a call.
-  void Begin() {
-    stay_ = server_.gate.TryEnter(std::make_shared<WindowDrain>(window_), &context_);
-    charge_ = server_.budget.TryTake(kStreamBytes);
-    if (stay_ && !charge_) {
-      window_->End(OverBudgetStatus(server_.budget, kStreamBytes));
-    } else if (stay_) {
-      session_ = server_.sessions.Borrow();
-      window_->Start();
-    } else {
-      window_->End(DrainGate::RefusedStatus());
-    }
-  }
 
   // A message has arrived. Calls window_->Arrived, if it asks for an answer, and ReadTaken, unless
   // the stream is over.
@@ -69,15 +63,36 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
   grpc::CallbackServerContext& context_;
 
  private:
-  // Memory of an idle stream: gRPC's call, its window and the session.
-  static constexpr uint64_t kStreamBytes = 32 << 10;
-
   struct WindowDrain final : Drainable {
     explicit WindowDrain(std::shared_ptr<Window> window_in) : window(std::move(window_in)) {}
     void OnDrain() override { window->Drain(DrainGate::RefusedStatus()); }
     void EndNow(const absl::Status& status) override { window->End(status); }
     const std::shared_ptr<Window> window;
   };
+
+  // The first step of a call.
+  void OnPermit() final {
+    stay_ = server_.gate.TryEnter(std::make_shared<WindowDrain>(window_), &context_);
+    if (!stay_) return window_->End(DrainGate::RefusedStatus());
+    std::string client = ClientOf(context_);
+    const size_t own = server_.streams.held_by(client);
+    share_ = server_.streams.TryTake(std::move(client));
+    if (!share_) return window_->End(TooManyStreams(own, server_));
+    charge_ = server_.budget.TryTake(kStreamBytes);
+    if (!charge_) return window_->End(OverBudgetStatus(server_.budget, kStreamBytes));
+    session_ = server_.sessions.Borrow();
+    window_->Start();
+  }
+
+  static absl::Status TooManyStreams(size_t own, const ServerState& server) {
+    return Error(ErrorReason::kInFlightBytes,
+                 absl::StrCat("streams of all clients: ", server.streams.held(), ", of this one ",
+                              own, "; server.in_flight_bytes_max allows ", server.streams.max(),
+                              ", and no client gets more than are left: end some"),
+                 {.field = "server.in_flight_bytes_max",
+                  .value = absl::StrCat(own),
+                  .limit = absl::StrCat(server.streams.max())});
+  }
 
   // Operations that the window starts.
   void BeginRead() final { this->StartRead(&raw_); }
@@ -125,6 +140,7 @@ class WindowStream : public GuardedCall, public StreamSink<Response> {
   grpc::ByteBuffer raw_;  // of the running read
   // destroyed last: a thread that waits for the drain then finds everything returned
   DrainGate::Stay stay_;
+  ClientShares::Hold share_;
   ByteBudget::Charge charge_;  // for the stream itself
 
  protected:

@@ -32,27 +32,26 @@ absl::Status ScanCall::Open(const v1::ScanRequest& request) {
   ERIS_ASSIGN_OR_RETURN(object_, OpenObject(*session_, request.object()));
   ordered_ = object_.kind() == ObjectKind::kIndex;
   take_strings_ = ordered_;
-  ERIS_ASSIGN_OR_RETURN(query_, wire::QueryFrom(object_.kind(), object_.schema(), request.query()));
-  has_tokens_ = query_.aggregates.empty() && query_.group_by.empty();
-  parks_ = has_tokens_;
+  ERIS_ASSIGN_OR_RETURN(Query query,
+                        wire::QueryFrom(object_.kind(), object_.schema(), request.query()));
+  has_tokens_ = query.aggregates.empty() && query.group_by.empty();
+  parks_ = true;
   fingerprint_ = QueryFingerprint(request.query());
-  ERIS_RETURN_IF_ERROR(SetStart(request, query_));
-  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object_, query_));
-  rows_left_ = query_.limit;
-  query_.snapshot = scan->snapshot();
-  const bool one_row = !query_.aggregates.empty() && query_.group_by.empty();
-  ERIS_RETURN_IF_ERROR(Attach(std::move(scan), one_row ? 1 : query_.limit));
+  ERIS_RETURN_IF_ERROR(SetStart(request, query));
+  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object_, query));
+  query.snapshot = scan->snapshot();
+  const bool one_row = !query.aggregates.empty() && query.group_by.empty();
+  ERIS_RETURN_IF_ERROR(Attach(std::move(scan), one_row ? 1 : query.limit));
   if (!ordered_ && !use_ && has_tokens_ && server_.live.scan_resume_ms() > 0) {
-    use_ = server_.leases().AddForScan(query_.snapshot,
+    use_ = server_.leases().AddForScan(ClientOf(context_), query.snapshot,
                                        std::chrono::milliseconds(server_.live.scan_resume_ms()));
   }
+  rest_ = ScanRest(object_.kind(), std::move(query));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Scan>> ScanCall::Reopen(const std::string& place) {
-  query_.resume = place;
-  query_.limit = rows_left_;
-  return session_->OpenScan(object_, query_);
+  return session_->OpenScan(object_, rest_.At(place));
 }
 
 absl::Status ScanCall::SetPlace(const v1::ScanRequest& request, Query& query, uint64_t& lease) {
@@ -102,20 +101,17 @@ absl::Status ScanCall::SetStart(const v1::ScanRequest& request, Query& query) {
   return absl::OkStatus();
 }
 
-bool ScanCall::FillRest(const Chunk& chunk, v1::ScanResponse& response) {
-  const std::string place = has_tokens_ ? chunk.resume() : std::string();
-  const bool limit_reached = rows_left_ != 0 && chunk.rows() >= rows_left_;
-  if (rows_left_ != 0 && !limit_reached) rows_left_ -= chunk.rows();
-  const bool last = limit_reached || (ordered_ && place.empty());
-  if (last || place.empty() || !(ordered_ || use_)) {
-    response.clear_resume_token();
-  } else {
+ScanRest::Behind ScanCall::FillRest(const Chunk& chunk, v1::ScanResponse& response) {
+  ScanRest::Behind behind = rest_.Take(chunk);
+  if (behind.place && (ordered_ || use_)) {
     response.set_resume_token(server_.tokens.Encode({.object = object_.id(),
                                                      .lease = use_ ? use_.id() : 0,
                                                      .fingerprint = fingerprint_,
-                                                     .place = place}));
+                                                     .place = *behind.place}));
+  } else {
+    response.clear_resume_token();
   }
-  return last;
+  return behind;
 }
 
 void ScanCall::OnWrite(bool first, v1::ScanResponse& response) {

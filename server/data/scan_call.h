@@ -14,6 +14,7 @@
 #include "eris/engine.h"
 #include "eris/v1/data.pb.h"
 #include "server/calls/chunk_stream.h"
+#include "server/calls/scan_rest.h"
 #include "server/state/server_state.h"
 
 namespace eris::server {
@@ -36,7 +37,7 @@ class ScanCall final : public ChunkStream<v1::ScanRequest, v1::ScanResponse> {
 
   absl::Status Open(const v1::ScanRequest& request) override;
   absl::StatusOr<std::unique_ptr<Scan>> Reopen(const std::string& place) override;
-  bool FillRest(const Chunk& chunk, v1::ScanResponse& response) override;
+  ScanRest::Behind FillRest(const Chunk& chunk, v1::ScanResponse& response) override;
   void OnWrite(bool first, v1::ScanResponse& response) override;
   void OnEnd(const absl::Status& status) override;
 
@@ -48,9 +49,8 @@ class ScanCall final : public ChunkStream<v1::ScanRequest, v1::ScanResponse> {
 
   // Owned by the running step.
   Object object_;
-  Query query_;  // as it was opened
+  ScanRest rest_;
   uint64_t fingerprint_ = 0;
-  uint64_t rows_left_ = 0;     // 0: no limit
   bool ordered_ = false;       // an index
   bool has_tokens_ = false;    // for rows, not for aggregates
   bool several_ = false;       // more than one response has been written

@@ -47,9 +47,7 @@ absl::StatusOr<grpc::ByteBuffer> EmptyAnswer(const Schema& schema) {
 }  // namespace
 
 ExchangeCall* ExchangeCall::Begin(ServerState& server, grpc::CallbackServerContext& context) {
-  auto* call = new ExchangeCall(server, context);
-  call->FlightStream::Begin();
-  return call;
+  return new ExchangeCall(server, context);
 }
 
 absl::Status ExchangeCall::OnObject(const FlightQuery& query) {

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "server/flight/flight_info.h"
+#include "server/flight/flight_query.h"
 #include "server/flight/flight_ticket.h"
 #include "server/guard/raw_message.h"
 
@@ -26,6 +27,9 @@ constexpr absl::string_view kCancel = "CancelFlightInfo";
 
 // The body of an action: an info of kFlightTicketsBytesMax bytes of tickets fits.
 constexpr size_t kBodyBytesMax = 2 * kFlightTicketsBytesMax;
+
+// Those of an info: one for each share, and one more for each AEU where a share ends.
+constexpr int kEndpointsMax = 2 * int{kFlightSharesMax};
 
 // The message in the body. The call's budget has paid for the body as bytes, and `charge` pays for
 // the message: its small parts may take many times their bytes. It is kept as long as the message.
@@ -71,8 +75,14 @@ absl::StatusOr<std::string> Cancel(ServerState& server, Permit& permit,
   ByteBudget::Charge charge;
   ERIS_ASSIGN_OR_RETURN(const auto request,
                         BodyOf<protocol::CancelFlightInfoRequest>(server, action, charge));
-  if (request.info().endpoint().empty()) {
+  const int endpoints = request.info().endpoint_size();
+  if (endpoints == 0) {
     return absl::InvalidArgumentError("the info to be cancelled has no endpoint");
+  }
+  if (endpoints > kEndpointsMax) {
+    return absl::InvalidArgumentError(absl::StrCat("the info to be cancelled has ", endpoints,
+                                                   " endpoints, must have at most ",
+                                                   kEndpointsMax));
   }
   std::set<uint64_t> snapshots;  // of all endpoints: one that is refused changes nothing
   for (const protocol::FlightEndpoint& endpoint : request.info().endpoint()) {

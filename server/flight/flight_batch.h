@@ -1,8 +1,9 @@
-// A batch of rows that a client has sent. Neither copied nor moved: the rows lie in the message.
+// A batch of rows that a client has sent. The rows are not copied: they lie in the message's body.
 #ifndef ERIS_SERVER_FLIGHT_FLIGHT_BATCH_H_
 #define ERIS_SERVER_FLIGHT_FLIGHT_BATCH_H_
 
-#include "arrow/flight.pb.h"
+#include <string>
+
 #include "wire/columns.h"
 
 namespace eris::server {
@@ -12,7 +13,7 @@ struct FlightBatch {
   FlightBatch(const FlightBatch&) = delete;
   FlightBatch& operator=(const FlightBatch&) = delete;
 
-  arrow::flight::protocol::FlightData message{};
+  std::string body{};
   wire::ViewedColumns rows{};
 };
 

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "arrow/flight.pb.h"
 #include "base/status_macros.h"
 #include "eris/engine.h"
 #include "eris/session.h"
@@ -60,18 +61,17 @@ class FlightStream : public WindowStream<Answer> {
   }
 
   absl::Status Take(grpc::ByteBuffer* raw) {
-    const auto batch = std::make_shared<FlightBatch>();
+    flight::FlightData message;
     // The message's own charge ends with this function.
     ERIS_ASSIGN_OR_RETURN(const ByteBudget::Charge charge,
-                          ParseWithin(this->server_, is_write_, raw, &batch->message));
-    ERIS_RETURN_IF_ERROR(this->permit_.CheckRequest(batch->message));
-    ERIS_RETURN_IF_ERROR(object_ ? this->permit_.CheckObject(object_.name())
-                                 : OpenTarget(batch->message));
+                          ParseWithin(this->server_, is_write_, raw, &message));
+    ERIS_RETURN_IF_ERROR(this->permit_.CheckRequest(message));
+    ERIS_RETURN_IF_ERROR(object_ ? this->permit_.CheckObject(object_.name()) : OpenTarget(message));
     // Metadata alone, or a descriptor alone.
-    if (batch->message.data_header().empty()) return absl::OkStatus();
+    if (message.data_header().empty()) return absl::OkStatus();
     ERIS_ASSIGN_OR_RETURN(const wire::ArrowHeader header,
-                          wire::ArrowHeader::From(batch->message.data_header()));
-    if (reader_) return TakeBatch(header, batch);
+                          wire::ArrowHeader::From(message.data_header()));
+    if (reader_) return TakeBatch(header, &message);
     if (header.kind() != wire::ArrowHeader::Kind::kSchema) {
       return absl::InvalidArgumentError("a batch before the schema");
     }
@@ -90,16 +90,19 @@ class FlightStream : public WindowStream<Answer> {
     return OnObject(query);
   }
 
-  absl::Status TakeBatch(const wire::ArrowHeader& header, std::shared_ptr<FlightBatch> batch) {
+  // Takes the body out of the message. What else a client may have put there ends with it.
+  absl::Status TakeBatch(const wire::ArrowHeader& header, flight::FlightData* message) {
+    auto batch = std::make_shared<FlightBatch>();
+    batch->body.swap(*message->mutable_data_body());
     ByteBudget::Charge charge;
-    uint64_t bytes = batch->message.data_header().size() + batch->message.data_body().size();
+    uint64_t bytes = message->data_header().size() + batch->body.size();
     const auto take = [&](uint64_t rows, uint64_t copied_bytes) -> absl::Status {
       bytes += copied_bytes + EngineCopies(bytes + copied_bytes) + AnswerBytesMax(rows);
       charge = TakeBudget(this->server_, is_write_, bytes);
       if (charge) return absl::OkStatus();
       return OverBudgetStatus(this->server_.budget, bytes, is_write_);
     };
-    ERIS_ASSIGN_OR_RETURN(batch->rows, reader_->Read(header, batch->message.data_body(), take));
+    ERIS_ASSIGN_OR_RETURN(batch->rows, reader_->Read(header, batch->body, take));
     const std::optional<Place> place = this->window_->Arrived(bytes, std::move(charge));
     if (!place) return absl::OkStatus();  // the stream is over
     const CallbacksHere here(*this->server_.engine);

@@ -1,6 +1,5 @@
 #include "server/flight/get_call.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -32,31 +31,31 @@ absl::Status GetCall::Open(const arrow::flight::protocol::Ticket& request) {
                  absl::StrCat("the object of the ticket has been dropped; another one is called ",
                               object_.name()));
   }
-  ERIS_ASSIGN_OR_RETURN(query_,
+  ERIS_ASSIGN_OR_RETURN(Query query,
                         wire::QueryFrom(object_.kind(), object_.schema(), ticket.scan.query()));
-  query_.range = ticket.range;
+  query.range = ticket.range;
   if (ticket.scan.snapshot() != 0) {
     absl::StatusOr<SnapshotLeases::Use> use = server_.leases().Find(ticket.scan.snapshot());
     ERIS_RETURN_IF_ERROR(OfTicket(use.status()));
     use_ = *std::move(use);
     place_ = ticket.place;
-    query_.snapshot = use_.snapshot();
+    query.snapshot = use_.snapshot();
   }
-  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object_, query_));
-  rows_left_ = query_.limit;
-  query_.snapshot = scan->snapshot();
-  return Attach(std::move(scan), query_.limit);
+  ERIS_ASSIGN_OR_RETURN(std::unique_ptr<Scan> scan, session_->OpenScan(object_, query));
+  query.snapshot = scan->snapshot();
+  const uint64_t rows_max = query.limit;
+  rest_ = ScanRest(object_.kind(), std::move(query));
+  return Attach(std::move(scan), rows_max);
 }
 
 absl::StatusOr<std::unique_ptr<Scan>> GetCall::Reopen(const std::string& place) {
-  query_.resume = place;
-  query_.limit = rows_left_;
-  return session_->OpenScan(object_, query_);
+  return session_->OpenScan(object_, rest_.At(place));
 }
 
 void GetCall::OnOpen() {
   absl::StatusOr<grpc::ByteBuffer> message = FlightDataOf(wire::ArrowSchema(scan_->schema()));
   if (!message.ok()) return End(message.status());
+  Park(std::string());  // from the beginning: nothing has been taken of it
   Write(*std::move(message));
 }
 
@@ -71,11 +70,13 @@ void GetCall::OnNext(std::shared_ptr<const Chunk> chunk) {
   if (absl::Status status = ChargeMessage(bytes); !status.ok()) return End(status);
   absl::StatusOr<grpc::ByteBuffer> message = FlightDataOf(batch);
   if (!message.ok()) return End(message.status());
-  const bool limited = rows_left_ != 0;
-  rows_left_ -= std::min<uint64_t>(rows_left_, chunk->rows());
-  std::string place = limited && rows_left_ == 0 ? std::string() : chunk->resume();
+  ScanRest::Behind behind = rest_.Take(*chunk);
   chunk.reset();
-  Park(std::move(place));
+  if (behind.last) {
+    Close();
+  } else {
+    Park(std::move(behind.place));
+  }
   Write(*std::move(message));
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "arrow/flight.pb.h"
 #include "eris/engine.h"
+#include "server/calls/scan_rest.h"
 #include "server/calls/scan_stream.h"
 #include "server/guard/snapshot_leases.h"
 #include "server/state/server_state.h"
@@ -35,8 +36,7 @@ class GetCall final : public ScanStream<arrow::flight::protocol::Ticket> {
 
   // Owned by the running step.
   Object object_;
-  Query query_;              // as it was opened
-  uint64_t rows_left_ = 0;   // 0: no limit
+  ScanRest rest_;
   SnapshotLeases::Use use_;  // empty: the scan has its own snapshot
   uint32_t place_ = 0;       // of the ticket among those of the snapshot
 };

@@ -36,6 +36,11 @@ void ListCall::OnRequest(arrow::flight::protocol::Criteria& request, ByteBudget:
 }
 
 void ListCall::List() {
+  // It may have waited: see ControlCall::Run.
+  if (const absl::Status allowed = permit_.CheckRequest(arrow::flight::protocol::Criteria());
+      !allowed.ok()) {
+    return Respond(allowed);
+  }
   uint64_t bytes = 0;
   for (ObjectInfo& object : server_.engine->List()) {
     if (object.kind == ObjectKind::kHash || !permit_.Sees(object.name)) continue;

@@ -9,9 +9,7 @@
 namespace eris::server {
 
 PutCall* PutCall::Begin(ServerState& server, grpc::CallbackServerContext& context) {
-  auto* call = new PutCall(server, context);
-  call->FlightStream::Begin();
-  return call;
+  return new PutCall(server, context);
 }
 
 absl::Status PutCall::OnObject(const FlightQuery& query) {

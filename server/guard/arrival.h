@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -39,10 +40,15 @@ class Arrival final : public Drainable, public ExpiryQueue::Owner, public Arriva
     bool whole_call = false;  // otherwise only the arrival is limited
   };
 
-  // The arrival uses `call` until the wait for the request has ended, once. `inside`, the call's
-  // own part, is notified of later events.
-  Arrival(Call* call, ArrivalGate* gate, std::shared_ptr<Drainable> inside, Limit limit)
-      : call_(*call), gate_(*gate), inside_(std::move(inside)), limit_(std::move(limit)) {}
+  // The arrival of a request of `client` uses `call` until the wait for the request has ended,
+  // once. `inside`, the call's own part, is notified of later events.
+  Arrival(Call* call, ArrivalGate* gate, std::string client, std::shared_ptr<Drainable> inside,
+          Limit limit)
+      : Waiter(std::move(client)),
+        call_(*call),
+        gate_(*gate),
+        inside_(std::move(inside)),
+        limit_(std::move(limit)) {}
 
   // The read has ended. True: the caller continues with the call. False: it has been answered.
   [[nodiscard]] bool TryArrive() {

@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "eris/errors.h"
 #include "server/guard/expiry_queue.h"
+#include "server/metrics/refusals.h"
 
 namespace eris::server {
 
@@ -30,19 +31,24 @@ inline absl::Status StalledStatus(std::chrono::milliseconds limit) {
 
 class CallCutter final : public ExpiryQueue::Owner {
  public:
-  CallCutter(grpc::CallbackServerContext& context, std::chrono::milliseconds limit)
-      : limit_(limit), call_(context.c_call()) {}
+  // `queue`, whose limit is told, outlives it.
+  CallCutter(grpc::CallbackServerContext& context, const ExpiryQueue* queue)
+      : queue_(*queue), call_(context.c_call()) {}
 
   void OnExpired(uint64_t) override {
     grpc_call* call = nullptr;
+    bool first = false;
     {
       base::MutexLock lock(&mu_);
       if (call_ == nullptr) return;
       call = call_;
       grpc_call_ref(call);
+      first = !std::exchange(cut_, true);  // its end may be watched, too
     }
+    const absl::Status status = StalledStatus(queue_.limit());
+    // gRPC sends it, so ToRpcStatus does not count it.
+    if (first) Refusals::OfProcess().Count(ErrorDetailsOf(status).reason);
     // Outside the lock: the call's reactions may run in here.
-    const absl::Status status = StalledStatus(limit_);
     grpc_call_cancel_with_status(call, static_cast<grpc_status_code>(status.code()),
                                  std::string(status.message()).c_str(), nullptr);
     grpc_call_unref(call);
@@ -55,16 +61,17 @@ class CallCutter final : public ExpiryQueue::Owner {
   }
 
  private:
-  const std::chrono::milliseconds limit_;
+  const ExpiryQueue& queue_;
   base::Mutex mu_;
   grpc_call* call_ ABSL_GUARDED_BY(mu_);
+  bool cut_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // The call's side: what the call waits for the client to read, one thing at a time.
 class StallWatch {
  public:
   StallWatch(grpc::CallbackServerContext& context, ExpiryQueue* queue)
-      : queue_(*queue), cutter_(std::make_shared<CallCutter>(context, queue->limit())) {}
+      : queue_(*queue), cutter_(std::make_shared<CallCutter>(context, queue)) {}
   // The call has ended: destroy it in OnDone, before gRPC releases the call.
   ~StallWatch() { cutter_->Detach(); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <utility>
 
@@ -37,11 +38,12 @@ class CallbackThreads::Keeper {
     for (uint32_t kept = 0; kept + wanted < all && KeepOne(); ++kept) {
     }
   }
+  // Waits for all calls, also for those that did not come in time.
   ~Keeper() {
     base::MutexLock lock(&state_->mu);
     state_->let_go = true;
     state_->changed.SignalAll();
-    while (state_->kept > 0) state_->changed.Wait(&state_->mu);
+    while (state_->under_way > 0) state_->changed.Wait(&state_->mu);
   }
 
   uint32_t kept() const {
@@ -50,7 +52,7 @@ class CallbackThreads::Keeper {
   }
 
  private:
-  // Outlives the keeper, because a thread may come late.
+  // Outlives the keeper: a thread of gRPC may still be on its way out.
   struct State {
     base::Mutex mu;
     base::CondVar changed;
@@ -58,6 +60,7 @@ class CallbackThreads::Keeper {
     uint32_t leave ABSL_GUARDED_BY(mu) = 0;  // number of threads that must leave
     uint32_t answers ABSL_GUARDED_BY(mu) = 0;
     bool let_go ABSL_GUARDED_BY(mu) = false;
+    uint32_t under_way ABSL_GUARDED_BY(mu) = 0;  // calls
 
     // Runs on one of gRPC's threads.
     void Stay() {
@@ -83,11 +86,20 @@ class CallbackThreads::Keeper {
 
   // `done` runs on one of gRPC's threads, whatever the result of the call.
   void Begin(std::function<void()> done) {
-    auto call = std::make_shared<Call>();
+    Call* const call = &calls_.emplace_back();
+    {
+      base::MutexLock lock(&state_->mu);
+      ++state_->under_way;
+    }
     call->context.set_deadline(std::chrono::system_clock::now() +
                                absl::ToChronoMilliseconds(kAnswerMax));
     stub_.UnaryCall(&call->context, kMethod, {}, &call->request, &call->response,
-                    [call, done = std::move(done)](const grpc::Status&) { done(); });
+                    [state = state_, done = std::move(done)](const grpc::Status&) {
+                      done();
+                      base::MutexLock lock(&state->mu);
+                      --state->under_way;
+                      state->changed.SignalAll();
+                    });
   }
 
   // Keeps one more thread, while the others still answer. False: that was too many, or none came.
@@ -116,6 +128,9 @@ class CallbackThreads::Keeper {
   }
 
   grpc::GenericStub stub_;
+  // Each holds the channel. They end with the keeper and not with their callbacks: a channel that
+  // ends last on one of gRPC's threads would end these threads, and wait for itself.
+  std::deque<Call> calls_;
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 

@@ -1,6 +1,5 @@
 #include "server/guard/drain_gate.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -62,11 +61,11 @@ void DrainGate::CancelAll(const absl::Status& status) {
   for (const std::shared_ptr<Drainable>& call : Snapshot()) call->EndNow(status);
 }
 
-uint64_t DrainGate::CountFrom(absl::FunctionRef<bool(const void* origin)> matches) const {
+void DrainGate::VisitOrigins(absl::FunctionRef<void(const void* origin)> visit) const {
   base::MutexLock lock(&mu_);
-  return static_cast<uint64_t>(std::count_if(
-      members_.begin(), members_.end(),
-      [&](const Member& member) { return member.origin != nullptr && matches(member.origin); }));
+  for (const Member& member : members_) {
+    if (member.origin != nullptr) visit(member.origin);
+  }
 }
 
 bool DrainGate::closed() const {

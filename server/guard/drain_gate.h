@@ -62,12 +62,11 @@ class DrainGate {
   ~DrainGate();  // REQUIRES: no call inside
 
   // An empty Stay if the gate is closed: refuse the call with RefusedStatus(). The gate outlives
-  // the stay, and `origin` does, too: it stands for where the call comes from.
+  // the stay. `origin` identifies the source of the call, and must outlive the stay, too.
   [[nodiscard]] Stay TryEnter(std::shared_ptr<Drainable> call, const void* origin = nullptr);
 
-  // How many of the calls inside come from an origin of that kind. `matches` must not call the
-  // gate.
-  uint64_t CountFrom(absl::FunctionRef<bool(const void* origin)> matches) const;
+  // Visits the origin of each call inside that has one. `visit` must not call the gate.
+  void VisitOrigins(absl::FunctionRef<void(const void* origin)> visit) const;
 
   // Refuses further calls and notifies those inside. `on_empty` runs once, when the last has left:
   // here if there is none, else on the thread of the last one.

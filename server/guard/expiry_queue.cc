@@ -13,7 +13,6 @@ using std::chrono::milliseconds;
 void ExpiryQueue::Watch::Begin(ExpiryQueue& queue, std::shared_ptr<Owner> owner, uint64_t tag,
                                Clock::time_point now) {
   End();
-  if (queue.limit().count() == 0) return;
   queue_ = &queue;
   queue.Link(this, std::move(owner), tag, now);
 }

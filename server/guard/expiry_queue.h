@@ -1,9 +1,9 @@
 // Watches things that must all end within the same time: calls, or writes that wait for a slow
 // client. Because the limit is the same for all, they expire in the order in which they began; it
-// may change, and then changes for all. So
-// an intrusive list is enough: beginning and ending take one short lock each. One timer (see
-// sweep_timer.h) sweeps it from its oldest end, and is armed only while there is something to
-// watch. Any thread; never blocks; independent of gRPC and Asio.
+// may change, and then changes for all. So an intrusive list is enough: beginning and ending take
+// one short lock each. One timer (see sweep_timer.h) sweeps it from its oldest end, and is armed
+// only while there is a limit and something to watch. Any thread; never blocks; independent of gRPC
+// and Asio.
 #ifndef ERIS_SERVER_GUARD_EXPIRY_QUEUE_H_
 #define ERIS_SERVER_GUARD_EXPIRY_QUEUE_H_
 
@@ -53,8 +53,8 @@ class ExpiryQueue {
     Watch& operator=(const Watch&) = delete;
     ~Watch() { End(); }
 
-    // Ends the previous watch. Keeps `owner` until End or OnExpired. Does nothing if the queue has
-    // no limit. The queue outlives the watch, or its End.
+    // Ends the previous watch. Keeps `owner` until End or OnExpired. Without a limit it waits for
+    // one (SetLimit). The queue outlives the watch, or its End.
     void Begin(ExpiryQueue& queue, std::shared_ptr<Owner> owner, uint64_t tag = 0,
                Clock::time_point now = CoarseNow());
     // After it OnExpired is not called, unless it has begun.
@@ -74,7 +74,7 @@ class ExpiryQueue {
   };
 
   // `arm` is called when the first thing is watched: Sweep must be called after that time. On any
-  // thread; must not block. limit 0: nothing is watched.
+  // thread; must not block. limit 0: nothing expires.
   ExpiryQueue(std::chrono::milliseconds limit, std::function<void(Clock::duration)> arm);
   ExpiryQueue(const ExpiryQueue&) = delete;
   ExpiryQueue& operator=(const ExpiryQueue&) = delete;
@@ -84,8 +84,8 @@ class ExpiryQueue {
   // call it again; nullopt: `arm` will tell. One thread at a time.
   std::optional<Clock::duration> Sweep(Clock::time_point now);
 
-  // Also for what is watched already. With limit 0 none of it expires; what begins then is not
-  // watched later, either. Any thread.
+  // Also for what is watched already, and for what has begun without a limit. With limit 0 nothing
+  // expires. Any thread.
   void SetLimit(std::chrono::milliseconds limit);
   // relaxed: a number by itself
   std::chrono::milliseconds limit() const { return limit_.load(std::memory_order_relaxed); }

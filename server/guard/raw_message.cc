@@ -5,6 +5,7 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -85,6 +86,11 @@ class Estimate {
   bool TakeDelimited(const FieldDescriptor* field, int depth) {
     uint32_t length = 0;
     if (!in_.ReadVarint32(&length)) return false;
+    // No more than has come: a length is what the client says. The parser stops here, too.
+    if (length > static_cast<uint32_t>(std::max(in_.BytesUntilLimit(), 0))) {
+      bytes_ += kSubmessageBytes;
+      return false;
+    }
     if (field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       bytes_ += kSubmessageBytes;
       if (depth == kMessageDepthMax) return false;
@@ -123,6 +129,7 @@ uint64_t ParsedBytesMax(const Descriptor& descriptor, const grpc::ByteBuffer& by
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&bytes));
   if (!reader.status().ok()) return bytes.Length();
   CodedInputStream in(&reader);
+  in.PushLimit(static_cast<int>(bytes.Length()));
   Estimate estimate(&in);
   static_cast<void>(estimate.Walk(&descriptor, 0));
   return estimate.bytes();
@@ -130,7 +137,9 @@ uint64_t ParsedBytesMax(const Descriptor& descriptor, const grpc::ByteBuffer& by
 
 absl::Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message) {
   grpc::ProtoBufferReader reader(bytes);
-  if (reader.status().ok() && message->ParseFromZeroCopyStream(&reader)) {
+  // With its end known the parser makes no room for a text that is longer than what has come.
+  const auto length = static_cast<int>(bytes->Length());
+  if (reader.status().ok() && message->ParseFromBoundedZeroCopyStream(&reader, length)) {
     bytes->Clear();
     return absl::OkStatus();
   }

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,14 +42,14 @@ uint64_t SnapshotLeases::NewId() {
   }
 }
 
-bool SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
+void SnapshotLeases::Idle(Lease& lease, Clock::time_point now) {
   lease.due = now + lease.rest();
 #ifdef ERIS_PLANTED_ENDLESS_LEASE
   if (lease.kind == Kind::kTickets) lease.due = now + std::chrono::hours(24);
 #endif
-  if (armed_ && *armed_ <= lease.due) return false;
+  if (armed_ && *armed_ <= lease.due) return;
   armed_ = lease.due;
-  return true;
+  arm_(lease.due - now);
 }
 
 size_t SnapshotLeases::taken() const {
@@ -60,17 +61,12 @@ size_t SnapshotLeases::taken() const {
 
 uint64_t SnapshotLeases::Add(std::shared_ptr<Snapshot> snapshot,
                              std::chrono::milliseconds time_to_live, Clock::time_point now) {
-  uint64_t id;
-  bool arm;
-  {
-    base::MutexLock lock(&mu_);
-    id = NewId();
-    Lease& lease = leases_[id];
-    lease.snapshot = std::move(snapshot);
-    lease.time_to_live = time_to_live;
-    arm = Idle(lease, now);
-  }
-  if (arm) arm_(time_to_live);
+  base::MutexLock lock(&mu_);
+  const uint64_t id = NewId();
+  Lease& lease = leases_[id];
+  lease.snapshot = std::move(snapshot);
+  lease.time_to_live = time_to_live;
+  Idle(lease, now);
   return id;
 }
 
@@ -84,7 +80,7 @@ SnapshotLeases::Use SnapshotLeases::UseOf(uint64_t id, Lease& lease) {
   return use;
 }
 
-SnapshotLeases::Use SnapshotLeases::AddUsed(std::shared_ptr<Snapshot> snapshot,
+SnapshotLeases::Use SnapshotLeases::AddUsed(std::string client, std::shared_ptr<Snapshot> snapshot,
                                             std::chrono::milliseconds time_to_live, Kind kind) {
   base::MutexLock lock(&mu_);
   const uint64_t id = NewId();
@@ -92,17 +88,20 @@ SnapshotLeases::Use SnapshotLeases::AddUsed(std::shared_ptr<Snapshot> snapshot,
   lease.snapshot = std::move(snapshot);
   lease.time_to_live = time_to_live;
   lease.kind = kind;
+  lease.client = std::move(client);
   return UseOf(id, lease);
 }
 
-SnapshotLeases::Use SnapshotLeases::AddForScan(std::shared_ptr<Snapshot> snapshot,
+SnapshotLeases::Use SnapshotLeases::AddForScan(std::string client,
+                                               std::shared_ptr<Snapshot> snapshot,
                                                std::chrono::milliseconds time_to_live) {
-  return AddUsed(std::move(snapshot), time_to_live, Kind::kScan);
+  return AddUsed(std::move(client), std::move(snapshot), time_to_live, Kind::kScan);
 }
 
-SnapshotLeases::Use SnapshotLeases::AddForTickets(std::shared_ptr<Snapshot> snapshot,
+SnapshotLeases::Use SnapshotLeases::AddForTickets(std::string client,
+                                                  std::shared_ptr<Snapshot> snapshot,
                                                   std::chrono::milliseconds time_to_live) {
-  return AddUsed(std::move(snapshot), time_to_live, Kind::kTickets);
+  return AddUsed(std::move(client), std::move(snapshot), time_to_live, Kind::kTickets);
 }
 
 void SnapshotLeases::SetTickets(uint64_t id, size_t tickets) {
@@ -125,21 +124,17 @@ void SnapshotLeases::MarkRead(uint64_t id, size_t ticket) {
 }
 
 absl::Status SnapshotLeases::Renew(uint64_t id, size_t ticket, Clock::time_point now) {
-  std::optional<Clock::duration> arm;
-  {
-    base::MutexLock lock(&mu_);
-    const auto found = leases_.find(id);
-    if (found == leases_.end()) return NotThere(id);
-    Lease& lease = found->second;
-    if (ticket < lease.read.size() && lease.read[ticket]) {
-      lease.read[ticket] = false;
-      ++lease.unread;
-    } else if (ticket < lease.read.size() && lease.uses > 0) {
-      lease.renewed.insert(ticket);  // perhaps it is being read
-    }
-    if (lease.uses == 0 && Idle(lease, now)) arm = lease.rest();
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return NotThere(id);
+  Lease& lease = found->second;
+  if (ticket < lease.read.size() && lease.read[ticket]) {
+    lease.read[ticket] = false;
+    ++lease.unread;
+  } else if (ticket < lease.read.size() && lease.uses > 0) {
+    lease.renewed.insert(ticket);  // perhaps it is being read
   }
-  if (arm) arm_(*arm);
+  if (lease.uses == 0) Idle(lease, now);
   return absl::OkStatus();
 }
 
@@ -175,16 +170,28 @@ std::shared_ptr<Snapshot> SnapshotLeases::TakeOldest(Kind kind, uint64_t id) {
   // Scans that run are not broken; tickets that are read count, too.
   const bool counts_used = kind == Kind::kTickets;
   const size_t most = kind == Kind::kTickets ? kTicketsMax : kBrokenScansMax;
-  auto oldest = leases_.end();
   size_t count = 0;
-  for (auto lease = leases_.begin(); lease != leases_.end(); ++lease) {
-    if (lease->second.kind != kind) continue;
-    const bool idle = lease->second.uses == 0;
-    if (idle || counts_used) ++count;
-    if (!idle || lease->first == id) continue;
-    if (oldest == leases_.end() || lease->second.due < oldest->second.due) oldest = lease;
+  struct OfClient {
+    size_t count = 0;
+    std::optional<std::pair<Clock::time_point, uint64_t>> oldest;  // unused, and not `id`
+  };
+  std::map<absl::string_view, OfClient> clients;
+  for (const auto& [one, lease] : leases_) {
+    const bool idle = lease.uses == 0;
+    if (lease.kind != kind || (!idle && !counts_used)) continue;
+    ++count;
+    OfClient& client = clients[lease.client];
+    ++client.count;
+    if (!idle || one == id) continue;
+    const std::pair at{lease.due, one};
+    if (!client.oldest || at < *client.oldest) client.oldest = at;
   }
-  if (count <= most || oldest == leases_.end()) return nullptr;
+  if (count <= most) return nullptr;
+  const auto most_of = std::max_element(
+      clients.begin(), clients.end(),
+      [](const auto& a, const auto& b) { return a.second.count < b.second.count; });
+  if (!most_of->second.oldest) return nullptr;
+  const auto oldest = leases_.find(most_of->second.oldest->second);
   std::shared_ptr<Snapshot> snapshot = std::move(oldest->second.snapshot);
   leases_.erase(oldest);
   return snapshot;
@@ -192,17 +199,13 @@ std::shared_ptr<Snapshot> SnapshotLeases::TakeOldest(Kind kind, uint64_t id) {
 
 void SnapshotLeases::EndUse(uint64_t id) {
   std::shared_ptr<Snapshot> dropped;  // destroyed outside the lock
-  std::optional<Clock::duration> arm;
-  {
-    base::MutexLock lock(&mu_);
-    const auto found = leases_.find(id);
-    if (found == leases_.end()) return;  // released meanwhile
-    Lease& lease = found->second;
-    if (--lease.uses > 0) return;
-    if (Idle(lease, Clock::now())) arm = lease.rest();
-    dropped = TakeOldest(lease.kind, id);
-  }
-  if (arm) arm_(*arm);
+  base::MutexLock lock(&mu_);
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return;  // released meanwhile
+  Lease& lease = found->second;
+  if (--lease.uses > 0) return;
+  Idle(lease, Clock::now());
+  dropped = TakeOldest(lease.kind, id);
 }
 
 std::optional<SnapshotLeases::Clock::duration> SnapshotLeases::Sweep(Clock::time_point now) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,13 +29,14 @@ namespace eris::server {
 class SnapshotLeases {
  public:
   using Clock = std::chrono::steady_clock;
-  // Maximum number of snapshots of broken scans; beyond it the oldest is released.
+  // Maximum number of snapshots of broken scans; beyond it the oldest is released of the client
+  // that has the most.
   static constexpr size_t kBrokenScansMax = 64;
   // Maximum number of snapshots taken by clients, with those of tickets: a quarter of all, so that
   // some are left for scans.
   static constexpr size_t kTakenMax = 256;
-  // Maximum number of snapshots of tickets; beyond it the one goes that nobody has used for the
-  // longest time. If all are used there may be more.
+  // Maximum number of snapshots of tickets; beyond it, of the client that has the most, the one
+  // goes that has not been used for the longest time. If all are used there may be more.
   static constexpr size_t kTicketsMax = 64;
   static constexpr std::chrono::milliseconds kReadOutTimeToLive{1000};
 
@@ -74,7 +76,8 @@ class SnapshotLeases {
   };
 
   // `arm` is called when Sweep must be called after that time, or earlier than announced; on any
-  // thread, must not block. Ids are random.
+  // thread. It must not block, nor use the leases: the last call counts, so they are ordered by the
+  // lock. Ids are random.
   explicit SnapshotLeases(std::function<void(Clock::duration)> arm);
   SnapshotLeases(const SnapshotLeases&) = delete;
   SnapshotLeases& operator=(const SnapshotLeases&) = delete;
@@ -85,10 +88,13 @@ class SnapshotLeases {
   // Adds a snapshot that a client has taken. Returns its id, never 0.
   uint64_t Add(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
                Clock::time_point now = Clock::now());
-  // Adds one of a scan, in use from the start.
-  Use AddForScan(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live);
-  // Adds one of tickets, in use from the start. Before the use ends, SetTickets tells their number.
-  Use AddForTickets(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live);
+  // Adds one of a client's scan, in use from the start.
+  Use AddForScan(std::string client, std::shared_ptr<Snapshot> snapshot,
+                 std::chrono::milliseconds time_to_live);
+  // Adds one of a client's tickets, in use from the start. Before the use ends, SetTickets tells
+  // their number.
+  Use AddForTickets(std::string client, std::shared_ptr<Snapshot> snapshot,
+                    std::chrono::milliseconds time_to_live);
   void SetTickets(uint64_t id, size_t tickets);
   // A ticket, by its place among them, has been read to its end. Does nothing if the snapshot has
   // been released.
@@ -121,6 +127,7 @@ class SnapshotLeases {
     std::shared_ptr<Snapshot> snapshot;
     std::chrono::milliseconds time_to_live{0};
     Kind kind = Kind::kTaken;
+    std::string client{};  // of scans and tickets
     uint32_t uses = 0;
     Clock::time_point due{};  // valid while uses is 0
     std::vector<bool> read;   // by ticket
@@ -128,15 +135,16 @@ class SnapshotLeases {
     // Tickets that were renewed while the lease was used: the next reading does not count.
     std::set<size_t> renewed;
   };
-  Use AddUsed(std::shared_ptr<Snapshot> snapshot, std::chrono::milliseconds time_to_live,
-              Kind kind);
+  Use AddUsed(std::string client, std::shared_ptr<Snapshot> snapshot,
+              std::chrono::milliseconds time_to_live, Kind kind);
   uint64_t NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Use UseOf(uint64_t id, Lease& lease) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndUse(uint64_t id);
-  // Starts the time to live. True: call arm_ with it.
-  bool Idle(Lease& lease, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Starts the time to live.
+  void Idle(Lease& lease, Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // `id` has just become unused. If its kind has too many leases now, the oldest unused one but
-  // `id` ends: returns its snapshot, to be released. nullptr otherwise.
+  // `id` ends, of the client that has the most: returns its snapshot, to be released. nullptr
+  // otherwise.
   std::shared_ptr<Snapshot> TakeOldest(Kind kind, uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Immutable after construction.

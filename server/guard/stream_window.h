@@ -15,8 +15,10 @@
 #ifndef ERIS_SERVER_GUARD_STREAM_WINDOW_H_
 #define ERIS_SERVER_GUARD_STREAM_WINDOW_H_
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -66,10 +68,11 @@ class StreamWindow final : public ExpiryQueue::Owner,
     const ByteBudget* budget = nullptr;
     // Counts the requests. While it is full, likewise.
     QueueGate* queued = nullptr;
-    // A request that takes longer than the queue's limit is cancelled with `too_long`. nullptr:
-    // none. Must be held by shared_ptr otherwise; the queue outlives the stream.
+    // A request that takes longer than the queue's limit, which may change, is cancelled with
+    // `too_long` of it. nullptr: none. Must be held by shared_ptr otherwise; the queue outlives the
+    // stream.
     ExpiryQueue* queue = nullptr;
-    absl::Status too_long{};
+    std::function<absl::Status(std::chrono::milliseconds)> too_long{};
   };
   using Place = uint64_t;  // position of a request in its stream, from 0
 
@@ -125,7 +128,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
       if (Slot* slot = Find(place); slot != nullptr && !slot->answered) {
         slot->pending = pending;
         if (!slot->too_long) return;
-        status = limits_.too_long;
+        status = TooLong();
       } else {
         if (!ended_) return;
         status = *ended_;
@@ -236,7 +239,7 @@ class StreamWindow final : public ExpiryQueue::Owner,
       slot->too_long = true;  // if it is being started, Attach cancels it
       pending = slot->pending;
     }
-    if (pending != nullptr) pending->Cancel(limits_.too_long);
+    if (pending != nullptr) pending->Cancel(TooLong());
   }
 
  private:
@@ -252,6 +255,8 @@ class StreamWindow final : public ExpiryQueue::Owner,
     std::shared_ptr<Pending> pending;
     ExpiryQueue::Watch limit;  // until it is answered
   };
+  absl::Status TooLong() const { return limits_.too_long(limits_.queue->limit()); }
+
   enum class Step { kNone, kEnding, kRead, kWrite, kFinish };
 
   Slot* Find(Place place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -41,7 +41,7 @@ class Sweeper {
 
 class SweepTimer {
  public:
-  // As Sweeper. limit 0: the queue watches nothing.
+  // As Sweeper. limit 0: nothing expires.
   SweepTimer(boost::asio::io_context* io, std::chrono::milliseconds limit);
   ~SweepTimer() { sweeper_.End(); }  // REQUIRES: nothing is watched
 

@@ -1,6 +1,7 @@
-// Shares of something that is limited: no client takes all of it. A client may take one more while
-// it holds fewer than are left. So one client alone gets half, two clients a third each, and a new
-// client always finds some. Any thread; never blocks; independent of gRPC.
+// Shares of something that is limited, counted in pieces or in bytes: no client takes all of it. A
+// client may take one more while it holds fewer than are left. So one client alone gets half, two
+// clients a third each, and a new client always finds some. Any thread; never blocks; independent
+// of gRPC.
 #ifndef ERIS_SERVER_OVERLOAD_CLIENT_SHARES_H_
 #define ERIS_SERVER_OVERLOAD_CLIENT_SHARES_H_
 
@@ -17,14 +18,16 @@
 namespace eris::server {
 
 // The client behind gRPC's name of a peer: "ipv4:10.0.0.7" of "ipv4:10.0.0.7:41234". Connections of
-// one address are one client. All of a Unix socket are one, too.
-inline std::string ClientOfPeer(absl::string_view peer) {
-  const bool has_port = peer.substr(0, 5) == "ipv4:" || peer.substr(0, 5) == "ipv6:";
-  return std::string(has_port ? peer.substr(0, peer.rfind(':')) : peer);
-}
+// one IPv4 address are one client, and those of one IPv6 network of 64 bits, which one host may
+// have for itself: "ipv6:2001:db8::/64" of "ipv6:%5B2001:db8::7%5D:41234". All of a Unix socket are
+// one, too.
+std::string ClientOfPeer(absl::string_view peer);
 
-// Whether a client that holds `held` of them may take one more, if all clients hold `all`.
-inline bool HasShare(size_t held, size_t all, size_t max) { return all < max && held < max - all; }
+// Whether a client that holds `held` of them may take `count` more, if all clients hold `all`: as
+// if it took one after the other.
+inline bool HasShare(size_t held, size_t all, size_t max, size_t count = 1) {
+  return all < max && held + 2 * (count - 1) < max - all;
+}
 
 class ClientShares {
  private:
@@ -36,23 +39,32 @@ class ClientShares {
    public:
     Hold() = default;
     Hold(Hold&& other) noexcept
-        : state_(std::move(other.state_)), client_(std::move(other.client_)) {}
+        : state_(std::move(other.state_)), client_(std::move(other.client_)), held_(other.held_) {}
     Hold& operator=(Hold&& other) noexcept {
       std::swap(state_, other.state_);
       std::swap(client_, other.client_);
+      std::swap(held_, other.held_);
       return *this;
     }
     ~Hold() {
-      if (state_ != nullptr) state_->GiveBack(client_);
+      if (state_ != nullptr) state_->GiveBack(client_, held_);
+    }
+    // Takes as many more of the same client's. False: they are not there. REQUIRES: not empty.
+    [[nodiscard]] bool TryGrow(size_t more) {
+      if (!state_->TryTake(client_, more)) return false;
+      held_ += more;
+      return true;
     }
     explicit operator bool() const { return state_ != nullptr; }
+    size_t held() const { return held_; }
 
    private:
     friend class ClientShares;
-    Hold(std::shared_ptr<State> state, std::string client)
-        : state_(std::move(state)), client_(std::move(client)) {}
+    Hold(std::shared_ptr<State> state, std::string client, size_t held)
+        : state_(std::move(state)), client_(std::move(client)), held_(held) {}
     std::shared_ptr<State> state_;
     std::string client_;
+    size_t held_ = 0;
   };
 
   explicit ClientShares(size_t max) : state_(std::make_shared<State>(max)) {}
@@ -60,9 +72,9 @@ class ClientShares {
   ClientShares& operator=(const ClientShares&) = delete;
 
   // Empty: the client has its share, or all are held.
-  [[nodiscard]] Hold TryTake(std::string client) {
-    if (!state_->TryTake(client)) return Hold();
-    return Hold(state_, std::move(client));
+  [[nodiscard]] Hold TryTake(std::string client, size_t count = 1) {
+    if (!state_->TryTake(client, count)) return Hold();
+    return Hold(state_, std::move(client), count);
   }
 
   size_t max() const { return state_->max; }
@@ -80,19 +92,19 @@ class ClientShares {
   struct State {
     explicit State(size_t max_in) : max(max_in) {}
 
-    bool TryTake(const std::string& client) {
+    bool TryTake(const std::string& client, size_t count) {
       base::MutexLock lock(&mu);
       const auto found = by_client.find(client);
-      if (!HasShare(found == by_client.end() ? 0 : found->second, all, max)) return false;
-      ++all;
-      ++by_client[client];
+      if (!HasShare(found == by_client.end() ? 0 : found->second, all, max, count)) return false;
+      all += count;
+      by_client[client] += count;
       return true;
     }
-    void GiveBack(const std::string& client) {
+    void GiveBack(const std::string& client, size_t count) {
       base::MutexLock lock(&mu);
-      --all;
+      all -= count;
       const auto found = by_client.find(client);
-      if (--found->second == 0) by_client.erase(found);
+      if ((found->second -= count) == 0) by_client.erase(found);
     }
 
     const size_t max;

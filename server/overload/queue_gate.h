@@ -12,7 +12,8 @@
 // The rate is only known while the server has enough to do: a window in which fewer than kCallsMin
 // were inside at some moment measures the clients, not the server. After such a window the limit
 // doubles, so that a gate that was closed opens within a second, and one that was never closed
-// admits everything. Any thread; never blocks; independent of gRPC.
+// admits everything. The gate does not know whose calls are inside: who has few gets in beyond it
+// (arriving_call.h). Any thread; never blocks; independent of gRPC.
 #ifndef ERIS_SERVER_OVERLOAD_QUEUE_GATE_H_
 #define ERIS_SERVER_OVERLOAD_QUEUE_GATE_H_
 
@@ -72,8 +73,7 @@ class QueueGate {
   };
 
   // 0: admits everything.
-  explicit QueueGate(std::chrono::milliseconds wait_max)
-      : wait_max_(wait_max), window_(std::max(wait_max, kWindowMin)) {}
+  explicit QueueGate(std::chrono::milliseconds wait_max) : wait_max_(wait_max) {}
   QueueGate(const QueueGate&) = delete;
   QueueGate& operator=(const QueueGate&) = delete;
 
@@ -105,9 +105,23 @@ class QueueGate {
     return Clock::time_point(std::chrono::seconds(now.tv_sec) +
                              std::chrono::nanoseconds(now.tv_nsec));
   }
-  bool refuses() const { return wait_max_.count() != 0; }
+  bool refuses() const { return wait_max().count() != 0; }
 
-  std::chrono::milliseconds wait_max() const { return wait_max_; }
+  // Calls inside stay. A gate that has admitted everything does so for one more window: it has not
+  // counted what ends.
+  void SetWaitMax(std::chrono::milliseconds wait_max) { SetWaitMax(wait_max, CoarseNow()); }
+  void SetWaitMax(std::chrono::milliseconds wait_max, Clock::time_point now) {
+    base::MutexLock lock(&mu_);
+    const bool anew = !refuses();
+    wait_max_.store(wait_max, std::memory_order_relaxed);
+    if (!anew) return;
+    limit_.store(kNoLimit, std::memory_order_relaxed);
+    BeginWindow(now);
+    idle_.store(true, std::memory_order_relaxed);
+  }
+  std::chrono::milliseconds wait_max() const {
+    return wait_max_.load(std::memory_order_relaxed);  // a number by itself
+  }
   uint64_t done() const { return ended_.load(std::memory_order_relaxed); }
   // The calls that count.
   uint64_t inside() const {
@@ -151,14 +165,19 @@ class QueueGate {
       if (arrived == arrived_before_ && read_.load(std::memory_order_relaxed) < begun_before_) {
         read_.store(begun_before_, std::memory_order_relaxed);
       }
-      arrived_before_ = arrived;
-      begun_before_ = begun_.load(std::memory_order_relaxed);
-      begin_ = now;
-      window_end_.store((now + window_).time_since_epoch().count(), std::memory_order_relaxed);
-      ended_before_ = ended_.load(std::memory_order_relaxed);
-      idle_.store(inside() < kCallsMin, std::memory_order_relaxed);
+      BeginWindow(now);
     }
     mu_.Unlock();
+  }
+
+  void BeginWindow(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    arrived_before_ = arrived_.load(std::memory_order_relaxed);
+    begun_before_ = begun_.load(std::memory_order_relaxed);
+    begin_ = now;
+    const auto end = now + std::max(wait_max(), kWindowMin);
+    window_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
+    ended_before_ = ended_.load(std::memory_order_relaxed);
+    idle_.store(inside() < kCallsMin, std::memory_order_relaxed);
   }
 
   void SetLimit(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -168,16 +187,15 @@ class QueueGate {
       const double window_s = std::chrono::duration<double>(now - begin_).count();
       const double ended =
           static_cast<double>(ended_.load(std::memory_order_relaxed) - ended_before_);
-      const double wait_s = std::chrono::duration<double>(wait_max_).count();
+      const double wait_s = std::chrono::duration<double>(wait_max()).count();
       next = static_cast<uint64_t>(ended / window_s * wait_s);
     }
     limit_.store(static_cast<uint32_t>(std::clamp<uint64_t>(next, kCallsMin, kNoLimit)),
                  std::memory_order_relaxed);
   }
 
-  // Immutable after construction.
-  const std::chrono::milliseconds wait_max_;
-  const std::chrono::milliseconds window_;
+  // Shared: written by SetWaitMax, read by every call. Not on the line below, which changes always.
+  std::atomic<std::chrono::milliseconds> wait_max_;
 
   // Shared: written by every thread that serves a call. A line of their own: the config and the
   // engine's pointer, which every call reads, would be next to them.
