@@ -96,7 +96,8 @@ absl::StatusOr<std::vector<Part>> PlanTranslator::TakeKeys(const AggregateRel& a
                                                            const Place& place) {
   std::vector<Part> keys;
   if (aggregate.groupings_size() > 1) {
-    return Unsupported(place, "several groupings in one aggregate are not supported");
+    return Unsupported(place,
+                       "several groupings in one aggregate, as of rollup, are not supported");
   }
   if (aggregate.groupings().empty()) return keys;
   const Place at(place, "groupings", 0);

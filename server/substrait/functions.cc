@@ -104,6 +104,65 @@ Result Coalesce(Call call) {
   return ComposeCase(std::move(parts), call.place);
 }
 
+// A value of the part's type; which one does not matter.
+Part AnyValueLike(const Part& part) {
+  switch (part.type.kind) {
+    case ValueKind::kDouble:
+      return LiteralPart(0.0);
+    case ValueKind::kDate:
+      return LiteralPart(Date());
+    case ValueKind::kString:
+      return LiteralPart(std::string());
+    case ValueKind::kBytes:
+      return LiteralPart(Bytes());
+    default:
+      return LiteralPart(int64_t{0});
+  }
+}
+
+// As equal, and two nulls are equal, too. It is two equalities, so that a join has both as keys:
+// whether each is null, and what it is if it is not.
+Result NotDistinct(Call call) {
+  ERIS_RETURN_IF_ERROR(MakeComparable(call.arguments[0], call.arguments[1], call.place));
+  for (const size_t null : {0, 1}) {
+    if (call.arguments[null].type.kind != ValueKind::kNull) continue;
+    return IsNullValue({call.name, call.kind, {call.arguments[1 - null]}, call.place});
+  }
+  Parts nulls, values;
+  for (Part& value : call.arguments) {
+    ERIS_ASSIGN_OR_RETURN(Part null, IsNullValue({call.name, call.kind, {value}, call.place}));
+    ERIS_ASSIGN_OR_RETURN(
+        null, ComposeCase({std::move(null), LiteralPart(int64_t{1}), LiteralPart(int64_t{0})},
+                          call.place));
+    nulls.push_back(std::move(null));
+    Part other = AnyValueLike(value);
+    ERIS_ASSIGN_OR_RETURN(
+        value, Coalesce({call.name, call.kind, {std::move(value), std::move(other)}, call.place}));
+    values.push_back(std::move(value));
+  }
+  Parts both;
+  for (Parts* each : {&nulls, &values}) {
+    ERIS_ASSIGN_OR_RETURN(Part equal,
+                          Compose(Kind::kEqual, std::move(*each), kConditionType, call.place));
+    both.push_back(std::move(equal));
+  }
+  return Connect(Kind::kAnd, std::move(both), call.place);
+}
+Result Distinct(Call call) {
+  const Place& place = call.place;
+  ERIS_ASSIGN_OR_RETURN(Part same, NotDistinct(std::move(call)));
+  return Negation(std::move(same), place);
+}
+
+// The first value, or null if it is equal to the second.
+Result NullIf(Call call) {
+  ERIS_RETURN_IF_ERROR(MakeComparable(call.arguments[0], call.arguments[1], call.place));
+  Parts parts{{}, LiteralPart(std::monostate()), call.arguments[0]};
+  ERIS_ASSIGN_OR_RETURN(
+      parts[0], Compose(Kind::kEqual, std::move(call.arguments), kConditionType, call.place));
+  return ComposeCase(std::move(parts), call.place);
+}
+
 // Makes numbers of the arguments.
 absl::Status TakeNumbers(Call& call) {
   for (Part& argument : call.arguments) {
@@ -207,6 +266,13 @@ Result PartOfDate(Call call) {
                  {.kind = ValueKind::kInteger}, call.place);
 }
 
+// year(x) and its like: the function's name is the part.
+Result NamedPartOfDate(Call call) {
+  ERIS_RETURN_IF_ERROR(CheckKind(call, call.arguments[0], ValueKind::kDate));
+  return Compose(Kind::kDatePart, LiteralPart(std::string(call.name)), std::move(call.arguments[0]),
+                 {.kind = ValueKind::kInteger}, call.place);
+}
+
 struct Function {
   absl::string_view name;
   size_t arguments_min;
@@ -228,7 +294,10 @@ constexpr Function kFunctions[] = {
     {"not", 1, 1, Not},
     {"is_null", 1, 1, IsNullValue},
     {"is_not_null", 1, 1, IsNotNullValue},
+    {"is_not_distinct_from", 2, 2, NotDistinct},
+    {"is_distinct_from", 2, 2, Distinct},
     {"coalesce", 1, kAnyNumber, Coalesce},
+    {"nullif", 2, 2, NullIf},
     {"add", 2, 2, Arithmetic, Kind::kAdd},
     {"subtract", 2, 2, Arithmetic, Kind::kSubtract},
     {"multiply", 2, 2, Arithmetic, Kind::kMultiply},
@@ -242,6 +311,10 @@ constexpr Function kFunctions[] = {
     {"substring", 2, 3, Substring},
     {"date_part", 2, 2, PartOfDate},
     {"extract", 2, 3, PartOfDate},
+    {"year", 1, 1, NamedPartOfDate},
+    {"quarter", 1, 1, NamedPartOfDate},
+    {"month", 1, 1, NamedPartOfDate},
+    {"day", 1, 1, NamedPartOfDate},
 };
 
 const Function* FunctionOf(absl::string_view name) {

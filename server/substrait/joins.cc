@@ -35,6 +35,8 @@ absl::StatusOr<JoinShape> ShapeOf(JoinRel::JoinType type, const Place& place) {
       return JoinShape{.type = JoinType::kSemi, .swapped = true};
     case JoinRel::JOIN_TYPE_RIGHT_ANTI:
       return JoinShape{.type = JoinType::kAnti, .swapped = true};
+    case JoinRel::JOIN_TYPE_OUTER:
+      return Unsupported(place, "full joins are not supported");
     case JoinRel::JOIN_TYPE_UNSPECIFIED:
       return Malformed(place, "the join has no type");
     default:

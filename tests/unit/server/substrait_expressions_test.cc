@@ -232,6 +232,9 @@ TEST(SubstraitExpressionsTest, PatternsOfStrings) {
 
 TEST(SubstraitExpressionsTest, PartsOfStringsAndDates) {
   PlanMaker make;
+  EXPECT_EQ(ColumnText(make, make.Call("month", {Field(kDate)})), "(part 'month' #10)");
+  EXPECT_THAT(ColumnText(make, make.Call("year", {Field(kKey)})),
+              HasSubstr("takes a date, not an integer"));
   const auto text = [&](const std::string& name, const SExpressions& arguments) {
     return ColumnText(make, make.Call(name, arguments));
   };
@@ -269,6 +272,28 @@ TEST(SubstraitExpressionsTest, Cases) {
   EXPECT_EQ(ColumnText(make, make.Call("coalesce", {Field(kKey), Field(kNumber), Int(0)})),
             "(case (not (is_null #0)) #0 (not (is_null #3)) #3 0)");
   EXPECT_EQ(ColumnText(make, make.Call("coalesce", {Int(3)})), "3");
+  EXPECT_EQ(ColumnText(make, make.Call("nullif", {Field(kKey), Int(0)})),
+            "(case (= #0 0) null #0)");
+  EXPECT_THAT(ColumnText(make, make.Call("nullif", {Field(kKey), Field(kFlag)})),
+              HasSubstr("an integer is compared with a string"));
+}
+
+TEST(SubstraitExpressionsTest, NullsThatAreNotDistinct) {
+  PlanMaker make;
+  const auto text = [&](const SExpression& first, const SExpression& second) {
+    return ConditionText(make, make.Call("is_not_distinct_from", {first, second}));
+  };
+  const std::string nulls = "(= (case (is_null #0) 1 0) (case (is_null #3) 1 0))";
+  EXPECT_EQ(
+      text(Field(kKey), Field(kNumber)),
+      "(and " + nulls + " (= (case (not (is_null #0)) #0 0) (case (not (is_null #3)) #3 0)))");
+  EXPECT_THAT(text(Field(kFlag), Text("a")), HasSubstr("(case (not (is_null #8)) #8 '')"));
+  EXPECT_THAT(text(Field(kDate), Field(kDate)), HasSubstr("#10 date:0)"));
+  EXPECT_EQ(text(Field(kKey), NullText()), "(is_null #0)");
+  EXPECT_EQ(text(NullText(), Field(kKey)), "(is_null #0)");
+  EXPECT_THAT(text(Field(kKey), Field(kDate)), HasSubstr("an integer is compared with a date"));
+  EXPECT_THAT(ConditionText(make, make.Call("is_distinct_from", {Field(kKey), Field(kNumber)})),
+              HasSubstr("(not (and " + nulls));
 }
 
 // "case l_linenumber when 1 then 'a' when 2 then 'b' end", as DataFusion writes it.

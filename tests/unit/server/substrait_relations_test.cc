@@ -151,13 +151,15 @@ TEST(SubstraitRelationsTest, RightJoinsKeepTheOrderOfFields) {
 
 TEST(SubstraitRelationsTest, OtherJoinTypesAreRefusedByName) {
   PlanMaker make;
-  for (const auto type :
-       {SJoin::JOIN_TYPE_OUTER, SJoin::JOIN_TYPE_LEFT_SINGLE, SJoin::JOIN_TYPE_RIGHT_SINGLE,
-        SJoin::JOIN_TYPE_LEFT_MARK, SJoin::JOIN_TYPE_RIGHT_MARK}) {
+  for (const auto type : {SJoin::JOIN_TYPE_LEFT_SINGLE, SJoin::JOIN_TYPE_RIGHT_SINGLE,
+                          SJoin::JOIN_TYPE_LEFT_MARK, SJoin::JOIN_TYPE_RIGHT_MARK}) {
     EXPECT_EQ(make.Answer(JoinOf(type, ReadOf("region"), ReadOf("nation"), Boolean(true))),
               "UNIMPLEMENTED: relations[0].rel.join: the join type " + SJoin::JoinType_Name(type) +
                   " is not supported");
   }
+  EXPECT_EQ(make.Answer(
+                JoinOf(SJoin::JOIN_TYPE_OUTER, ReadOf("region"), ReadOf("nation"), Boolean(true))),
+            "UNIMPLEMENTED: relations[0].rel.join: full joins are not supported");
   EXPECT_THAT(make.Answer(JoinOf(SJoin::JOIN_TYPE_UNSPECIFIED, ReadOf("region"), ReadOf("nation"),
                                  Boolean(true))),
               HasSubstr("INVALID_ARGUMENT"));
