@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/status_macros.h"
@@ -20,11 +22,13 @@
 #include "server/admin/catalog_service.h"
 #include "server/admin/reflection_service.h"
 #include "server/data/data_service.h"
+#include "server/door/calls_by_peer.h"
 #include "server/door/descriptors.h"
 #include "server/door/door.h"
 #include "server/flight/flight_service.h"
 #include "server/guard/callback_threads.h"
 #include "server/guard/grpc_log.h"
+#include "server/overload/health_watches.h"
 #include "server/queries/queries_service.h"
 #include "server/state/host_port.h"
 #include "server/state/memory_limits.h"
@@ -89,11 +93,10 @@ DoorOptions DoorOptionsOf(const ServerConfig& config, uint64_t receive_bytes) {
   DoorOptions options;
   options.unix_mode = ParseMode(config.unix_mode).value_or(0600);
   options.user_timeout_ms = AsInt(config.keepalive_timeout_ms);
-  options.connections_max =
-      config.connections_max > 0 ? config.connections_max : std::min(within, kConnectionsPlenty);
-  options.connections_per_owner_max = config.connections_per_address_max > 0
-                                          ? config.connections_per_address_max
-                                          : std::max<uint64_t>(options.connections_max / 2, 1);
+  options.connections = {.connections_max = config.connections_max > 0
+                                                ? config.connections_max
+                                                : std::min(within, kConnectionsPlenty),
+                         .per_owner_max = config.connections_per_address_max};
   options.first_call = std::chrono::milliseconds(config.first_call_ms_max);
   options.judge = {.unused_bytes_max = config.unused_bytes_max,
                    .cancelled_calls_max = config.cancelled_calls_max,
@@ -103,10 +106,18 @@ DoorOptions DoorOptionsOf(const ServerConfig& config, uint64_t receive_bytes) {
   return options;
 }
 
-uint64_t CallsOf(const DrainGate& gate, const std::string& peer) {
-  return gate.CountFrom([&](const void* context) {
-    return static_cast<const grpc::CallbackServerContext*>(context)->peer() == peer;
+void LimitHealthWatches(ClientShares* shares, grpc::ServerBuilder* builder) {
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> creators;
+  creators.push_back(std::make_unique<HealthWatches>(shares));
+  builder->experimental().SetInterceptorCreators(std::move(creators));
+}
+
+CallsByPeer::Counts CountCalls(const DrainGate& gate) {
+  CallsByPeer::Counts counts;
+  gate.VisitOrigins([&](const void* context) {
+    ++counts[static_cast<const grpc::CallbackServerContext*>(context)->peer()];
   });
+  return counts;
 }
 
 uint32_t WantedCallbackThreads(const ServerConfig& config) {
@@ -203,13 +214,14 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
 
   ERIS_RETURN_IF_ERROR(CheckExposure(config.security, "server.http", config.http));
 
-  const MemoryPlan plan = engine->Memory().plan;
+  const MemoryPlan plan = engine->Memory({.parts = false}).plan;
   const ServerConfig limited = WithShares(config, plan);
   auto impl = std::make_unique<Impl>(limited, engine, io,
                                      PlacesFor(limited, plan, WantedCallbackThreads(config)));
   ERIS_RETURN_IF_ERROR(impl->state.access.Start());
   grpc::ServerBuilder builder;
   SetLimits(impl->state.config, plan.receive_bytes, &builder);
+  LimitHealthWatches(&impl->state.health_watches, &builder);
   ERIS_RETURN_IF_ERROR(impl->OpenDoor(plan.receive_bytes, io, &builder));
   builder.RegisterService(&impl->data);
   builder.RegisterService(&impl->queries);
@@ -220,7 +232,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerConfig& 
   impl->server = builder.BuildAndStart();
   if (impl->server == nullptr) return absl::UnavailableError("gRPC cannot start a server");
   ServerState& state = impl->state;
-  impl->door->Begin([&state](const std::string& peer) { return CallsOf(state.gate, peer); });
+  impl->door->Begin([&state] { return CountCalls(state.gate); });
   for (const char* service : {"eris.v1.Data", "eris.v1.Queries", "eris.v1.Catalog", "eris.v1.Admin",
                               "arrow.flight.protocol.FlightService"}) {
     impl->server->GetHealthCheckService()->SetServingStatus(service, true);

@@ -3,6 +3,7 @@
 #ifndef ERIS_SERVER_SERVE_H_
 #define ERIS_SERVER_SERVE_H_
 
+#include "server/exit_code.h"
 #include "server/state/config.h"
 
 namespace eris::server {
@@ -14,8 +15,7 @@ namespace eris::server {
 // real port when the configured one was 0. Messages go to stderr.
 // Takes over the process: signal handling of SIGTERM, SIGINT and SIGPIPE, malloc's thresholds. Call
 // it once, from the main thread. Blocks until the server has stopped.
-// Returns the exit code: 0 after a drain, 1 when it could not start (bad configuration, address in
-// use, engine refused).
+// Returns a code of server/exit_code.h: kServerDrained, or why it could not start.
 int Serve(const ServerConfig& config);
 
 }  // namespace eris::server

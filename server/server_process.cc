@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/admin/load_sampler.h"
 #include "server/calls/control_loop.h"
+#include "server/exit_code.h"
 #include "server/http/http_server.h"
 #include "server/log/log.h"
 #include "server/rpc_server.h"
@@ -60,7 +61,8 @@ void NoteStandIns(const Options& options, size_t aeus) {
                    " cpus of this machine: its shape is imitated, not its speed"));
 }
 
-// A manager that cannot be reached stops nothing: it will say what it misses.
+// The server goes on if the manager cannot be reached. A manager that waits for the message reports
+// that it is missing.
 void Tell(const std::string& state) {
   const absl::Status told = TellServiceManager(state);
   if (told.ok()) return;
@@ -68,8 +70,8 @@ void Tell(const std::string& state) {
       {{"why", std::string(told.message())}});
 }
 
-// How long the drain may take, with what comes after it: the manager must not kill the server
-// before.
+// Tells the manager how long the drain, and the end after it, may take: until then it must not kill
+// the server.
 std::string StoppingText(const ServerConfig& config) {
   constexpr uint64_t kAfterDrainUs = 20'000'000;
   return absl::StrCat("STOPPING=1\nEXTEND_TIMEOUT_USEC=",
@@ -85,7 +87,7 @@ void LogNotes(Engine& engine, const Options& options) {
 
 int Fail(const absl::Status& status) {
   Log(LogLevel::kError, status.message());
-  return 1;
+  return ExitCodeOfStart(status);
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
     page = *std::move(started);
     Log(LogLevel::kInfo, absl::StrCat("page: http://", page->address(), "/"));
   }
-  const MemoryPlan plan = (*engine)->Memory().plan;
+  const MemoryPlan plan = (*engine)->Memory({.parts = false}).plan;
   if (plan.process_bytes > 0) {  // an engine in tests has none
     Log(LogLevel::kInfo, absl::StrCat("memory: ", PlanText(plan)));
   }
@@ -146,7 +148,7 @@ int RunServerProcess(const ServerConfig& config, const EngineOpener& open_engine
   server->reset();
   (*engine)->Close();
   Log(LogLevel::kInfo, "stopped");
-  return 0;
+  return kServerDrained;
 }
 
 }  // namespace eris::server

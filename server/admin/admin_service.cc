@@ -39,14 +39,14 @@ AdminService::AdminService(ServerState* server) : RawService(&server->access, &s
   const Policy reads_machine(Role::kReader, NoObject());
   const Policy reads_all(Role::kReader, EveryObject());
   Serve("GetServer", reads_machine, ControlBeginner(*server, AnswerServer));
-  // As the balancer's options, which are among them, they are of every object.
+  // They include the balancer's options, which concern every object.
   Serve("GetConfig", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, AnswerConfig));
   Serve("UpdateConfig", Policy(Role::kAdmin, EveryObject()).Audited(),
         ControlBeginner(*server, DoUpdateConfig));
   Serve("GetStats", reads_all, ControlBeginner(*server, AnswerStats));
   Serve("GetTopology", reads_machine, ControlBeginner(*server, DoGetTopology));
   Serve("GetMemory", reads_all, ControlBeginner(*server, AnswerMemory));
-  // Other calls wait for it.
+  // For admins only, because other control calls wait while it runs.
   Serve("VerifyMemory", {Role::kAdmin, EveryObject()}, ControlBeginner(*server, DoVerifyMemory));
   ServeBalancer(*server);
 }

@@ -24,7 +24,7 @@ ServerConfig ConfigNow(ServerState& server) {
   ServerConfig config = server.live.config();
   const BalancerOptions balancer = server.engine->Balancer().options;
   const EngineStats stats = server.engine->Stats();
-  const MemoryPlan plan = server.engine->Memory().plan;
+  const MemoryPlan plan = server.engine->Memory({.parts = false}).plan;
   ServerConfig now = config;
   now.engine.balancer = balancer;
   if (now.engine.aeu_count == 0) now.engine.aeu_count = static_cast<uint32_t>(stats.aeus.size());
@@ -80,8 +80,8 @@ absl::Status Change(const v1::UpdateConfigRequest& request, const std::string& n
                     const ConfigOption& option, ServerConfig* config) {
   const auto value = request.values().find(name);
   if (value != request.values().end()) return SetOption(option, value->second, kSet, config);
-  // The table's text of a default is that of the file: a text has quotes, which a command line has
-  // not.
+  // The table writes a default as in the file. SetOption reads it as on a command line: without
+  // quotes.
   std::string standard = option.standard;
   standard.erase(std::remove(standard.begin(), standard.end(), '"'), standard.end());
   return SetOption(option, standard, kSet, config);
@@ -94,6 +94,11 @@ absl::Status Apply(ServerState& server, const ServerConfig& config) {
   ERIS_RETURN_IF_ERROR(engine.SetTaskScheduling(config.engine.task_scheduling));
   server.calls.queue().SetLimit(std::chrono::milliseconds(config.call_ms_max));
   server.stalls.queue().SetLimit(std::chrono::milliseconds(config.stall_ms_max));
+  for (QueueGate* const gate : {&server.lookups_queued, &server.writes_queued}) {
+    gate->SetWaitMax(std::chrono::milliseconds(config.queue_ms_max));
+  }
+  server.watch.slow.SetLimit(config.slow_call_ms);
+  SetLogLevel(config.log_level);
   server.live.Set(config);
   return absl::OkStatus();
 }
@@ -119,6 +124,10 @@ absl::Status DoUpdateConfig(const ControlScope& scope, const v1::UpdateConfigReq
   std::vector<const ConfigOption*> options;
   for (const std::string& name : names) {
     ERIS_ASSIGN_OR_RETURN(const ConfigOption* option, LiveOption(name));
+    // With and without its section: one of the two values would be lost.
+    if (std::find(options.begin(), options.end(), option) != options.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("'", option->name(), "' is named twice"));
+    }
     ERIS_RETURN_IF_ERROR(Change(request, name, *option, &config));
     options.push_back(option);
   }

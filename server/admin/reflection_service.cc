@@ -14,6 +14,7 @@
 #include "server/calls/parse_within.h"
 #include "server/calls/window_stream.h"
 #include "server/guard/raw_message.h"
+#include "server/metrics/call_metrics.h"
 
 namespace eris::server {
 namespace {
@@ -26,14 +27,6 @@ using google::protobuf::FileDescriptor;
 using Request = reflection::ServerReflectionRequest;
 using Response = reflection::ServerReflectionResponse;
 
-constexpr const char* kServices[] = {"arrow.flight.protocol.FlightService",
-                                     "eris.v1.Admin",
-                                     "eris.v1.Catalog",
-                                     "eris.v1.Data",
-                                     "eris.v1.Queries",
-                                     "grpc.health.v1.Health",
-                                     "grpc.reflection.v1alpha.ServerReflection"};
-
 const DescriptorPool& Pool() { return *DescriptorPool::generated_pool(); }
 
 void Fail(const Request& request, Response& response) {
@@ -42,7 +35,7 @@ void Fail(const Request& request, Response& response) {
   response.mutable_error_response()->set_error_message(absl::StrCat("not found: ", what));
 }
 
-// The file after those that it imports, each once.
+// Adds the file and, recursively, those that it imports: each once.
 void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>& added,
              reflection::FileDescriptorResponse& files) {
   if (!added.insert(&file).second) return;
@@ -75,7 +68,19 @@ const FileDescriptor* FileOfExtension(const reflection::ExtensionRequest& wanted
   return field == nullptr ? nullptr : field->file();
 }
 
-Response AnswerTo(const Request& request) {
+// The services of all methods that are counted, and Health, which gRPC serves by itself.
+void AnswerServices(const CallMetrics& metrics, Response& response) {
+  std::set<std::string> names = {"grpc.health.v1.Health"};
+  for (CallMetrics::Method method = 0; method < metrics.methods(); ++method) {
+    const std::string& name = metrics.name(method);
+    names.insert(name.substr(0, name.find('/')));
+  }
+  for (const std::string& name : names) {
+    response.mutable_list_services_response()->add_service()->set_name(name);
+  }
+}
+
+Response AnswerTo(const Request& request, const CallMetrics& metrics) {
   Response response;
   response.set_valid_host(request.host());
   *response.mutable_original_request() = request;
@@ -94,9 +99,7 @@ Response AnswerTo(const Request& request) {
       AnswerExtensionNumbers(request.all_extension_numbers_of_type(), request, response);
       break;
     case Request::kListServices:
-      for (const char* name : kServices) {
-        response.mutable_list_services_response()->add_service()->set_name(name);
-      }
+      AnswerServices(metrics, response);
       break;
     case Request::MESSAGE_REQUEST_NOT_SET:
       Fail(request, response);
@@ -109,9 +112,7 @@ class ReflectionCall final : public WindowStream<grpc::ByteBuffer> {
  public:
   // gRPC owns the result.
   static ReflectionCall* Begin(ServerState& server, grpc::CallbackServerContext& context) {
-    auto* call = new ReflectionCall(server, context);
-    call->WindowStream::Begin();
-    return call;
+    return new ReflectionCall(server, context);
   }
 
  private:
@@ -130,7 +131,7 @@ class ReflectionCall final : public WindowStream<grpc::ByteBuffer> {
     ERIS_ASSIGN_OR_RETURN(ByteBudget::Charge charge,
                           ParseWithin(server_, /*is_write=*/false, raw, &request));
     ERIS_RETURN_IF_ERROR(permit_.CheckRequest(request));
-    grpc::ByteBuffer answer = WriteMessage(AnswerTo(request));
+    grpc::ByteBuffer answer = WriteMessage(AnswerTo(request, server_.watch.metrics));
     const uint64_t bytes = answer.Length();
     charge = TakeBudget(server_, /*is_write=*/false, bytes);
     if (!charge) return OverBudgetStatus(server_.budget, bytes);

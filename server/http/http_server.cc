@@ -75,6 +75,16 @@ http::status StatusOf(const absl::Status& status) {
   }
 }
 
+// Whether the request has come over the loopback. An unknown address counts as the loopback's.
+bool IsOverLoopback(const tcp::socket& socket) {
+  error_code error;
+  asio::ip::address own = socket.local_endpoint(error).address();
+  if (own.is_v6() && own.to_v6().is_v4_mapped()) {
+    own = asio::ip::make_address_v4(asio::ip::v4_mapped, own.to_v6());
+  }
+  return error || own.is_loopback();
+}
+
 absl::string_view View(boost::string_view text) { return {text.data(), text.size()}; }
 
 // The answer to a request for `target`.
@@ -186,7 +196,7 @@ class HttpServer::Impl::Connection final : public std::enable_shared_from_this<C
     const absl::string_view target = View(request.target());
     if (request.count(http::field::host) != 1 ||
         !(IsOwnHost(View(request[http::field::host]), impl_.host) ||
-          IsForPrograms(target.substr(0, target.find('?'))))) {
+          IsForAnyHost(target.substr(0, target.find('?')), IsOverLoopback(socket_)))) {
       return Refuse(http::status::forbidden, "the request's Host is not this server");
     }
     if (parser_->chunked() || parser_->content_length().value_or(0) > 0 ||

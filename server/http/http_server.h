@@ -7,8 +7,9 @@
 //
 // There is no authentication. What keeps web sites of other people out, which the user's browser
 // may show at the same time: a request must name this server as its Host (page_request.h), so that
-// no other name can be pointed at it, and no answer may be read by pages of another origin. Metrics
-// and health, which show counts and names of objects, are answered for any Host.
+// no other name can be pointed at it, and no answer may be read by pages of another origin. Health
+// is answered for any Host, and metrics, which show counts and names of objects, except over the
+// loopback.
 #ifndef ERIS_SERVER_HTTP_HTTP_SERVER_H_
 #define ERIS_SERVER_HTTP_HTTP_SERVER_H_
 

@@ -52,7 +52,7 @@ Figures FiguresOf(ServerState& server) {
           .reloads = ReloadsOf(server.access),
           .process = ReadProcess(),
           .engine = server.engine->Stats(),
-          .memory = server.engine->Memory(),
+          .memory = server.engine->Memory({.parts = false}),
           .balancer = server.engine->Balancer()};
 }
 
@@ -65,14 +65,17 @@ absl::StatusOr<ProgramAnswer> AnswerMetrics(ServerState& server, const PageTarge
     }
     options.aeus = value == "1";
   }
-  const FigureCollectable source([&server] { return FiguresOf(server); }, options);
-  return ProgramAnswer{kScrapeType, ScrapeText(source)};
+  return ProgramAnswer{kScrapeType, ScrapeText(FiguresOf(server), options)};
 }
 
 }  // namespace
 
 bool IsForPrograms(absl::string_view path) {
   return path == kMetrics || path == kAlive || path == kReady;
+}
+
+bool IsForAnyHost(absl::string_view path, bool over_loopback) {
+  return path == kAlive || path == kReady || (path == kMetrics && !over_loopback);
 }
 
 absl::StatusOr<ProgramAnswer> AnswerProgram(ServerState& server, const PageTarget& target) {

@@ -1,4 +1,4 @@
-// What is served for other programs' eyes: the server's metrics and its health.
+// What is served to other programs: the server's metrics and its health.
 //
 //   /metrics    Prometheus' text format; ?aeus=1: also those of each AEU
 //   /healthz    200 as long as the process answers
@@ -16,8 +16,11 @@
 
 namespace eris::server {
 
-// These paths are answered for any Host: probes and Prometheus name the server as they know it.
 bool IsForPrograms(absl::string_view path);
+// Whether a request for `path` may have any Host: probes and Prometheus use the name by which they
+// reach the server. Over the loopback the client may be a browser that shows a foreign page
+// (page_request.h), so metrics are not for any Host there.
+bool IsForAnyHost(absl::string_view path, bool over_loopback);
 
 struct ProgramAnswer {
   std::string type;

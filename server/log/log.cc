@@ -99,8 +99,10 @@ void SetUpLog(LogFormat format, LogLevel least) {
   sink.json.store(json, std::memory_order_relaxed);
   sink.logger.set_pattern(json ? "{\"time\":\"%Y-%m-%dT%H:%M:%S.%eZ\",%v" : "%v",
                           spdlog::pattern_time_type::utc);
-  sink.logger.set_level(LevelOf(least));
+  SetLogLevel(least);
 }
+
+void SetLogLevel(LogLevel least) { TheSink().logger.set_level(LevelOf(least)); }
 
 void Log(LogLevel level, absl::string_view text, std::initializer_list<LogField> fields) noexcept
     try {

@@ -33,6 +33,9 @@ struct LogField {
 // kInfo.
 void SetUpLog(LogFormat format, LogLevel least);
 
+// Only the least level, from now on.
+void SetLogLevel(LogLevel least);
+
 // `text` says what has happened, in words that need no field.
 void Log(LogLevel level, absl::string_view text,
          std::initializer_list<LogField> fields = {}) noexcept;

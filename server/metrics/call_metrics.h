@@ -49,6 +49,8 @@ class CallMetrics {
   // have latencies.
   Method Add(std::string name, bool answers_requests);
   const std::string& name(Method method) const { return methods_[method].name; }
+  // From 0 up to this.
+  Method methods() const { return static_cast<Method>(methods_.size()); }
 
   // Whether End adds the call's own latency.
   bool has_latencies(Method method) const { return !methods_[method].answers_requests; }

@@ -2,10 +2,10 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -34,16 +34,10 @@ uint64_t CountDescriptors() {
   return count - 1;  // the folder's own
 }
 
-// Seconds since 1970 at which the system started.
-double BootTime() {
-  const std::string text = Head("/proc/stat");
-  const size_t at = text.find("\nbtime ");
-  double seconds = 0;
-  if (at != std::string::npos) {
-    static_cast<void>(
-        absl::SimpleAtod(text.substr(at + 7, text.find('\n', at + 7) - at - 7), &seconds));
-  }
-  return seconds;
+double SecondsOf(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -66,8 +60,9 @@ ProcessFigures ReadProcess() {
     figures.cpu_s = static_cast<double>(field(14) + field(15)) / ticks;
     figures.threads = field(20);
     figures.resident_bytes = field(24) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    const double boot = BootTime();
-    if (boot > 0) figures.started_s = boot + static_cast<double>(field(22)) / ticks;
+    // The system's start, since 1970. Read once: the process's start must not move with the clock.
+    static const double boot_s = SecondsOf(CLOCK_REALTIME) - SecondsOf(CLOCK_BOOTTIME);
+    figures.started_s = boot_s + static_cast<double>(field(22)) / ticks;
   }
   figures.descriptors = CountDescriptors();
   rlimit limit = {};

@@ -24,7 +24,6 @@ using Labels = std::vector<ClientMetric::Label>;
 
 constexpr const char* kStageNames[kCallStages] = {"arrival", "execute", "reply"};
 
-std::string Text(const char* text) { return text; }
 std::string Text(uint32_t number) { return absl::StrCat(number); }
 
 std::string CodeName(size_t code) {
@@ -308,8 +307,8 @@ std::vector<MetricFamily> FamiliesOf(const Figures& figures, const ScrapeOptions
   return families.Take();
 }
 
-std::string ScrapeText(const prometheus::Collectable& source) {
-  return prometheus::TextSerializer().Serialize(source.Collect());
+std::string ScrapeText(const Figures& figures, const ScrapeOptions& options) {
+  return prometheus::TextSerializer().Serialize(FamiliesOf(figures, options));
 }
 
 }  // namespace eris::server

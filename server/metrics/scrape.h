@@ -2,12 +2,9 @@
 #ifndef ERIS_SERVER_METRICS_SCRAPE_H_
 #define ERIS_SERVER_METRICS_SCRAPE_H_
 
-#include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "server/metrics/figures.h"
@@ -25,22 +22,8 @@ struct ScrapeOptions {
 std::vector<prometheus::MetricFamily> FamiliesOf(const Figures& figures,
                                                  const ScrapeOptions& options = {});
 
-// Collects from `read` each time.
-class FigureCollectable final : public prometheus::Collectable {
- public:
-  FigureCollectable(std::function<Figures()> read, ScrapeOptions options)
-      : read_(std::move(read)), options_(options) {}
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    return FamiliesOf(read_(), options_);
-  }
-
- private:
-  const std::function<Figures()> read_;
-  const ScrapeOptions options_;
-};
-
 // Throws std::bad_alloc.
-std::string ScrapeText(const prometheus::Collectable& source);
+std::string ScrapeText(const Figures& figures, const ScrapeOptions& options = {});
 
 }  // namespace eris::server
 

@@ -30,16 +30,27 @@ struct SlowCall {
 class SlowLog {
  public:
   // 0: no lines.
-  explicit SlowLog(uint32_t ms) : limit_ns_(uint64_t{ms} * 1'000'000) {}
+  explicit SlowLog(uint32_t ms) { SetLimit(ms); }
 
-  bool on() const { return limit_ns_ > 0; }
-  bool IsSlow(uint64_t ns) const { return on() && ns >= limit_ns_; }
+  // For calls that end from now on. Calls that began without a limit have lines without object and
+  // rows.
+  void SetLimit(uint32_t ms) {
+    limit_ns_.store(uint64_t{ms} * 1'000'000, std::memory_order_relaxed);  // see limit_ns
+  }
+  bool on() const { return limit_ns() > 0; }
+  bool IsSlow(uint64_t ns) const {
+    const uint64_t limit = limit_ns();
+    return limit > 0 && ns >= limit;
+  }
   // Writes the line, or counts it. Throws std::bad_alloc.
   void Write(const SlowCall& call);
   uint64_t seen() const { return seen_.load(std::memory_order_relaxed); }
 
  private:
-  const uint64_t limit_ns_;
+  // relaxed: a number by itself
+  uint64_t limit_ns() const { return limit_ns_.load(std::memory_order_relaxed); }
+
+  std::atomic<uint64_t> limit_ns_{0};
   std::atomic<uint64_t> seen_{0};  // relaxed: a count
   LogLimit lines_{10, std::chrono::seconds(1)};
 };

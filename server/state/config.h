@@ -38,10 +38,11 @@ struct ServerConfig {
   // free one. The default is local to the machine, others need TLS and roles
   // (server/access/exposure.h).
   std::string listen = "127.0.0.1:7411";
-  // The mode of a Unix socket's file, in octal digits. Only who may write to it can connect.
+  // The mode of a Unix socket's file, in octal digits. Only programs that may write to it can
+  // connect.
   std::string unix_mode = "0600";
   // host:port or [ipv6]:port of a web page that shows the machine; port 0 takes a free one. Empty:
-  // none. It asks for no token: everyone who reaches it sees names and counters of objects.
+  // none. It asks for no token: every client that reaches it sees names and counters of objects.
   std::string http;
   // If not empty, the port (or the address of a Unix socket) is written to this file once calls are
   // answered; the file appears complete or not at all.
@@ -106,7 +107,7 @@ struct ServerConfig {
 
   // Connections in all, and from one IPv4 address, IPv6 network (/64) or user of a Unix socket;
   // further ones are closed at once. 0: as many as the limit of file descriptors allows, at most
-  // 16384; and half of that.
+  // 16384; and a share (door/connection_limits.h): one address alone gets half.
   uint32_t connections_max = 0;
   uint32_t connections_per_address_max = 0;
   // A connection must have begun HTTP/2 (and TLS) after this time. Between 100 ms and a day.
@@ -146,9 +147,9 @@ absl::Status ApplyConfigText(absl::string_view text, absl::string_view source,
 // The same from a file. Errors also: NotFound, PermissionDenied or Unavailable (it cannot be read).
 absl::Status ApplyConfigFile(const std::string& path, ServerConfig* config);
 
-// As ApplyConfigText and ApplyConfigFile, but goes on after an error and applies the rest: returns
-// every error with its line, in the order of the lines, at most kConfigProblemsMax. Includes what
-// ValidateConfig refuses.
+// As ApplyConfigText and ApplyConfigFile, but goes on after an error and applies the rest. Returns
+// every error with its line, at most kConfigProblemsMax: first those of the text in the order of
+// its lines, then what ValidateConfig refuses.
 inline constexpr size_t kConfigProblemsMax = 100;
 std::vector<std::string> CheckConfigText(absl::string_view text, absl::string_view source,
                                          ServerConfig* config);
@@ -182,7 +183,7 @@ struct ConfigOption {
 const std::vector<ConfigOption>& ConfigOptions();
 
 // Finds an option by its name: "server.call_ms_max", or the key alone if only one section has it.
-// Errors: InvalidArgument (there is none; names the one that was probably meant).
+// Errors: InvalidArgument (no such option; names the one that was probably meant).
 absl::StatusOr<const ConfigOption*> FindOption(absl::string_view name);
 
 // The option's value in `config`, as in the file.

@@ -45,15 +45,15 @@ Field<uint32_t> Balancer32(uint32_t BalancerOptions::*m) {
 
 constexpr uint64_t kU32Max = std::numeric_limits<uint32_t>::max();
 
-// Who may connect, and what connections may do.
+// How many connections there may be, and what they may do.
 std::vector<Setting> ConnectionSettings() {
   return {
       {"server", "connections_max",
        "connections; 0: what the limit of file descriptors allows, at most 16384",
        Number{U32(&C::connections_max), 1, 1'000'000, false, true}},
       {"server", "connections_per_address_max",
-       "of one IPv4 address, IPv6 network (/64) or user of a Unix socket; 0: half of "
-       "connections_max",
+       "of one IPv4 address, IPv6 network (/64) or user of a Unix socket; 0: as many as "
+       "are left",
        Number{U32(&C::connections_per_address_max), 1, 1'000'000, false, true}},
       {"server", "handshake_ms_max", "a connection must have begun HTTP/2 after this time",
        Number{U32(&C::handshake_ms_max), 100, kDayMs}},
@@ -94,7 +94,7 @@ std::vector<Setting> ServerSettings() {
        Number{U32(&C::call_ms_max), 0, kDayMs}, "", true},
       {"server", "queue_ms_max",
        "new lookups and writes are refused while accepted ones wait longer; 0: never",
-       Number{U32(&C::queue_ms_max), 0, kDayMs}},
+       Number{U32(&C::queue_ms_max), 0, kDayMs}, "", true},
       {"server", "stall_ms_max", "a client may leave its answer unread this long; 0: no limit",
        Number{U32(&C::stall_ms_max), 0, kDayMs}, "", true},
       {"server", "scan_resume_ms",
@@ -137,10 +137,10 @@ std::vector<Setting> LogSettings() {
       {"server", "log_format", "lines on stderr as text, or as JSON with the time",
        ChoiceOf(&C::log_format, {"text", "json"})},
       {"server", "log_level", "lines below this level are left out",
-       ChoiceOf(&C::log_level, {kLogLevelNames.begin(), kLogLevelNames.end()})},
+       ChoiceOf(&C::log_level, {kLogLevelNames.begin(), kLogLevelNames.end()}), "", true},
       {"server", "slow_call_ms",
        "a call or a stream's request that takes longer writes a line; 0: never",
-       Number{U32(&C::slow_call_ms), 0, kDayMs}},
+       Number{U32(&C::slow_call_ms), 0, kDayMs}, "", true},
   };
 }
 
@@ -266,7 +266,8 @@ std::vector<Setting> BalancerSettings() {
 std::vector<Setting> SecuritySettings() {
   return {
       {"security", "tokens_file",
-       "who has which role for which objects (`eris token`); empty: everyone may do everything",
+       "file of tokens with their roles and objects (`eris token`); empty: every caller may do "
+       "everything",
        SecurityText(&SecurityOptions::tokens_file)},
       {"security", "tls_cert", "the server's certificate and its issuers, PEM; empty: no TLS",
        SecurityText(&SecurityOptions::tls_cert)},

@@ -1,8 +1,8 @@
 // Threads for calls that may block in the engine, so that gRPC's few threads stay free for data
-// calls: one for creating, dropping, listing and statistics; others for calls that move ranges,
-// which may take long; and those of Arrow Flight's plans, which readers wait for. Clients take
-// turns: one that has sent many calls does not delay the first call of another by more than one of
-// them. Any thread.
+// calls. The server has three executors: one thread for creating, dropping, listing and statistics;
+// kMovesAtOnce for calls that move ranges, which may take long; kFlightsAtOnce for what readers
+// wait for. Clients take turns: a client that has sent many calls delays the first call of another
+// by at most one of them. Any thread.
 #ifndef ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 #define ERIS_SERVER_STATE_CONTROL_EXECUTOR_H_
 
@@ -30,7 +30,8 @@ class ControlExecutor {
   // Concurrent calls that move ranges, of different objects, since those of one object take turns.
   static constexpr size_t kMovesAtOnce = 16;
 
-  // Concurrent calls that plan what Arrow Flight will read. Each waits for AEUs, not for others.
+  // Concurrent calls that plan what Arrow Flight will read, and scans that are opened again. Each
+  // waits for AEUs, not for the other calls.
   static constexpr size_t kFlightsAtOnce = 4;
 
   explicit ControlExecutor(size_t threads) : pool_(threads) {}
@@ -56,8 +57,14 @@ class ControlExecutor {
     return true;
   }
 
+  // Works that have not begun.
+  size_t waiting() const {
+    base::MutexLock lock(&mu_);
+    return waiting_count_;
+  }
+
  private:
-  // Runs the first work of the client whose turn it is. Called as often as something was posted.
+  // Runs the first work of the client whose turn it is. Called once for each posted work.
   void RunNext() {
     Work work;
     {
@@ -76,7 +83,7 @@ class ControlExecutor {
     std::move(work)();
   }
 
-  base::Mutex mu_;
+  mutable base::Mutex mu_;
   std::map<std::string, std::deque<Work>> waiting_ ABSL_GUARDED_BY(mu_);  // by client; never empty
   std::deque<std::string> turns_ ABSL_GUARDED_BY(mu_);                    // the clients of waiting_
   size_t waiting_count_ ABSL_GUARDED_BY(mu_) = 0;

@@ -20,7 +20,7 @@ class LiveOptions {
 
   explicit LiveOptions(const ServerConfig& config) : config_(config) { Store(config); }
 
-  // What calls read when they begin; they keep it to their end.
+  // Each call reads these when it begins, and keeps the values to its end.
   uint32_t call_ms_max() const { return Load(call_ms_max_); }
   uint32_t scan_resume_ms() const { return Load(scan_resume_ms_); }
   uint32_t flight_snapshot_ms() const { return Load(flight_snapshot_ms_); }
@@ -29,8 +29,8 @@ class LiveOptions {
     return stream_bytes_max_.load(std::memory_order_relaxed);  // as Load
   }
 
-  // All options. The balancer's and the scheduling are as last set here; the engine may have others
-  // since.
+  // All options. The balancer's and the scheduling are as last set here: since then the engine may
+  // have got others.
   ServerConfig config() const {
     base::MutexLock lock(&mu_);
     return config_;
@@ -47,7 +47,8 @@ class LiveOptions {
     Store(config);
     if (listener) listener(config);
   }
-  // For what must be told of a change; it must not block. Replaces the one before.
+  // Set calls `listener` after each change, on the thread that calls Set; it must not block.
+  // Replaces the listener before it.
   void SetListener(Listener listener) {
     base::MutexLock lock(&mu_);
     listener_ = std::move(listener);

@@ -41,6 +41,10 @@ ArrivalPlaces PlacesFor(const ServerConfig& config, const MemoryPlan& plan,
               plan.receive_bytes / 24 / config.receive_message_bytes_max, 2, 16))};
 }
 
+size_t UnreadGroupsMax(const MemoryPlan& plan) {
+  return std::clamp<uint64_t>(plan.scan_bytes / (16 * kMiB), 2, 8);
+}
+
 AllocatorTuning TuningFor(uint64_t process_bytes) {
   // Otherwise messages of half a megabyte would be mapped and unmapped one by one, and page faults
   // would dominate the profile: keeping their memory gains 40-75 % there. 32 MiB is glibc's

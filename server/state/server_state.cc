@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace eris::server {
 namespace {
 
-// A snapshot with its part of the client's share, which lasts as long as it.
+// A snapshot and its part of the client's share, which is given back together with it.
 struct SharedSnapshot {
   std::shared_ptr<Snapshot> snapshot;
   ClientShares::Hold hold;
@@ -32,8 +33,9 @@ absl::StatusOr<std::shared_ptr<Snapshot>> TakeSnapshotFor(ServerState& server, s
                  {.value = absl::StrCat(own), .limit = absl::StrCat(server.snapshots.max())});
   }
   ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, server.engine->TakeSnapshot());
-  const auto shared = std::make_shared<SharedSnapshot>(
-      SharedSnapshot{std::move(snapshot), std::move(hold)});  // clang 14 has no other way
+  // Moved into place: clang 14 initializes aggregates only with braces.
+  const auto shared =
+      std::make_shared<SharedSnapshot>(SharedSnapshot{std::move(snapshot), std::move(hold)});
   return std::shared_ptr<Snapshot>(shared, shared->snapshot.get());
 }
 
@@ -47,7 +49,7 @@ absl::Status TooLongStatus(uint32_t call_ms_max, bool is_write) {
 }
 
 IdleTrim::Hooks ServerState::TrimHooks() {
-  // A server that holds this much is not quiet, and what it holds cannot be given back.
+  // A server is busy if its calls hold more than this part of the budget: a trim could not free it.
   constexpr uint64_t kBusyPart = 8;
   return {
       .arm = {},
@@ -70,10 +72,33 @@ absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::string client,
 }
 
 absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server, std::string client) {
-  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot,
-                        TakeSnapshotFor(server, std::move(client)));
-  return server.leases().AddForTickets(std::move(snapshot),
+  ERIS_ASSIGN_OR_RETURN(std::shared_ptr<Snapshot> snapshot, TakeSnapshotFor(server, client));
+  return server.leases().AddForTickets(std::move(client), std::move(snapshot),
                                        std::chrono::milliseconds(server.live.flight_snapshot_ms()));
+}
+
+absl::StatusOr<ClientShares::Hold> TakeAnswerShare(ServerState& server, std::string client,
+                                                   uint64_t bytes) {
+  const size_t most = server.answers.max();
+  const size_t all = server.answers.held();
+  const size_t own = server.answers.held_by(client);
+  ClientShares::Hold share =
+      server.answers.TryTake(std::move(client), std::clamp<size_t>(bytes, 1, most / 2));
+  if (share) return share;
+  return Error(ErrorReason::kInFlightBytes,
+               absl::StrCat("unread and unfinished answers of all clients hold ", all,
+                            " bytes, those of this client ", own, ", this one needs ", bytes,
+                            "; server.in_flight_bytes_max allows ", most,
+                            ", and no client gets more than are left: read some, or try again"),
+               {.field = "server.in_flight_bytes_max",
+                .value = absl::StrCat(own + bytes),
+                .limit = absl::StrCat(most)});
+}
+
+bool GrowAnswerShare(const ServerState& server, uint64_t more, ClientShares::Hold& share) {
+  const size_t most = server.answers.max() / 2;
+  const size_t counted = std::min<size_t>(more, most - std::min(share.held(), most));
+  return counted == 0 || share.TryGrow(counted);
 }
 
 absl::Status QueueTooLongStatus(const QueueGate& gate) {
@@ -85,10 +110,11 @@ absl::Status QueueTooLongStatus(const QueueGate& gate) {
 }
 
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes, bool is_write) {
+  const uint64_t most = is_write ? WriteBytesMax(budget.bytes_max()) : budget.bytes_max();
   const ErrorDetails details{.field = "server.in_flight_bytes_max",
                              .value = absl::StrCat(bytes),
-                             .limit = absl::StrCat(budget.bytes_max())};
-  if (bytes > (is_write ? WriteBytesMax(budget.bytes_max()) : budget.bytes_max())) {
+                             .limit = absl::StrCat(most)};
+  if (bytes > most) {
     return Error(
         ErrorReason::kRequestTooLarge,
         absl::StrCat(
@@ -99,7 +125,7 @@ absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes, bool is_
   }
   return Error(ErrorReason::kInFlightBytes,
                absl::StrCat("calls under way hold ", budget.used(), " bytes, this one needs ",
-                            bytes, " more, server.in_flight_bytes_max is ", budget.bytes_max(),
+                            bytes, ", server.in_flight_bytes_max is ", budget.bytes_max(),
                             " (writes: three quarters); try again, or give the process more "
                             "memory"),
                details);
@@ -108,7 +134,7 @@ absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes, bool is_
 absl::Status AnswerOverBudgetStatus(uint64_t bytes) {
   return Error(ErrorReason::kAnswerBytes,
                absl::StrCat("the calls under way leave no room for an answer of ", bytes,
-                            " bytes within server.in_flight_bytes_max; ask for fewer keys at once"),
+                            " bytes within server.in_flight_bytes_max; ask for less at once"),
                {.field = "server.in_flight_bytes_max", .value = absl::StrCat(bytes)});
 }
 

@@ -4,6 +4,7 @@
 #define ERIS_SERVER_STATE_SERVER_STATE_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,10 +59,15 @@ struct ServerState {
         parks(io, kParkAfter),
         lookups_queued(std::chrono::milliseconds(config_in.queue_ms_max)),
         writes_queued(std::chrono::milliseconds(config_in.queue_ms_max)),
+        unread_groups(UnreadGroupsMax(engine_in->Memory().plan)),
+        streams(StreamsMax(config_in.in_flight_bytes_max)),
+        answers(WriteBytesMax(config_in.in_flight_bytes_max)),
         trims(io, TrimHooks()) {}
 
-  // A scan whose chunk has not been read for this long gives its other chunks back.
+  // A scan whose chunk has not been read for this long gives its other chunks back (scan_park.h).
   static constexpr std::chrono::milliseconds kParkAfter{250};
+  // Open calls of Health/Watch, each of some KiB in gRPC.
+  static constexpr size_t kHealthWatchesMax = 4096;
 
   const ServerConfig config;  // of the start; options that can change are in `live`
   LiveOptions live;
@@ -88,7 +94,12 @@ struct ServerState {
   SweepTimer parks;        // the same, of scans
   QueueGate lookups_queued;
   QueueGate writes_queued;
+  ClientShares beyond_queues{QueueGate::kCallsMin};   // calls inside although a queue was full
   ClientShares snapshots{SnapshotLeases::kTakenMax};  // that clients hold
+  ClientShares unread_groups;                         // scans of groups that are kept unread
+  ClientShares streams;                               // of batches
+  ClientShares answers;                               // bytes of scans and of large calls
+  ClientShares health_watches{kHealthWatchesMax};     // by address
   TrimTimer trims;
   ControlExecutor control{1};
   ControlExecutor moves{ControlExecutor::kMovesAtOnce};  // calls that move ranges
@@ -119,11 +130,21 @@ absl::StatusOr<uint64_t> TakeLease(ServerState& server, std::string client,
 // Errors: as above.
 absl::StatusOr<SnapshotLeases::Use> TakeTicketLease(ServerState& server, std::string client);
 
+// The client's part of three quarters of the budget, which large answers may take while they are
+// made and until they are read; `bytes` are also charged to the budget. A single answer counts as
+// at most half of that, so that there is room for it when nobody else has any. Errors:
+// ResourceExhausted (the client holds as much as is left).
+absl::StatusOr<ClientShares::Hold> TakeAnswerShare(ServerState& server, std::string client,
+                                                   uint64_t bytes);
+// The same for `more` bytes of an answer that has a share. False: there is no room.
+bool GrowAnswerShare(const ServerState& server, uint64_t more, ClientShares::Hold& share);
+
 // The status of a lookup or write that came while accepted ones wait too long. Nothing was done.
 absl::Status QueueTooLongStatus(const QueueGate& gate);
 
 // The status of a call for which the budget has no room: InvalidArgument if it never has, otherwise
-// ResourceExhausted. Nothing of the call was done.
+// ResourceExhausted. Nothing of the call was done. `bytes`: all that the call needs, with what it
+// holds already.
 absl::Status OverBudgetStatus(const ByteBudget& budget, uint64_t bytes, bool is_write = false);
 
 // The same for the byte strings of an answer.

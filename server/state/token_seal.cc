@@ -16,8 +16,8 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
-// Nobody can compute it, or the seed from it, who has only tokens: a client could otherwise make
-// tokens of what others hold.
+// An HMAC: from tokens alone, a client can compute neither the checksum of another content nor the
+// seed. Otherwise it could make tokens for what other clients hold.
 uint64_t ChecksumOf(absl::string_view bytes, uint64_t seed) {
   unsigned char code[EVP_MAX_MD_SIZE] = {};
   const void* const made =
@@ -28,9 +28,6 @@ uint64_t ChecksumOf(absl::string_view bytes, uint64_t seed) {
   std::memcpy(&checksum, code, sizeof checksum);
   return checksum;
 }
-
-// Identifies the server that made a token. No token begins like this.
-uint64_t ServerId(uint64_t seed) { return ChecksumOf("eris", seed); }
 
 void PutNumber(std::string& out, uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -44,11 +41,14 @@ uint64_t NumberAt(absl::string_view bytes, size_t at) {
 
 }  // namespace
 
+// No token begins like this text.
+TokenSeal::TokenSeal(uint64_t seed) : seed_(seed), server_(ChecksumOf("eris", seed)) {}
+
 std::string TokenSeal::Seal(const Kind& kind, absl::string_view content) const {
   std::string token;
   token.reserve(kHeadBytes + content.size() + kChecksumBytes);
   token.push_back(static_cast<char>(kind.form));
-  PutNumber(token, ServerId(seed_));
+  PutNumber(token, server_);
   token.append(content.data(), content.size());
   PutNumber(token, ChecksumOf(token, seed_));
   return token;
@@ -64,7 +64,7 @@ absl::StatusOr<absl::string_view> TokenSeal::Open(const Kind& kind, absl::string
                                     : ", which is unknown, must be ",
                               uint32_t{kind.form}, ": ", kind.again));
   }
-  if (NumberAt(token, 1) != ServerId(seed_)) {
+  if (NumberAt(token, 1) != server_) {
     return Error(ErrorReason::kResumeTokenInvalid,
                  absl::StrCat(kind.name, ": of another server, or of this one before its restart; ",
                               kind.again));

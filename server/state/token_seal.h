@@ -1,6 +1,6 @@
 // Tokens that only this server's process can make: a form, the server's id and some content, with a
-// keyed checksum over all of it. The checksum protects against damage and mistakes, not against an
-// attacker: a client that may scan could ask for the same rows directly. Any thread.
+// keyed checksum over all of it. It shows damage, and a client cannot forge it. A client can still
+// pass a token on: its content is readable, and it names no caller. Any thread.
 //
 //   0      1           9
 //   +------+-----------+-------------+----------+
@@ -33,7 +33,7 @@ class TokenSeal {
   };
 
   // Each server process chooses `seed` at random.
-  explicit TokenSeal(uint64_t seed) : seed_(seed) {}
+  explicit TokenSeal(uint64_t seed);
 
   std::string Seal(const Kind& kind, absl::string_view content) const;
   // The content, which points into the token. Errors: InvalidArgument (another form, a token of
@@ -42,6 +42,7 @@ class TokenSeal {
 
  private:
   const uint64_t seed_;
+  const uint64_t server_;  // made from it; names the server that has made a token
 };
 
 }  // namespace eris::server

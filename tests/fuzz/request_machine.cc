@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -24,10 +23,8 @@
 #include "wire/balancer.h"
 #include "wire/bounds.h"
 #include "wire/columns.h"
-#include "wire/keys.h"
 #include "wire/objects.h"
 #include "wire/query.h"
-#include "wire/schema.h"
 
 namespace eris::fuzz {
 namespace {

@@ -32,7 +32,7 @@ struct Inside final : Drainable {
 struct World {
   explicit World(bool whole_call = true)
       : arrival(std::make_shared<Arrival>(
-            &call, &gate, inside,
+            &call, &gate, "client", inside,
             Arrival::Limit{[] { return absl::DeadlineExceededError("too long"); }, whole_call})) {}
   Call call;
   ArrivalGate gate{1};
@@ -63,7 +63,9 @@ TEST(ArrivalTest, CallThatEndsBeforeItsRequestIsAnsweredOnce) {
   for (const bool reading : {false, true}) {
     for (int how = 0; how < 3; ++how) {
       World world;
-      if (reading) EXPECT_TRUE(world.arrival->OnTurn());
+      if (reading) {
+        EXPECT_TRUE(world.arrival->OnTurn());
+      }
       if (how == 0) world.arrival->EndNow(absl::CancelledError("gone"));
       if (how == 1) world.arrival->OnDrain();
       if (how == 2) world.arrival->OnExpired(0);
@@ -90,18 +92,18 @@ TEST(ArrivalTest, CallsThatComeAndGoLeaveNothingInTheGate) {
   Call slow, call;
   const auto inside = std::make_shared<Inside>();
   const Arrival::Limit limit{[] { return absl::DeadlineExceededError("too long"); }};
-  gate.Enter(std::make_shared<Arrival>(&slow, &gate, inside, limit));
+  gate.Enter(std::make_shared<Arrival>(&slow, &gate, "slow", inside, limit));
   EXPECT_EQ(slow.reads, 1);
-  const auto patient = std::make_shared<Arrival>(&call, &gate, inside, limit);
+  const auto patient = std::make_shared<Arrival>(&call, &gate, "client", inside, limit);
   gate.Enter(patient);
   for (int i = 0; i < 10'000; ++i) {
-    const auto hasty = std::make_shared<Arrival>(&call, &gate, inside, limit);
+    const auto hasty = std::make_shared<Arrival>(&call, &gate, "client", inside, limit);
     gate.Enter(hasty);
     hasty->EndNow(absl::CancelledError("gone"));
     ASSERT_LE(gate.waiting(), 4u);
   }
   EXPECT_EQ(call.reads, 0);
-  gate.Leave();
+  gate.Leave("slow");
   EXPECT_EQ(call.reads, 1);
   EXPECT_TRUE(patient->TryArrive());
 }

@@ -95,12 +95,30 @@ TEST(FillTest, BatchWithoutMemoryForItsAnswerIsRefused) {
 
 TEST(CallBytesTest, LargeRequestLeavesNoMemoryInItsMessage) {
   v1::LookupRequest request;
+  KeptBytes kept;
   request.add_keys()->set_data(std::string(8 << 20, 'k'));
-  FreeIfLarge(LookupOp::RequestBytes(request), &request);
+  kept.Used(8 << 20, &request);
   EXPECT_LT(request.SpaceUsedLong(), 1000u);
   request.add_keys()->set_data(std::string(8 << 10, 'k'));
-  FreeIfLarge(LookupOp::RequestBytes(request), &request);
+  kept.Used(8 << 10, &request);
   EXPECT_EQ(request.keys(0).data().size(), 8u << 10);  // the next small one uses it again
+}
+
+// Each request is small, and has its text at a place that no request before it has filled: a
+// message keeps the memory of all of them.
+TEST(CallBytesTest, SmallRequestsLeaveNoMemoryOfFieldsThatLaterOnesDoNotHave) {
+  v1::LookupRequest request;
+  KeptBytes kept;
+  size_t most = 0;
+  for (int k = 0; k < 500; ++k) {
+    request.Clear();
+    for (int i = 0; i < k; ++i) request.add_columns();
+    request.add_columns()->assign(32 << 10, 'c');
+    kept.Used(request.SpaceUsedLong(), &request);
+    most = std::max(most, request.SpaceUsedLong());
+  }
+  EXPECT_GT(most, 32u << 10);
+  EXPECT_LT(most, 3 * KeptBytes::kMax);
 }
 
 template <class Op>

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/http/http_server.h"
+#include "server/http/metrics_answer.h"
 #include "server/metrics/refusals.h"
 #include "server/state/server_state.h"
 #include "tests/unit/server/http_client.h"
@@ -180,12 +181,33 @@ TEST_F(CallWatchTest, HealthAndReadinessFollowTheDrain) {
   caller.join();
 }
 
-TEST_F(CallWatchTest, ProgramsAreAnsweredByAnyNameAndOnlyTheirPaths) {
-  for (const std::string path :
-       {"/metrics", "/metrics?aeus=1", "/metrics?aeus=0", "/healthz", "/readyz"}) {
+// These connections come over the loopback.
+TEST_F(CallWatchTest, HealthIsAnsweredForAnyHostAndMetricsForOwnNames) {
+  for (const std::string path : {"/healthz", "/readyz"}) {
     EXPECT_THAT(Ask(path, "db1.example:7412"), StartsWith("HTTP/1.1 200 OK\r\n")) << path;
   }
-  EXPECT_THAT(Ask("/api/stats", "db1.example:7412"), StartsWith("HTTP/1.1 403"));
+  for (const std::string path :
+       {"/metrics", "/metrics?aeus=1", "/metrics?/healthz", "/api/stats"}) {
+    EXPECT_THAT(Ask(path, "db1.example:7412"), StartsWith("HTTP/1.1 403 Forbidden\r\n")) << path;
+  }
+  for (const std::string host : {"localhost:7412", "127.0.0.1", "10.0.0.7:7412", "[::1]:7412"}) {
+    EXPECT_THAT(Ask("/metrics", host), StartsWith("HTTP/1.1 200 OK\r\n")) << host;
+  }
+}
+
+TEST(ProgramPathsTest, MetricsAreForAnyHostOnlyOverANetwork) {
+  EXPECT_TRUE(IsForAnyHost("/metrics", /*over_loopback=*/false));
+  EXPECT_FALSE(IsForAnyHost("/metrics", /*over_loopback=*/true));
+  EXPECT_TRUE(IsForAnyHost("/readyz", /*over_loopback=*/true));
+  EXPECT_FALSE(IsForAnyHost("/", /*over_loopback=*/false));
+  EXPECT_FALSE(IsForAnyHost("/api/stats", /*over_loopback=*/false));
+}
+
+TEST_F(CallWatchTest, ProgramsHaveTheirPathsOnly) {
+  for (const std::string path :
+       {"/metrics", "/metrics?aeus=1", "/metrics?aeus=0", "/healthz", "/readyz"}) {
+    EXPECT_THAT(Ask(path), StartsWith("HTTP/1.1 200 OK\r\n")) << path;
+  }
   EXPECT_THAT(Ask("/metrics"), HasSubstr("Content-Type: text/plain; version=0.0.4"));
   for (const std::string path :
        {"/metrics?aeus=2", "/metrics?key=1", "/healthz?x=1", "/readyz?x=1"}) {

@@ -31,6 +31,26 @@ TEST(ClientSharesTest, NoClientTakesAll) {
   EXPECT_EQ(shares.held_by("second"), 64u);
 }
 
+TEST(ClientSharesTest, SeveralAtOnceAreAsOneAfterTheOther) {
+  ClientShares shares(256);
+  EXPECT_FALSE(shares.TryTake("first", 129));
+  ClientShares::Hold first = shares.TryTake("first", 128);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first.TryGrow(1));
+  EXPECT_FALSE(shares.TryTake("second", 65));
+  ClientShares::Hold second = shares.TryTake("second", 60);
+  EXPECT_TRUE(second.TryGrow(4));
+  EXPECT_FALSE(second.TryGrow(1));
+  EXPECT_EQ(second.held(), 64u);
+  EXPECT_EQ(shares.held_by("second"), 64u);
+  first = {};
+  EXPECT_EQ(shares.held(), 64u);
+  EXPECT_TRUE(second.TryGrow(64));
+  second = {};
+  EXPECT_EQ(shares.held(), 0u);
+  EXPECT_EQ(shares.held_by("second"), 0u);
+}
+
 TEST(ClientSharesTest, WhatIsGivenBackIsThereForOthers) {
   ClientShares shares(8);
   Holds first, second;
@@ -63,10 +83,29 @@ TEST(ClientSharesTest, HoldMayOutliveTheShares) {
 
 TEST(ClientSharesTest, ConnectionsOfOneAddressAreOneClient) {
   EXPECT_EQ(ClientOfPeer("ipv4:10.0.0.7:41234"), "ipv4:10.0.0.7");
-  EXPECT_EQ(ClientOfPeer("ipv6:%5B::1%5D:41234"), "ipv6:%5B::1%5D");
   EXPECT_EQ(ClientOfPeer("unix:/run/eris.sock"), "unix:/run/eris.sock");
   EXPECT_EQ(ClientOfPeer("unix:"), "unix:");
   EXPECT_EQ(ClientOfPeer(""), "");
+}
+
+TEST(ClientSharesTest, AddressesOfOneNetworkAreOneClient) {
+  const std::string client = ClientOfPeer("ipv6:%5B2001:db8:1:2::7%5D:41234");
+  EXPECT_EQ(client, "ipv6:2001:db8:1:2::/64");
+  EXPECT_EQ(ClientOfPeer("ipv6:%5B2001:db8:1:2:ffff:ffff:ffff:ffff%5D:1"), client);
+  EXPECT_NE(ClientOfPeer("ipv6:%5B2001:db8:1:3::7%5D:41234"), client);
+  EXPECT_EQ(ClientOfPeer("ipv6:%5B::1%5D:41234"), "ipv6:::/64");
+}
+
+// Every interface has the network fe80::/64, and another link behind it.
+TEST(ClientSharesTest, NetworksOfTwoLinksAreTwoClients) {
+  EXPECT_EQ(ClientOfPeer("ipv6:%5Bfe80::7%252%5D:41234"), "ipv6:fe80::%252/64");
+  EXPECT_EQ(ClientOfPeer("ipv6:%5Bfe80::8%252%5D:41234"), "ipv6:fe80::%252/64");
+  EXPECT_EQ(ClientOfPeer("ipv6:%5Bfe80::7%253%5D:41234"), "ipv6:fe80::%253/64");
+}
+
+TEST(ClientSharesTest, NameThatIsNoAddressIsAClientOfItsOwn) {
+  EXPECT_EQ(ClientOfPeer("ipv6:%5Bhost%5D:1"), "ipv6:%5Bhost%5D:1");
+  EXPECT_EQ(ClientOfPeer("ipv6:%5B"), "ipv6:%5B");
 }
 
 }  // namespace

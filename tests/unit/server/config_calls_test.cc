@@ -1,8 +1,10 @@
 // Options read and changed while the server runs.
+#include <chrono>
 #include <map>
 #include <string>
 
 #include "gmock/gmock.h"
+#include "server/log/log.h"
 #include "server/state/server_state.h"
 #include "tests/unit/server/rpc_fixture.h"
 
@@ -86,6 +88,24 @@ TEST_F(ConfigCallsTest, OptionsOfTheEngineReachIt) {
   EXPECT_EQ(Get()["balancer.window"].origin(), "config set");
 }
 
+TEST_F(ConfigCallsTest, LimitsOfTheServersOwnReachIt) {
+  ServerState& state = server->state();
+  ASSERT_TRUE(Set({{"queue_ms_max", "0"}, {"slow_call_ms", "7"}, {"log_level", "error"}}).ok());
+  EXPECT_FALSE(state.lookups_queued.refuses());
+  EXPECT_FALSE(state.writes_queued.refuses());
+  EXPECT_TRUE(state.watch.slow.IsSlow(7'000'000));
+  EXPECT_FALSE(state.watch.slow.IsSlow(6'999'999));
+  const auto before = LogLines();
+  Log(LogLevel::kWarning, "it is left out");
+  EXPECT_EQ(LogLines(), before);
+  ASSERT_TRUE(Set({}, {"queue_ms_max", "slow_call_ms", "log_level"}).ok());
+  EXPECT_EQ(state.lookups_queued.wait_max(), std::chrono::milliseconds(100));
+  EXPECT_EQ(state.writes_queued.wait_max(), std::chrono::milliseconds(100));
+  EXPECT_FALSE(state.watch.slow.on());
+  Log(LogLevel::kInfo, "it is written");
+  EXPECT_GT(LogLines()[0], before[0]);
+}
+
 TEST_F(ConfigCallsTest, AllOrNoneChange) {
   const grpc::Status limits = Set({{"call_ms_max", "50"}, {"balancer.threshold", "0"}});
   EXPECT_EQ(limits.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -97,6 +117,9 @@ TEST_F(ConfigCallsTest, AllOrNoneChange) {
   const grpc::Status unknown = Set({{"call_ms_max", "50"}, {"server.stall_ms", "1"}});
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(unknown.error_message(), HasSubstr("did you mean server.stall_ms_max?"));
+  const grpc::Status twice = Set({{"call_ms_max", "50"}, {"server.call_ms_max", "60"}});
+  EXPECT_EQ(twice.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(twice.error_message(), HasSubstr("'server.call_ms_max' is named twice"));
   EXPECT_EQ(Get()["server.call_ms_max"].value(), "60000");
   EXPECT_EQ(Set({}).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }

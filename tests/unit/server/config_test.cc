@@ -499,6 +499,7 @@ TEST(ConfigTest, OptionsAreFoundByNameAndByKey) {
 TEST(ConfigTest, OptionsOfTheBalancerAndOfCallsAreLive) {
   for (const char* name : {"server.call_ms_max", "server.stall_ms_max", "server.sample_interval_ms",
                            "server.drain_timeout_ms", "server.stream_bytes_max",
+                           "server.queue_ms_max", "server.log_level", "server.slow_call_ms",
                            "engine.task_scheduling", "balancer.threshold", "balancer.enabled"}) {
     EXPECT_TRUE((*FindOption(name))->live) << name;
   }

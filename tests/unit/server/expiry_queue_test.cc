@@ -62,18 +62,21 @@ TEST_F(ExpiryQueueTest, ANewLimitIsForWhatIsWatchedToo) {
   EXPECT_THAT(owner->expired, ElementsAre(1, 2));
 }
 
-TEST_F(ExpiryQueueTest, WithoutALimitNothingExpiresAndNothingNewIsWatched) {
+TEST_F(ExpiryQueueTest, ALimitThatComesBackIsForWhatBeganWithoutOne) {
   ExpiryQueue::Watch a, b;
   a.Begin(queue, owner, 1, start);
   queue.SetLimit(milliseconds(0));
   EXPECT_EQ(queue.Sweep(start + milliseconds(10'000)), std::nullopt);
-  b.Begin(queue, owner, 2, start);
-  EXPECT_EQ(queue.watched(), 1u);
+  EXPECT_THAT(owner->expired, IsEmpty());
   const size_t arms = armed.size();
+  b.Begin(queue, owner, 2, start + milliseconds(9'500));
+  EXPECT_EQ(armed.size(), arms);
   queue.SetLimit(milliseconds(640));
   EXPECT_EQ(armed.size(), arms + 1);
-  EXPECT_EQ(queue.Sweep(start + milliseconds(10'000)), std::nullopt);
+  EXPECT_EQ(queue.Sweep(start + milliseconds(10'000)), milliseconds(140));
   EXPECT_THAT(owner->expired, ElementsAre(1));
+  EXPECT_EQ(queue.Sweep(start + milliseconds(10'140)), std::nullopt);
+  EXPECT_THAT(owner->expired, ElementsAre(1, 2));
 }
 
 // A sweep that was planned for a long limit would be too late for a short one.
@@ -131,12 +134,14 @@ TEST_F(ExpiryQueueTest, CallsThatFollowOneAnotherArmOnceAndAnIdleQueueIsNotSwept
   EXPECT_EQ(armed.size(), 2u);
 }
 
-TEST_F(ExpiryQueueTest, WithoutALimitNothingIsWatched) {
+TEST_F(ExpiryQueueTest, WithoutALimitNothingArmsAndNothingExpires) {
   ExpiryQueue unlimited(milliseconds(0), [](auto) { ADD_FAILURE() << "armed"; });
   ExpiryQueue::Watch watch;
   watch.Begin(unlimited, owner, 1, start);
-  EXPECT_EQ(unlimited.watched(), 0u);
   EXPECT_EQ(unlimited.Sweep(start + std::chrono::hours(1)), std::nullopt);
+  EXPECT_THAT(owner->expired, IsEmpty());
+  watch.End();
+  EXPECT_EQ(owner.use_count(), 1);
 }
 
 TEST_F(ExpiryQueueTest, OwnerMayBeginAndEndWatchesWhenItExpires) {

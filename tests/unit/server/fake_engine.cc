@@ -177,7 +177,7 @@ EngineStats FakeEngine::Stats() {
   return stats;
 }
 
-MemoryStats FakeEngine::Memory() {
+MemoryStats FakeEngine::Memory(const MemoryStatsOptions&) {
   return {.limit_bytes = 1 << 20,
           .reserved_bytes = 1001,
           .superblock_bytes = 1002,
@@ -237,6 +237,12 @@ absl::StatusOr<MemoryVerification> FakeEngine::VerifyMemory(const VerifyMemoryOp
                           .remote_bytes = 33}};
   }
   return verification;
+}
+
+void FakeEngine::HoldOpening(bool hold) {
+  base::MutexLock lock(&mu_);
+  hold_opening_ = hold;
+  changed_.SignalAll();
 }
 
 void FakeEngine::HoldVerifying(bool hold) {

@@ -50,7 +50,8 @@ class FakeEngine final : public Engine {
   void DeferCallbacks() override {}
   void RunCallbacks() override {}
   EngineStats Stats() override;
-  MemoryStats Memory() override;
+  using Engine::Memory;
+  MemoryStats Memory(const MemoryStatsOptions& options) override;
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options,
                                                   absl::Time deadline) override;
   std::string ExplainTopology() const override { return "a fake machine\n"; }
@@ -112,6 +113,11 @@ class FakeEngine final : public Engine {
   // While held, VerifyMemory does not return.
   void HoldVerifying(bool hold);
   int verifying() const { return Get(&FakeEngine::verifying_); }
+  // While held, OpenScan does not return, as while AEUs take nothing.
+  void HoldOpening(bool hold);
+  int opening() const { return Get(&FakeEngine::opening_); }
+  // Calls of OpenScan so far, refused ones too.
+  int opens() const { return Get(&FakeEngine::opens_); }
   void SetHistory(std::vector<TransferRecord> history);
   struct Move {
     std::string object{};
@@ -207,6 +213,9 @@ class FakeEngine final : public Engine {
   bool hold_moves_ ABSL_GUARDED_BY(mu_) = false;
   int verifying_ ABSL_GUARDED_BY(mu_) = 0;
   bool hold_verifying_ ABSL_GUARDED_BY(mu_) = false;
+  int opening_ ABSL_GUARDED_BY(mu_) = 0;
+  int opens_ ABSL_GUARDED_BY(mu_) = 0;
+  bool hold_opening_ ABSL_GUARDED_BY(mu_) = false;
   bool balancer_paused_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t balancer_pauses_ ABSL_GUARDED_BY(mu_) = 0;
   std::thread completion_thread_;

@@ -127,6 +127,31 @@ inline FakeRow Unpack(const Schema& schema, const FakeKey& key, const std::strin
   return row;
 }
 
+inline uint32_t ColumnNamed(const Schema& schema, const std::string& name) {
+  uint32_t i = 0;
+  while (schema.columns[i].name != name) ++i;
+  return i;
+}
+
+// For aggregates the first one alone, as a count, behind the columns of the groups.
+inline Schema AnswerOf(const Schema& object, const Query& query) {
+  Schema schema;
+  if (!query.aggregates.empty()) {
+    for (const std::string& name : query.group_by) {
+      schema.columns.push_back(object.columns[ColumnNamed(object, name)]);
+    }
+    schema.columns.push_back({.name = query.aggregates[0].name, .type = ColumnType::kUint64});
+    return schema;
+  }
+  if (query.columns.empty()) return {.columns = object.columns};
+  for (const NamedExpression& asked : query.columns) {
+    for (const ColumnSchema& column : object.columns) {
+      if (column.name == asked.expression.column) schema.columns.push_back(column);
+    }
+  }
+  return schema;
+}
+
 // Rows of `types` as columns.
 inline std::vector<ColumnBuffers> ColumnsOf(const std::vector<ColumnType>& types,
                                             const std::vector<FakeRow>& rows) {

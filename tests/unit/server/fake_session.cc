@@ -26,21 +26,6 @@ std::vector<uint32_t> AllColumns(const Schema& schema) {
   return columns;
 }
 
-// For aggregates the first one alone, as a count.
-Schema AnswerOf(const Schema& object, const Query& query) {
-  if (!query.aggregates.empty()) {
-    return {.columns = {{.name = query.aggregates[0].name, .type = ColumnType::kUint64}}};
-  }
-  if (query.columns.empty()) return {.columns = object.columns};
-  Schema schema;
-  for (const NamedExpression& asked : query.columns) {
-    for (const ColumnSchema& column : object.columns) {
-      if (column.name == asked.expression.column) schema.columns.push_back(column);
-    }
-  }
-  return schema;
-}
-
 // Rows of a batch, whose columns are those of the schema; `views` are kept with what they point to.
 struct Rows {
   Rows(const RowBatch& batch, const Schema& schema, std::vector<uint32_t> which)
@@ -84,12 +69,11 @@ class FakeScan final : public Scan {
         left_(query.limit == 0 ? ~uint64_t{0} : query.limit) {
     const Schema& schema = object_.schema();
     schema_ = AnswerOf(schema, query);
+    for (const std::string& name : query.group_by) columns_.push_back(ColumnNamed(schema, name));
     if (!query.aggregates.empty()) return;
     if (query.columns.empty()) columns_ = AllColumns(schema);
     for (const NamedExpression& column : query.columns) {
-      uint32_t i = 0;
-      while (schema.columns[i].name != column.expression.column) ++i;
-      columns_.push_back(i);
+      columns_.push_back(ColumnNamed(schema, column.expression.column));
     }
     if (query.resume.empty()) return;
     const std::vector<std::string> parts = absl::StrSplit(query.resume, '/');
@@ -127,6 +111,7 @@ class FakeScan final : public Scan {
   }
 
  private:
+  bool Groups() const { return !query_.group_by.empty(); }
   bool Gives(const FakeKey& key, const FakeRow& row) const {
     if (!Contains(query_.range, key)) return false;
     return !query_.values || query_.values->Contains(FakeValue<uint64_t>(*row.back()));
@@ -141,6 +126,7 @@ class FakeScan final : public Scan {
       if (out.size() >= engine_->rows_per_chunk || left_ == 0) return left_ != 0;
       FakeRow& picked = out.emplace_back();
       for (const uint32_t i : columns_) picked.push_back(row[i]);
+      if (Groups()) picked.push_back(FakeBytes<uint64_t>(1));  // each row is a group
       behind_ = from->first;
       --left_;
     }
@@ -152,7 +138,7 @@ class FakeScan final : public Scan {
     if (const auto entry = engine_->Find(object_); !entry.ok()) return entry.status();
     std::vector<FakeRow> rows;
     bool more = false;
-    if (!query_.aggregates.empty()) {
+    if (!query_.aggregates.empty() && !Groups()) {
       if (left_ != 0) rows = {{FakeBytes<uint64_t>(rows_->size())}};
       left_ = 0;
     } else if (query_.direction == ScanDirection::kForward) {
@@ -163,7 +149,7 @@ class FakeScan final : public Scan {
     }
     if (rows.empty()) return std::shared_ptr<const Chunk>();
     // Tables do not know that nothing is left.
-    const bool resumes = more || (object_.kind() != ObjectKind::kIndex && behind_);
+    const bool resumes = !Groups() && (more || (object_.kind() != ObjectKind::kIndex && behind_));
     ++engine_->chunks_out_;
     return std::make_shared<const FakeChunk>(
         schema_, rows, resumes ? absl::StrCat(behind_->first, "/", behind_->second) : "",
@@ -300,6 +286,10 @@ class FakeSession final : public Session {
   absl::StatusOr<std::unique_ptr<Scan>> OpenScan(const Object& object,
                                                  const Query& query) override {
     base::MutexLock lock(&engine_->mu_);
+    ++engine_->opens_;
+    ++engine_->opening_;
+    while (engine_->hold_opening_) engine_->changed_.Wait(&engine_->mu_);
+    --engine_->opening_;
     if (absl::Status refused = engine_->Check(); !refused.ok()) return refused;
     if (const auto entry = engine_->Find(object); !entry.ok()) return entry.status();
     engine_->Remember(query);

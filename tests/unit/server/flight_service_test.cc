@@ -19,6 +19,7 @@
 #include "eris/v1/data.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/flight/flight_query.h"
 #include "server/guard/snapshot_leases.h"
 #include "server/rpc_server.h"
 #include "server/state/token_seal.h"
@@ -337,6 +338,12 @@ TEST_F(FlightServiceTest, InfosAreCancelled) {
   protocol::CancelFlightInfoResult result;
   ASSERT_TRUE(result.ParseFromString(DoAction("CancelFlightInfo", request).body));
   EXPECT_EQ(result.status(), protocol::CANCEL_STATUS_NOT_CANCELLABLE);
+  // More than an info can have: each is checked, which takes time.
+  const protocol::FlightEndpoint endpoint = request.info().endpoint(0);
+  for (uint32_t i = 0; i < 2 * kFlightSharesMax; ++i)
+    *request.mutable_info()->add_endpoint() = endpoint;
+  ExpectRefusedFlight(DoAction("CancelFlightInfo", request).status,
+                      grpc::StatusCode::INVALID_ARGUMENT, "8193 endpoints, must have at most 8192");
 }
 
 TEST_F(FlightServiceTest, ActionsThatDoNotFitAreRefused) {

@@ -33,6 +33,18 @@ TEST(MemoryLimitsTest, WhatIsSetIsKept) {
   EXPECT_EQ(config.stream_bytes_max, 2 * kMiB);
 }
 
+TEST(MemoryLimitsTest, IdleStreamsLeaveHalfOfTheBudget) {
+  EXPECT_EQ(StreamsMax(1), 1u);
+  EXPECT_EQ(StreamsMax(8 * kMiB), 128u);
+  EXPECT_EQ(StreamsMax(8 * kMiB) * kStreamBytes, 4 * kMiB);
+}
+
+TEST(MemoryLimitsTest, UnreadGroupsLeaveMostChunksToOthers) {
+  EXPECT_EQ(UnreadGroupsMax({}), 2u);
+  EXPECT_EQ(UnreadGroupsMax({.scan_bytes = 64 * kMiB}), 4u);
+  EXPECT_EQ(UnreadGroupsMax({.scan_bytes = 1024 * kMiB}), 8u);
+}
+
 TEST(MemoryLimitsTest, AllocatorKeepsLittleWhereThereIsLittle) {
   AllocatorTuning before = TuningFor(64 * kMiB);
   EXPECT_LE(before.trim_threshold_bytes, 1 << 20);

@@ -27,8 +27,7 @@ using testing::Not;
 using testing::StartsWith;
 
 std::vector<std::string> LinesOf(const Figures& figures, const ScrapeOptions& options = {}) {
-  return absl::StrSplit(ScrapeText(FigureCollectable([&] { return figures; }, options)), '\n',
-                        absl::SkipEmpty());
+  return absl::StrSplit(ScrapeText(figures, options), '\n', absl::SkipEmpty());
 }
 // The series, without their values.
 std::set<std::string> SeriesOf(const Figures& figures, const ScrapeOptions& options = {}) {

@@ -84,7 +84,7 @@ TEST_F(QueueGateTest, StuckServerRefusesAndOpensAgain) {
   EXPECT_FALSE(gate_.TryEnter(now_));  // little was done in this window
   EXPECT_EQ(gate_.limit(), QueueGate::kCallsMin);
   while (!stays_.empty()) Turn(microseconds(10));
-  // With little to do, the limit doubles in each window, whoever looks.
+  // While few calls are inside, the limit doubles in each window.
   for (int window = 0; window < 30; ++window) {
     now_ += QueueGate::kWindowMin;
     Fill(1);
@@ -176,6 +176,33 @@ TEST(QueueGateOffTest, WaitOfZeroAdmitsEverythingAndCountsNothing) {
   EXPECT_FALSE(gate.Full());
   EXPECT_FALSE(gate.Enter());
   EXPECT_EQ(gate.inside(), 0u);
+}
+
+TEST_F(QueueGateTest, AnotherWaitCountsFromTheNextWindowOn) {
+  Fill(2000);
+  Run(2000, milliseconds(350), milliseconds(1));  // 1000 a second
+  EXPECT_NEAR(gate_.limit(), 100, 2);
+  gate_.SetWaitMax(milliseconds(200), now_);
+  EXPECT_EQ(gate_.wait_max(), milliseconds(200));
+  Run(2000, milliseconds(500), milliseconds(1));
+  EXPECT_NEAR(gate_.limit(), 200, 4);
+}
+
+TEST_F(QueueGateTest, AGateThatRefusesAgainMeasuresAnew) {
+  Fill(2000);
+  Run(2000, milliseconds(350), milliseconds(1));
+  EXPECT_FALSE(gate_.TryEnter(now_));
+  gate_.SetWaitMax(milliseconds(0), now_);
+  EXPECT_FALSE(gate_.Full());
+  stays_.clear();
+  EXPECT_EQ(gate_.inside(), 0u);
+  now_ += std::chrono::hours(1);
+  gate_.SetWaitMax(milliseconds(100), now_);
+  EXPECT_EQ(gate_.limit(), kNoLimit);
+  Fill(500);
+  EXPECT_EQ(stays_.size(), 500u) << "the hour before has no rate";
+  Run(500, milliseconds(350), milliseconds(1));
+  EXPECT_NEAR(gate_.limit(), 100, 2);
 }
 
 TEST(QueueGateThreadsTest, NothingStaysUnderWay) {

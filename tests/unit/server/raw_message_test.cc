@@ -99,6 +99,22 @@ TEST(RawMessageTest, SmallOnesCountAsTheWorst) {
   EXPECT_EQ(ExpectEnough<v1::WriteRequest>(bytes), bytes.size() * 128);
 }
 
+// What a length claims is no memory: neither is it charged, nor does the parser make room for it.
+TEST(RawMessageTest, ALengthBeyondTheEndCountsNothing) {
+  const std::string good = Field(1, std::string(2000, 't'));
+  const std::string hundred_mib = "\x80\x80\x80\x32";
+  for (const std::string& tail : {"\x0a" + hundred_mib + "text",         // a text
+                                  "\x12" + hundred_mib + "\x1a\x02..",   // a submessage
+                                  "\x12\x08\x1a" + hundred_mib + "...",  // in one that ends
+                                  "\xfa\x01" + hundred_mib + "unknown"}) {
+    EXPECT_LT(ExpectEnough<v1::LookupRequest>(good + tail, /*parses=*/false), 10'000u);
+    v1::LookupRequest message;
+    grpc::ByteBuffer raw = Raw(good + tail);
+    EXPECT_FALSE(ParseMessage(&raw, &message).ok());
+    EXPECT_LT(message.SpaceUsedLong(), 10'000u);
+  }
+}
+
 TEST(RawMessageTest, GarbageIsRefusedByTheNameOfTheMessage) {
   for (const std::string& bytes :
        {std::string(5000, '\xff'), std::string("\x0a\x7f"), Field(2, std::string(2000, '\x0a')),

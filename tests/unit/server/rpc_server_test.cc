@@ -12,7 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "grpc/health/v1/health.pb.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "server/state/server_state.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {
@@ -55,6 +56,57 @@ TEST_F(RpcServerTest, HealthKnowsEveryService) {
     EXPECT_EQ(serving, grpc::health::v1::HealthCheckResponse::SERVING) << service;
   }
   EXPECT_EQ(Check("eris.v1.Nothing").first.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+// An open Watch, cancelled in the destructor.
+class HealthWatcher {
+ public:
+  explicit HealthWatcher(const std::shared_ptr<grpc::Channel>& channel)
+      : reader_(grpc::health::v1::Health::NewStub(channel)->Watch(&context_, {})) {}
+  ~HealthWatcher() {
+    context_.TryCancel();
+    reader_->Finish();
+  }
+  bool Serving() {
+    grpc::health::v1::HealthCheckResponse response;
+    return reader_->Read(&response) &&
+           response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  const std::unique_ptr<grpc::ClientReader<grpc::health::v1::HealthCheckResponse>> reader_;
+};
+grpc::Status StatusOfWatch(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::ClientContext context;
+  const auto reader = grpc::health::v1::Health::NewStub(channel)->Watch(&context, {});
+  grpc::health::v1::HealthCheckResponse response;
+  if (reader->Read(&response)) context.TryCancel();  // not refused: it would never end
+  return reader->Finish();
+}
+
+TEST_F(RpcServerTest, ClientHasItsShareOfHealthWatches) {
+  ClientShares& shares = server->state().health_watches;
+  std::vector<ClientShares::Hold> holds;
+  for (;;) {
+    ClientShares::Hold hold = shares.TryTake("ipv4:127.0.0.1");
+    if (!hold) break;
+    holds.push_back(std::move(hold));
+  }
+  EXPECT_EQ(holds.size(), ServerState::kHealthWatchesMax / 2);
+  const grpc::Status refused = StatusOfWatch(channel);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << refused.error_message();
+  EXPECT_THAT(refused.error_message(), HasSubstr("health watches"));
+  EXPECT_EQ(Check("").first.error_code(), grpc::StatusCode::OK) << "other calls have no limit";
+  holds.pop_back();
+  {
+    HealthWatcher watcher(channel);
+    EXPECT_TRUE(watcher.Serving());
+    EXPECT_EQ(StatusOfWatch(channel).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  EXPECT_TRUE(FakeEngine::Await([&] { return shares.held() == holds.size(); }));
+  HealthWatcher next(channel);
+  EXPECT_TRUE(next.Serving());
 }
 
 TEST_F(RpcServerTest, DescriptorsForReflectionAreInTheBinary) {

@@ -15,6 +15,7 @@
 #include "eris/v1/data.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/exit_code.h"
 #include "tests/support/other_main.h"
 #include "tests/unit/server/fake_engine.h"
 
@@ -159,21 +160,42 @@ TEST(ServerProcessTest, PortInUseIsAFailureWithAMessage) {
   Process first({"127.0.0.1:0", "", "5000", ""});
   const std::string address = first.Address();
   Process second({address, "", "5000", ""});
-  EXPECT_EQ(second.Wait(), 1);
+  EXPECT_EQ(second.Wait(), kServerFailed);
   EXPECT_EQ(second.Output(),
             absl::StrCat("eris: error: cannot listen on ", address, ": Address already in use\n"));
 }
 
 TEST(ServerProcessTest, BadConfigurationIsAFailureWithAMessage) {
   Process process({"", "", "5000", ""});
-  EXPECT_EQ(process.Wait(), 1);
+  EXPECT_EQ(process.Wait(), kServerInvalid);
   EXPECT_THAT(process.Output(), HasSubstr("eris: error: server.listen is \"\", must be host:port"));
 }
 
 TEST(ServerProcessTest, EngineThatDoesNotOpenIsAFailureWithItsMessage) {
-  Process process({"127.0.0.1:0", "", "5000", "refuse"});
-  EXPECT_EQ(process.Wait(), 1);
+  Process process({"127.0.0.1:0", "", "5000", "full"});
+  EXPECT_EQ(process.Wait(), kServerFailed);
   EXPECT_THAT(process.Output(), HasSubstr("eris: error: no memory here"));
+}
+
+TEST(ServerProcessTest, OptionsThatTheEngineRefusesAreInvalid) {
+  Process process({"127.0.0.1:0", "", "5000", "refuse"});
+  EXPECT_EQ(process.Wait(), kServerInvalid);
+  EXPECT_THAT(process.Output(), HasSubstr("eris: error: no such cpu here"));
+}
+
+TEST(ServerProcessTest, AnAddressThatOthersReachIsInvalidWithoutRoles) {
+  Process process({"0.0.0.0:0", "", "5000", ""});
+  EXPECT_EQ(process.Wait(), kServerInvalid);
+  EXPECT_THAT(process.Output(), HasSubstr("eris: error: server.listen is 0.0.0.0:0"));
+}
+
+// systemd starts a server anew after kServerFailed, and not after kServerInvalid.
+TEST(ServerProcessTest, OnlyWhatCanGetBetterByItselfIsAFailure) {
+  EXPECT_EQ(ExitCodeOfStart(absl::NotFoundError("tokens file")), kServerInvalid);
+  EXPECT_EQ(ExitCodeOfStart(absl::PermissionDeniedError("key file")), kServerInvalid);
+  EXPECT_EQ(ExitCodeOfStart(absl::UnavailableError("address in use")), kServerFailed);
+  EXPECT_EQ(ExitCodeOfStart(absl::ResourceExhaustedError("threads")), kServerFailed);
+  EXPECT_EQ(ExitCodeOfStart(absl::InternalError("a method without a policy")), kServerFailed);
 }
 
 int RunAsServer(char** argv) {
@@ -183,7 +205,8 @@ int RunAsServer(char** argv) {
   config.drain_timeout_ms = static_cast<uint32_t>(std::stoul(argv[2]));
   const std::string mode = argv[3];
   return RunServerProcess(config, [&](const Options&) -> absl::StatusOr<std::unique_ptr<Engine>> {
-    if (mode == "refuse") return absl::InvalidArgumentError("no memory here");
+    if (mode == "refuse") return absl::InvalidArgumentError("no such cpu here");
+    if (mode == "full") return absl::ResourceExhaustedError("no memory here");
     auto engine = std::make_unique<FakeEngine>();
     EXPECT_TRUE(engine->Create("orders", {}).ok());
     if (mode == "hold") {

@@ -89,7 +89,7 @@ TEST_F(SnapshotLeasesTest, ReleasedOneStaysForThoseThatUseIt) {
 }
 
 TEST_F(SnapshotLeasesTest, ShortenedOneGoesSoonAfterItsLastUse) {
-  auto use = leases_.AddForScan(NewSnapshot(), milliseconds(100'000));
+  auto use = leases_.AddForScan("one", NewSnapshot(), milliseconds(100'000));
   leases_.Shorten(use.id(), milliseconds(20));
   leases_.Shorten(use.id(), milliseconds(5000));
   leases_.Shorten(use.id() + 1, milliseconds(20));  // nobody's
@@ -104,7 +104,7 @@ TEST_F(SnapshotLeasesTest, OfBrokenScansTheOldestGoes) {
   const uint64_t taken = leases_.Add(NewSnapshot(), milliseconds(1));
   std::vector<uint64_t> ids;
   for (size_t i = 0; i <= SnapshotLeases::kBrokenScansMax; ++i) {
-    auto use = leases_.AddForScan(NewSnapshot(), milliseconds(1000));
+    auto use = leases_.AddForScan("one", NewSnapshot(), milliseconds(1000));
     EXPECT_TRUE(use.of_scan());
     ids.push_back(use.id());
   }
@@ -117,7 +117,7 @@ TEST_F(SnapshotLeasesTest, OfBrokenScansTheOldestGoes) {
 TEST_F(SnapshotLeasesTest, OneOfTicketsGoesASecondAfterTheLastWasRead) {
   constexpr auto kLong = milliseconds(100'000);
   const milliseconds soon = SnapshotLeases::kReadOutTimeToLive;
-  auto use = leases_.AddForTickets(NewSnapshot(), kLong);
+  auto use = leases_.AddForTickets("one", NewSnapshot(), kLong);
   const uint64_t id = use.id();
   leases_.SetTickets(id, 2);
   use.End();
@@ -142,7 +142,7 @@ TEST_F(SnapshotLeasesTest, OneOfTicketsGoesASecondAfterTheLastWasRead) {
 
 TEST_F(SnapshotLeasesTest, RenewedTicketIsToBeReadAgain) {
   const auto now = Clock::now();
-  auto use = leases_.AddForTickets(NewSnapshot(), milliseconds(5000));
+  auto use = leases_.AddForTickets("one", NewSnapshot(), milliseconds(5000));
   const uint64_t id = use.id();
   leases_.SetTickets(id, 1);
   leases_.MarkRead(id, 0);
@@ -158,7 +158,7 @@ TEST_F(SnapshotLeasesTest, RenewedTicketIsToBeReadAgain) {
 
 TEST_F(SnapshotLeasesTest, TicketThatIsRenewedWhileItIsReadIsToBeReadAgain) {
   const auto now = Clock::now();
-  auto use = leases_.AddForTickets(NewSnapshot(), milliseconds(5000));
+  auto use = leases_.AddForTickets("one", NewSnapshot(), milliseconds(5000));
   const uint64_t id = use.id();
   leases_.SetTickets(id, 1);
   EXPECT_TRUE(leases_.Renew(id, 0, now).ok());
@@ -177,7 +177,7 @@ TEST_F(SnapshotLeasesTest, TicketThatIsRenewedWhileItIsReadIsToBeReadAgain) {
 TEST_F(SnapshotLeasesTest, BeyondItsMaximumTheOldestThatNobodyReadsGoes) {
   std::vector<uint64_t> ids;
   const auto add = [&] {
-    auto use = leases_.AddForTickets(NewSnapshot(), milliseconds(100'000));
+    auto use = leases_.AddForTickets("one", NewSnapshot(), milliseconds(100'000));
     leases_.SetTickets(use.id(), 1);
     ids.push_back(use.id());
   };
@@ -197,10 +197,28 @@ TEST_F(SnapshotLeasesTest, BeyondItsMaximumTheOldestThatNobodyReadsGoes) {
   EXPECT_EQ(leases_.taken(), SnapshotLeases::kTicketsMax + 1);
 }
 
+TEST_F(SnapshotLeasesTest, BeyondTheMaximumNobodyLosesOnesToAClientThatHasMore) {
+  const auto add = [&](const char* client) {
+    auto use = leases_.AddForTickets(client, NewSnapshot(), milliseconds(100'000));
+    leases_.SetTickets(use.id(), 1);
+    return use.id();
+  };
+  const uint64_t modest = add("modest");
+  std::vector<uint64_t> greedy;
+  for (size_t i = 0; i < 2 * SnapshotLeases::kTicketsMax; ++i) greedy.push_back(add("greedy"));
+  EXPECT_TRUE(leases_.Find(modest).ok());
+  EXPECT_FALSE(leases_.Find(greedy.front()).ok());
+  EXPECT_TRUE(leases_.Find(greedy.back()).ok());
+  const uint64_t later = add("another");
+  EXPECT_TRUE(leases_.Find(modest).ok());
+  EXPECT_TRUE(leases_.Find(later).ok());
+  EXPECT_EQ(leases_.size(), SnapshotLeases::kTicketsMax);
+}
+
 TEST_F(SnapshotLeasesTest, WhereAllAreReadANewOneStays) {
   std::vector<SnapshotLeases::Use> readers;
   for (size_t i = 0; i <= SnapshotLeases::kTicketsMax; ++i) {
-    readers.push_back(leases_.AddForTickets(NewSnapshot(), milliseconds(1000)));
+    readers.push_back(leases_.AddForTickets("one", NewSnapshot(), milliseconds(1000)));
     leases_.SetTickets(readers.back().id(), 1);
   }
   const uint64_t last = readers.back().id();

@@ -127,7 +127,11 @@ TEST_F(StreamWindowTest, HalfCloseWithoutARequestEndsWithOk) {
 TEST_F(StreamWindowTest, RequestThatTakesTooLongIsCancelledAndTheStreamGoesOn) {
   using std::chrono::milliseconds;
   ExpiryQueue queue(milliseconds(10), [](auto) {});
-  const absl::Status too_long = absl::DeadlineExceededError("too long");
+  std::vector<milliseconds> told;
+  const auto too_long = [&](milliseconds limit) {
+    told.push_back(limit);
+    return absl::DeadlineExceededError("too long");
+  };
   const auto limited = std::make_shared<Window>(
       Window::Limits{.requests_max = 8, .queue = &queue, .too_long = too_long}, &sink);
   const auto pending = std::make_shared<CountingWindow>();
@@ -143,6 +147,7 @@ TEST_F(StreamWindowTest, RequestThatTakesTooLongIsCancelledAndTheStreamGoesOn) {
   EXPECT_EQ(pending->cancels, 1);
   limited->Attach(*starting, late);  // the engine took it only now
   EXPECT_EQ(late->cancels, 1);
+  EXPECT_EQ(told, std::vector<milliseconds>({milliseconds(10), milliseconds(10)}));
   limited->Answer(*held, 2);
   limited->Answer(*starting, 3);
   for (int i = 0; i < 3; ++i) limited->WriteDone(true);
@@ -370,7 +375,7 @@ TEST(StreamWindowStressTest, KeepsGrpcsRulesWhileThreadsRace) {
         Window::Limits{.requests_max = 8,
                        .bytes_max = 64,
                        .queue = &queue,
-                       .too_long = absl::DeadlineExceededError("too long")},
+                       .too_long = [](auto) { return absl::DeadlineExceededError("too long"); }},
         &sink);
     base::Mutex mu;
     std::vector<Window::Place> under_way;

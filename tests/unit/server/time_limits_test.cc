@@ -4,6 +4,7 @@
 
 #include "eris/types.h"
 #include "gmock/gmock.h"
+#include "server/metrics/refusals.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {
@@ -108,6 +109,7 @@ class StallLimitTest : public RpcTest {
 TEST_F(StallLimitTest, ScanThatIsNotReadEndsAndGivesEverythingBack) {
   engine.rows_per_chunk = 32768;
   Load(400'000);
+  const uint64_t cut_before = Refusals::OfProcess().Read()["ANSWER_UNREAD"];
   grpc::ClientContext context;
   v1::ScanRequest request;
   request.set_object("orders");
@@ -120,6 +122,7 @@ TEST_F(StallLimitTest, ScanThatIsNotReadEndsAndGivesEverythingBack) {
   while (reader->Read(&chunk)) {
   }
   ExpectStalled(reader->Finish());
+  EXPECT_EQ(Refusals::OfProcess().Read()["ANSWER_UNREAD"], cut_before + 1) << "it is not counted";
 }
 
 TEST_F(StallLimitTest, StreamWhoseAnswersAreNotReadEndsAndGivesItsBytesBack) {
