@@ -294,7 +294,8 @@ def main():
     try:
         with eris.connect(f"127.0.0.1:{port}") as db:
             db.address = f"127.0.0.1:{port}"
-            for test in (test_refused_rows_are_sent_again_and_the_last_value_stays,
+            for test in (test_errors_tell_their_reason,
+                         test_refused_rows_are_sent_again_and_the_last_value_stays,
                          test_rows_of_one_key_keep_their_order_over_batches,
                          test_a_call_has_sixteen_batches_under_way,
                          test_rows_that_stay_refused_are_an_error_with_the_number_of_those_written,

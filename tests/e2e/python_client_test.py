@@ -1,8 +1,8 @@
 """The Python client: its wheel is built and installed in a fresh environment, mypy finds nothing in it, its calls do what a dict does
 (python_client_calls.py), refused rows are sent again (python_client_refusals.py), tables go in from frames and come out equal
 (python_client_tables.py), also as datasets (python_client_dataset.py), a map of two servers is one database (python_client_servers.py), objects
-are dataframes of Dask (python_client_dask.py), a filter on one AEU's keys is read by that AEU alone (python_client_one_share.py), and the programs
-of its guides print what they say.
+are dataframes of Dask (python_client_dask.py), a filter on one AEU's keys is read by that AEU alone (python_client_one_share.py), TLS and tokens
+reach the server (python_client_security.py), and the programs of its guides print what they say.
 """
 import os
 import pathlib
@@ -23,7 +23,8 @@ FRAMES = [POLARS, "pandas==3.1.1", "duckdb==2.0.0", "dask[dataframe]==2026.8.0"]
 TOOLS = ["hatchling", "grpcio-tools==1.85.1"]  # build the client's wheel
 EMBEDDED_TOOLS = ["scikit-build-core==1.1.2", "nanobind==3.1.0"]  # and that of the engine
 CHECKERS = ["mypy==2.4.1", "types-grpcio==1.85.0.20261028", "types-protobuf==7.35.1.20260906"]
-OTHERS = ("eris.open(", "eris.spark")  # in programs of the guide that need environments of their own: python_embedded_test.py, spark_calls.py
+# In programs of the guide that need environments of their own: python_embedded_test.py, spark_calls.py, sql_test.py
+OTHERS = ("eris.open(", "eris.spark", "= db.sql(")
 
 
 def run(*command, **more):
@@ -40,11 +41,20 @@ def link_tree(folder):
             link.symlink_to(its)
 
 
+def wheel_environment(build, name):
+    """That of `./dev wheel embedded`: the engine is compiled as in `build`, in a tree `name` beside it, so that the compiler cache has its objects
+    already. What is compiled stays for the next run."""
+    cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M))
+    same = ";".join(f"{each}={cache[each]}" for each in ("CMAKE_CXX_COMPILER", "ERIS_DCHECKS"))
+    like = {"BUILD_DIR": build.parent / name, "CMAKE_SOURCE_DIR": ROOT, "CMAKE_BUILD_TYPE": cache["CMAKE_BUILD_TYPE"], "CMAKE_DEFINE": same}
+    return {f"SKBUILD_{each}": str(value) for each, value in like.items()}
+
+
 def dev_wheel(build, tree, *what):
-    """The folder of the wheels that `./dev wheel` builds. What is compiled stays for the next run."""
+    """The folder of the wheels that `./dev wheel` builds."""
     tree.mkdir(exist_ok=True)
     link_tree(tree)
-    said = run(tree / "dev", "wheel", *what, env=dict(os.environ, PIP_CONFIG_SETTINGS=f"build-dir={build / 'python_embedded'}"))
+    said = run(tree / "dev", "wheel", *what, env=os.environ | wheel_environment(build, "python_embedded"))
     wheels = tree / "build" / "wheel"
     harness.check_equal(said.splitlines()[-1].split(), [f"build/wheel/{its.name}" for its in sorted(wheels.glob("*.whl"))], "what ./dev wheel says")
     return wheels
@@ -150,7 +160,7 @@ def main():
     python, wheel = make_environment(args.build)
     check_wheel(programs, python, wheel)
     for suite in ("python_client_refusals.py", "python_client_calls.py", "python_client_tables.py", "python_client_dataset.py",
-                  "python_client_servers.py", "python_client_dask.py", "python_client_one_share.py"):
+                  "python_client_servers.py", "python_client_dask.py", "python_client_one_share.py", "python_client_security.py"):
         subprocess.run([python, "-B", HERE / suite, "--build", args.build], check=True)
     check_guide(programs, python, "python.md", lambda server: None)
     check_guide(programs, python, "tools.md", load_lineitem)

@@ -12,6 +12,7 @@ import sys
 
 import harness
 import sql_queries
+import sql_statements
 from lineitem_data import DUCKDB
 from orders_data import TPCHGEN, run
 
@@ -65,7 +66,7 @@ def answers(build):
 
 
 def sql_answers(build):
-    """Those of sql_queries, by name."""
+    """Those of sql_queries, by name, and of sql_statements, by their text."""
     return {name: answer for name, answer in all_answers(build).items() if not name.isdigit()}
 
 
@@ -75,7 +76,8 @@ def main():
     asked = {"tables": {table: ", ".join(f"{name} {SQL_TYPES[kind]} not null" for name, kind in columns_of(table))
                         for table in TABLES},
              "queries": {**dict(queries()),
-                         **{name: sql_queries.of_duckdb(query) for name, query in sql_queries.QUERIES.items()}}}
+                         **{name: sql_queries.of_duckdb(query) for name, query in sql_queries.QUERIES.items()},
+                         **{text: text for _, text, missing in sql_statements.all_statements() if missing is None}}}
     asked = json.dumps(asked)
     done = os.path.join(target, "asked.json")
     if os.path.exists(done) and open(done).read() == asked:

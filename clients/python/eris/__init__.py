@@ -14,8 +14,8 @@ from eris.errors import (Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineEx
 from eris.objects import Aggregate
 from eris.schema import Column, ObjectInfo, Type
 from eris.security import Security
-from eris.sync import Database, Hash, Index, Scan, Snapshot, Table, connect
+from eris.sync import Database, Hash, Index, Query, Scan, Snapshot, Table, connect
 
 __all__ = ["Aborted", "Aggregate", "AlreadyExists", "Cancelled", "Column", "DataLoss", "Database", "DeadlineExceeded", "Error",
            "FailedPrecondition", "Hash", "Index", "Internal", "InvalidArgument", "NotFound", "ObjectInfo", "OutOfRange", "PermissionDenied",
-           "ResourceExhausted", "Scan", "Security", "Snapshot", "Table", "Type", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "aio", "connect", "open"]
+           "Query", "ResourceExhausted", "Scan", "Security", "Snapshot", "Table", "Type", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "aio", "connect", "open"]

@@ -19,9 +19,10 @@ from eris.objects import Aggregate, Hash, Index, Object, Snapshot, Table
 from eris.scans import Scan
 from eris.schema import Column, ObjectInfo, Piece, column_of, info_of, key_value_schema, table_schema
 from eris.security import Security
+from eris.sql.query import Query
 from eris.v1 import catalog_pb2, column_pb2
 
-__all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Scan", "Snapshot", "Table", "connect"]
+__all__ = ["Aggregate", "Column", "Database", "Hash", "Index", "ObjectInfo", "Query", "Scan", "Snapshot", "Table", "connect"]
 
 Its = TypeVar("Its", bound=Object)
 
@@ -113,6 +114,12 @@ class Database:
     def pieces(self, name: str) -> Sequence[Piece]:
         """Which server has which keys of an object. Without a map it has them all."""
         return (Piece(self._connection.address),)
+
+    def sql(self, text: str) -> Query:
+        """A query over the server's objects, run when its rows are asked for: `await db.sql("select ...").arrow()`. Names without quotes are
+        found whatever their letters' case. Needs datafusion. Errors, of its calls: InvalidArgument (the text), Unimplemented (what no plan
+        of the server has), OutOfRange (arithmetic), ResourceExhausted."""
+        return Query(self._connection, self.list, text)
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `async with db.snapshot() as snapshot`."""

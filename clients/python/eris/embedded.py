@@ -333,7 +333,7 @@ def _executed(answer: Any, rows: int) -> Bits:
 
 def _failure(error: Error, executed: Bits) -> Error:
     written = int(np.count_nonzero(executed))
-    return type(error)(f"{error.message} ({written} of {len(executed)} rows were written)", written)
+    return error.with_text(f"{error.message} ({written} of {len(executed)} rows were written)", written)
 
 
 def _next_batch(stream: Any, info: ObjectInfo) -> tuple[Any, Array] | None:
@@ -437,7 +437,7 @@ class _Table(_Object):
                         raise error_of_number(answer.code, answer.message)
                 return done
             except Error as error:
-                raise type(error)(f"{error.message} ({done} rows were written)" if done else error.message, done) from None
+                raise error.with_text(f"{error.message} ({done} rows were written)" if done else error.message, done) from None
             except Exception as error:  # the frame's own
                 if done:
                     error.add_note(f"{done} rows were written before")

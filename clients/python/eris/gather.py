@@ -97,7 +97,7 @@ class Gatherer:
             if executed or its.error is None:
                 future.set_result(value if found else None)
             else:
-                future.set_exception(type(its.error)(its.error.message))
+                future.set_exception(its.error.with_text(its.error.message, None))
 
     async def _write(self, mode: data_pb2.WriteMode, turn: _Turn) -> None:
         info, parts = turn.info, len(turn.info.key)
@@ -112,4 +112,4 @@ class Gatherer:
             if executed or its.error is None:
                 future.set_result((existed, applied, answer))
             else:
-                future.set_exception(type(its.error)(its.error.message, 0))
+                future.set_exception(its.error.with_text(its.error.message, 0))

@@ -25,8 +25,8 @@ class Scan:
 
     async def arrow(self) -> Any:
         """A pyarrow.Table."""
-        schema = await self._schema()
-        return pyarrow().Table.from_batches([batch async for batch in self], schema=schema)
+        batches = [batch async for batch in self]
+        return pyarrow().Table.from_batches(batches, schema=batches[0].schema if batches else await self._schema())
 
     async def polars(self) -> Any:
         """A polars.DataFrame."""

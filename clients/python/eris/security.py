@@ -1,4 +1,4 @@
-"""TLS and tokens: what a connection shows to a server, and asks of it."""
+"""TLS and tokens: how a client proves its identity to a server, and checks the server's."""
 import ipaddress
 import os
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from eris.errors import InvalidArgument
 
 
 def _is_local(address: str) -> bool:
-    """Whether only programs of this machine are at the address. A host's name may begin like one: 127.example.com."""
+    """Whether only programs of this machine are at the address. A host's name may begin like an address: 127.example.com."""
     if address.startswith(("localhost:", "unix:", "/")):
         return True
     try:
@@ -37,7 +37,7 @@ class Security:
         return Security(*(os.environ.get(f"ERIS_{name}") for name in ("TLS_CA", "TLS_CERT", "TLS_KEY", "TOKEN_FILE", "TOKEN")))
 
     def metadata(self, address: str) -> list[tuple[str, str]]:
-        """The headers of each call. Errors: InvalidArgument (a token that would cross a network in plain text, or one that is none)."""
+        """The headers of each call. Errors: InvalidArgument (a token that would cross a network in plain text, or is malformed)."""
         token = self.token
         if self.token_file:
             token = _read("token file", self.token_file).decode(errors="replace").partition("\n")[0]
@@ -54,6 +54,9 @@ class Security:
         """Errors: InvalidArgument (a certificate without its key, or without tls_ca; a file that cannot be read)."""
         if bool(self.tls_cert) != bool(self.tls_key):
             raise InvalidArgument("tls_cert and tls_key must be given together")
+        if self.token or self.token_file:
+            # A proxy of the environment would see a token that goes to this machine in plain text.
+            options = [*options, ("grpc.enable_http_proxy", 0)]
         if not self.tls_ca:
             if self.tls_cert:
                 raise InvalidArgument("tls_cert is given without tls_ca, the authorities of the server's certificate")

@@ -28,6 +28,7 @@ from eris.errors import Error, FailedPrecondition, InvalidArgument, NotFound, Ou
 from eris.objects import OUTDATED, Aggregate, Object
 from eris.schema import Column, ObjectInfo, Piece, Type
 from eris.security import Security
+from eris.sql.query import Query
 from eris.table_write import numbers_of
 from eris.tables import pyarrow
 from eris.v1 import catalog_pb2, column_pb2, data_pb2
@@ -158,7 +159,7 @@ async def together(calls: Sequence[tuple[str, Coroutine[Any, Any, T]]], rows: Se
     address, error = failed[0]
     if not isinstance(error, Error):
         raise error
-    named = type(error)(f"{address}: {error.message}", error.rows_written)
+    named = error.with_text(f"{address}: {error.message}", error.rows_written)
     if not rows:
         raise named from None
     written = sum((getattr(its, "rows_written", None) or 0) if isinstance(its, BaseException) else count for its, count in zip(results, rows))
@@ -268,7 +269,7 @@ class Table(Parts, objects.Table):
 
     async def _sent(self, owner: int, info: ObjectInfo, rows: Any) -> tuple[int, Error | None]:
         written, error = await self._parts[owner]._send(info, rows)
-        return written, None if error is None else type(error)(f"{self._pieces[owner].address}: {error.message}")
+        return written, None if error is None else error.with_text(f"{self._pieces[owner].address}: {error.message}", None)
 
     async def _batches(self, names: Sequence[str] | None, filter: str | None, limit: int,
                        snapshot: objects.Snapshot | None) -> AsyncGenerator[Any, None]:
@@ -312,6 +313,9 @@ class Database(aio.Database):
     async def describe(self, name: str) -> ObjectInfo:
         pieces = self.pieces(name)
         return await Parts(name, pieces, [Object(self._servers[piece.address]._connection, name) for piece in pieces]).describe()
+
+    def sql(self, text: str) -> Query:
+        raise Unimplemented("a query runs at one server: connect to its address")
 
     async def drop(self, name: str) -> None:
         """At all servers. Errors: NotFound (one of them has no such object; the others have none any more)."""
@@ -402,7 +406,7 @@ async def connect(path: str, timeout: float, security: Security | None = None) -
             try:
                 servers[address] = await aio.connect(address, timeout=timeout, security=security)
             except Error as error:
-                raise type(error)(f"{address}, of {path}: {error.message}") from None
+                raise error.with_text(f"{address}, of {path}: {error.message}", None) from None
     except BaseException:
         await asyncio.gather(*(server.close() for server in servers.values()))
         raise

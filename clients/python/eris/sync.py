@@ -4,6 +4,7 @@ Any thread may make any call, concurrently. A call inside a running event loop w
 """
 import asyncio
 import importlib
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -60,10 +61,17 @@ class Loop:
             raise
 
     def each(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
+        steps: list[asyncio.Task[Any]] = []
+
         async def end() -> None:
+            # After an interrupt the last step may still be on its way out of the generator.
+            if steps:
+                await asyncio.wait(steps)
             await items.aclose()
 
         async def following() -> tuple[bool, T | None]:
+            if (task := asyncio.current_task()) is not None:
+                steps[:] = [task]
             async for item in items:
                 return True, item
             return False, None
@@ -75,7 +83,9 @@ class Loop:
                     return
                 yield item  # type: ignore[misc]
         finally:
-            if threading.current_thread() is self._thread:  # an iterator that was left is collected anywhere
+            if sys.is_finalizing():  # the thread no longer runs
+                pass
+            elif threading.current_thread() is self._thread:  # an iterator that was left is collected anywhere
                 self._ending.add(task := self._loop.create_task(end()))
                 task.add_done_callback(self._ending.discard)
             else:
@@ -258,6 +268,25 @@ class Scan:
         return to_numpy(self.arrow())
 
 
+class Query(Scan):
+    """The rows of one statement of SQL, as of a scan. Each call runs it."""
+
+    def __init__(self, loop: Loop, its: aio.Query) -> None:
+        super().__init__(loop, its)
+        self._query = its
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.arrow().__arrow_c_stream__(requested_schema)  # run once, for the schema and the rows
+
+    def plan(self) -> bytes:
+        """The serialized substrait.Plan, which `eris query` runs, too. Errors: InvalidArgument."""
+        return self._loop.run(self._query.plan())
+
+    def explain(self, analyze: bool = False) -> str:
+        """The server's steps; with `analyze` the query is run, and they have figures."""
+        return self._loop.run(self._query.explain(analyze))
+
+
 class Table:
     """A clustered or a heap table."""
 
@@ -374,6 +403,12 @@ class Database:
     def pieces(self, name: str) -> Sequence[Piece]:
         """Which server has which keys of an object. Without a map it has them all."""
         return self._its.pieces(name)
+
+    def sql(self, text: str) -> Query:
+        """A query over the server's objects, run when its rows are asked for: `db.sql("select ...").pandas()`. Names without quotes are found
+        whatever their letters' case. Needs datafusion. Errors, of its calls: InvalidArgument (the text), Unimplemented (what no plan of the
+        server has), OutOfRange (arithmetic), ResourceExhausted."""
+        return Query(self._loop, self._its.sql(text))
 
     def snapshot(self, time_to_live: float = 60.0) -> Snapshot:
         """One moment for several scans: `with db.snapshot() as snapshot`."""

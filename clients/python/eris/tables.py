@@ -5,7 +5,7 @@ from typing import Any
 
 from eris.columns import BYTE_STRINGS
 from eris.schema import Column, Type
-from eris.v1 import data_pb2
+from eris.v1 import data_pb2, queries_pb2
 
 
 def pyarrow() -> Any:
@@ -32,7 +32,7 @@ def schema_of(columns: Iterable[Column]) -> Any:
     return pyarrow().schema([pyarrow().field(column.name, type_of(column), nullable=column.nullable) for column in columns])
 
 
-def record_batch(columns: list[Column], response: data_pb2.ScanResponse) -> Any:
+def record_batch(columns: list[Column], response: data_pb2.ScanResponse | queries_pb2.ExecuteResponse) -> Any:
     """The rows of a response, without a copy of their bytes. Strings are Arrow's string, bytes its binary."""
     py_buffer = pyarrow().py_buffer
     arrays = []

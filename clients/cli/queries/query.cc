@@ -167,9 +167,10 @@ void AddQuery(Flags& program, Cli& cli) {
       .Excludes(list);
   verb.SetFooter(
       "A plan is a serialised substrait.Plan of at most 1 MiB, as DataFusion and others write it.\n"
-      "clients/python/eris_sql.py makes one of SQL, and runs it. All objects are read as of one\n"
-      "moment. The first row comes when the whole answer has been computed: for long queries give\n"
-      "a larger --timeout. Rows are shown as `eris scan` does. Ctrl-C ends the query, too.\n"
+      "`eris sql --plan-out` makes one of SQL. All objects are read as of one moment. The first "
+      "row\n"
+      "comes when the whole answer has been computed: for long queries give a larger --timeout.\n"
+      "Rows are shown as `eris scan` does. Ctrl-C ends the query, too.\n"
       "\n"
       "Examples:\n"
       "  eris query q5.plan\n"
