@@ -67,19 +67,6 @@ absl::StatusOr<std::string> FileText(absl::string_view what, const std::string& 
       text.empty() ? " is empty" : absl::StrCat(" has more than ", kFileBytesMax, " bytes")));
 }
 
-// A host's name may begin like an address: 127.example.com.
-bool IsLoopback(absl::string_view server) {
-  if (absl::StartsWith(server, "unix:") || absl::StartsWith(server, "localhost:") ||
-      absl::StartsWith(server, "[::1]:")) {
-    return true;
-  }
-  in_addr address{};
-  const std::string host(server.substr(0, server.rfind(':')));
-  constexpr uint32_t kLoopbackNet = 127;
-  return inet_pton(AF_INET, host.c_str(), &address) == 1 &&
-         ntohl(address.s_addr) >> 24 == kLoopbackNet;
-}
-
 // The token; empty: none. Errors quote nothing of it.
 absl::StatusOr<std::string> TokenOf(const ClientSecurity& security) {
   std::string token = security.token;
@@ -125,6 +112,19 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
 }
 
 }  // namespace
+
+// A host's name may begin like an address: 127.example.com.
+bool IsLoopback(absl::string_view server) {
+  if (absl::StartsWith(server, "unix:") || absl::StartsWith(server, "localhost:") ||
+      absl::StartsWith(server, "[::1]:")) {
+    return true;
+  }
+  in_addr address{};
+  const std::string host(server.substr(0, server.rfind(':')));
+  constexpr uint32_t kLoopbackNet = 127;
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 &&
+         ntohl(address.s_addr) >> 24 == kLoopbackNet;
+}
 
 absl::StatusOr<ChannelMaker> ChannelMaker::Make(const std::string& server,
                                                 const ClientSecurity& security) {

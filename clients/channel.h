@@ -10,9 +10,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "clients/client_security.h"
 
 namespace eris::client {
+
+// Whether only this machine reaches the server: its address is of the loopback, or a Unix socket.
+// Does not ask the resolver. Any thread.
+bool IsLoopback(absl::string_view server);
 
 class ChannelMaker {
  public:

@@ -1,4 +1,4 @@
-// What a client shows to a server, and asks of it.
+// How a client proves its identity to a server, and checks the server's.
 #ifndef ERIS_CLIENTS_CLIENT_SECURITY_H_
 #define ERIS_CLIENTS_CLIENT_SECURITY_H_
 

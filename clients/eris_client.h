@@ -173,7 +173,7 @@ class Client {
   // The system's memory for data, and each object's part of it.
   absl::StatusOr<MemoryStats> Memory();
   // Where the server's memory is, according to its kernel. Errors: InvalidArgument (too many
-  // pages), Unimplemented or PermissionDenied (the server's system does not tell).
+  // pages), Unimplemented or FailedPrecondition (the server's system does not tell).
   absl::StatusOr<MemoryVerification> VerifyMemory(const VerifyMemoryOptions& options = {});
 
   // For callers that need the protocol itself: client_stubs.h.

@@ -1,6 +1,6 @@
-// Tries a call again that an overloaded server has refused. Only refusals that name a time after
-// which to try again (RetryInfo): the server has done nothing of such a call, so a write may be
-// repeated, too. One thread.
+// Repeats a call that an overloaded server has refused, if the refusal names a time after which to
+// try again (RetryInfo). The server has done nothing of such a call, so a write may be repeated,
+// too. One thread.
 #ifndef ERIS_CLIENTS_RETRIES_H_
 #define ERIS_CLIENTS_RETRIES_H_
 
@@ -15,10 +15,10 @@
 
 namespace eris::client {
 
-// How long to wait before attempt number `attempt`, from 1 on: what the server asks for, doubled
-// with each further one, at most kPauseMax; by `draw`, from 0 to 1, half as long again at most, so
-// that clients that were refused together do not return together. Zero: the status is not one to
-// try again after.
+// How long to wait before attempt number `attempt`, from 1 on. It is what the server asks for,
+// doubled with each further attempt up to kPauseMax, and longer by up to a half: by half of `draw`,
+// from 0 to 1, so that clients that were refused together do not return together. Zero: do not try
+// again after this status.
 inline absl::Duration PauseAfter(const absl::Status& status, int attempt, double draw) {
   constexpr absl::Duration kPauseMax = absl::Seconds(2);
   if (!absl::IsResourceExhausted(status)) return absl::ZeroDuration();
@@ -33,8 +33,8 @@ class Retries {
 
   explicit Retries(absl::Time deadline) : deadline_(deadline) {}
 
-  // Whether to make the call again: after it has waited as long as the server asks. False at once
-  // for other statuses, after kMost, and if the deadline would pass meanwhile.
+  // Waits as long as the server asks; then true: make the call again. False at once for other
+  // statuses, after kMost attempts, and if the deadline would pass meanwhile.
   bool Wait(const absl::Status& status) {
     if (made_ == kMost) return false;
     const absl::Duration pause =

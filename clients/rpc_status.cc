@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "clients/channel.h"
 #include "eris/errors.h"
 #include "eris/v1/error.pb.h"
 
@@ -45,15 +46,10 @@ std::string AddressIn(absl::string_view text) {
   return "";
 }
 
-bool IsLocal(absl::string_view server) {
-  return absl::StartsWith(server, "127.") || absl::StartsWith(server, "localhost:") ||
-         absl::StartsWith(server, "[::1]:") || absl::StartsWith(server, "unix:");
-}
-
 std::string HowToStart(absl::string_view server) {
   if (server == "127.0.0.1:7411" || server == "localhost:7411")
     return "start one with `eris serve`";
-  if (IsLocal(server)) return absl::StrCat("start one with `eris serve --listen ", server, "`");
+  if (IsLoopback(server)) return absl::StrCat("start one with `eris serve --listen ", server, "`");
   return "is the server started there, and does it listen on that address?";
 }
 

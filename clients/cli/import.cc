@@ -1,5 +1,7 @@
 // eris import: loads a CSV or .tbl file through one stream of writes. First creates the object,
 // with bounds from a sample of the file.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "clients/cli/files/tpch_tables.h"
 #include "clients/cli/loading/cuts_of_others.h"
 #include "clients/cli/loading/failed_import.h"
+#include "clients/cli/loading/file_sample.h"
 #include "clients/cli/loading/import_flags.h"
 #include "clients/cli/loading/key_sample.h"
 #include "clients/cli/loading/row_loader.h"
@@ -31,10 +34,27 @@ namespace {
 
 // The object that the file is loaded into.
 struct Target {
-  CreateOptions object;               // its kind and schema; if it is missing, its bounds too
-  bool missing = false;               // it must be created
-  std::optional<ObjectId> created{};  // by this import
+  CreateOptions object;                // its kind and schema; if it is missing, its bounds too
+  std::optional<InferredFile> file{};  // if the schema is inferred: what the file seems to be
+  std::vector<bool> given_types{};     // then by column: it has the type of a flag
+  bool missing = false;                // it must be created
+  std::optional<ObjectId> created{};   // by this import
 };
+
+// The object with the columns that the file seems to have.
+absl::Status InferTarget(const ImportFlags& flags, const InputFile& input, Target& target) {
+  absl::StatusOr<InferredTable> table = InferTable(input, flags);
+  if (!table.ok()) return table.status();
+  ObjectFlags described = flags.create;
+  described.schema = SchemaText(table->schema);
+  const std::string key = table->schema.has_key() ? KeyNamesText(table->schema) : "none";
+  absl::StatusOr<CreateOptions> options = described.Options(key, "");
+  if (!options.ok()) return options.status();
+  target.object = *std::move(options);
+  target.file = std::move(table->file);
+  target.given_types = std::move(table->given_types);
+  return absl::OkStatus();
+}
 
 // The object described by the flags if it is missing, or if they have a schema.
 absl::StatusOr<CreateOptions> DescribedObject(const ImportFlags& flags) {
@@ -94,13 +114,21 @@ absl::Status CheckExisting(const ImportFlags& flags, const ObjectInfo& found) {
       given.schema.empty() ? ", not that of --key" : ", not those of --schema and --key"));
 }
 
-absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& flags) {
+// If it is missing: as the flags describe it, or the file.
+absl::Status DescribeTarget(const ImportFlags& flags, const InputFile& input, Target& target) {
+  if (flags.Infers()) return InferTarget(flags, input, target);
+  absl::StatusOr<CreateOptions> described = DescribedObject(flags);
+  if (!described.ok()) return described.status();
+  target.object = *std::move(described);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& flags,
+                                  const InputFile& input) {
   const absl::StatusOr<ObjectInfo> found = client.Get(flags.object);
   Target target;
   if (absl::IsNotFound(found.status()) && flags.create_missing) {
-    absl::StatusOr<CreateOptions> described = DescribedObject(flags);
-    if (!described.ok()) return described.status();
-    target.object = *std::move(described);
+    if (absl::Status status = DescribeTarget(flags, input, target); !status.ok()) return status;
     target.missing = true;
     return target;
   }
@@ -120,11 +148,21 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
   return target;
 }
 
-// The format for reading the file into a target of that kind and schema.
-absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const CreateOptions& target) {
+// The format for reading the file into the target.
+absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& found) {
+  const CreateOptions& target = found.object;
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
-  RowFileFormat format{.delimited = *delimited, .header = flags.header};
+  RowFileFormat format{
+      .delimited = *delimited, .header = flags.header, .skip_lines = flags.skip_lines};
+  if (flags.null_text) format.nulls = {*flags.null_text};
+  if (found.file) {
+    format.delimited = found.file->delimited;
+    format.header = found.file->header;
+    format.in_order = true;
+    format.nulls = found.file->nulls;
+    return format;
+  }
   if (flags.IsTbl() && !flags.header) format.header = false;
   if (target.kind == ObjectKind::kTable || target.kind == ObjectKind::kHeapTable) return format;
   format.string_bytes_max = kValueBytesMax;
@@ -150,6 +188,7 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const CreateOpt
 absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
                           const RowFile& file, Target& target) {
   CreateOptions& options = target.object;
+  options.split_points.clear();  // of an earlier try
   if (flags.create.expect.empty() && options.beside.empty() && options.schema.has_key()) {
     if (!input.seekable()) {
       return absl::InvalidArgumentError(
@@ -161,9 +200,9 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
     const ColumnSchema& column = options.schema.columns[first];
     const absl::StatusOr<EngineStats> stats = client.Stats();
     if (!stats.ok()) return stats.status();
-    absl::StatusOr<std::vector<uint64_t>> sample =
-        SampleKeys(input.fd(), input.bytes(), *flags.Delimited(), file.FieldOf(first),
-                   kSampleRecordsMax, column);
+    const DelimitedFormat delimited = target.file ? target.file->delimited : *flags.Delimited();
+    absl::StatusOr<std::vector<uint64_t>> sample = SampleKeys(
+        input.fd(), input.bytes(), delimited, file.FieldOf(first), kSampleRecordsMax, column);
     if (!sample.ok()) return sample.status();
     const size_t aeus = stats->aeus.size();
     for (const uint64_t word :
@@ -233,54 +272,129 @@ int Show(const Cli& cli, const ImportFlags& flags, const LoadedRows& loaded, boo
   return output.Finish(kExitOk);
 }
 
-// Reads the file by --schema like an import, but sends nothing.
+// What the file seems to be, so that it can be pasted and changed.
+int ShowInferred(const Cli& cli, const ImportFlags& flags, const Target& target) {
+  const Schema& schema = target.object.schema;
+  Output output;
+  if (cli.json()) {
+    Json columns = Json::Array();
+    for (const ColumnSchema& column : schema.columns) {
+      columns.push_back(Json{{"name", column.name}, {"type", ColumnTypeText(column)}});
+    }
+    output.WriteJson({{"delimiter", std::string(1, target.file->delimited.delimiter)},
+                      {"header", target.file->header},
+                      {"nulls", target.file->nulls},
+                      {"columns", columns}});
+    return output.Finish(kExitOk);
+  }
+  output.Write(absl::StrCat(FormatText(*target.file), "\n"));
+  for (const std::string& note : target.file->notes) output.Write(absl::StrCat(note, "\n"));
+  output.Write(absl::StrCat("--schema '", SchemaText(schema), "'",
+                            flags.key.empty() ? "" : absl::StrCat(" --key ", flags.key), "\n"));
+  return output.Finish(kExitOk);
+}
+
+// The same on stderr, before the import.
+void TellInferred(const Target& target) {
+  if (!target.file) return;
+  std::fprintf(stderr, "eris: %s; columns %s\n", FormatText(*target.file).c_str(),
+               SchemaText(target.object.schema).c_str());
+  for (const std::string& note : target.file->notes) {
+    std::fprintf(stderr, "eris: %s\n", note.c_str());
+  }
+}
+
+// After an import whose schema was inferred has failed at a value: gives its column a type that
+// has it, too, and the file is read again. False: that is no help.
+bool Widen(const ImportFlags& flags, const RowFile& file, const InputFile& input,
+           const absl::Status& why, Target& target) {
+  // Where bad lines are skipped, none of them has ended the import.
+  if (!target.file || flags.on_error == "skip" || !absl::IsInvalidArgument(why)) return false;
+  const std::optional<RowFile::BadValue> bad = file.bad_value();
+  if (!bad) return false;
+  Schema& schema = target.object.schema;
+  const bool is_key = std::count(schema.key.begin(), schema.key.end(), bad->column) > 0;
+  ColumnSchema& column = schema.columns[bad->column];
+  const ColumnType wider = WidenedType(column.type, bad->text);
+  if (is_key || target.given_types[bad->column] || wider == column.type) return false;
+  column.type = wider;
+  if (lseek(input.fd(), 0, SEEK_SET) != 0) return false;
+  std::fprintf(stderr, "eris: once more, with %s for column %s: %s\n",
+               ColumnTypeText(column).c_str(), column.name.c_str(),
+               std::string(why.message()).c_str());
+  return true;
+}
+
+// Reads the file like an import into a missing object, but sends nothing.
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
   Target target;
-  const absl::StatusOr<CreateOptions> described = DescribedObject(flags);
-  if (!described.ok()) return Report(described.status());
-  const absl::StatusOr<RowFileFormat> format = FormatOf(flags, *described);
+  if (absl::Status status = DescribeTarget(flags, input, target); !status.ok()) {
+    return Report(status);
+  }
+  if (flags.infer) return ShowInferred(cli, flags, target);
+  TellInferred(target);
+  for (;;) {
+    const absl::StatusOr<RowFileFormat> format = FormatOf(flags, target);
+    if (!format.ok()) return Report(format.status());
+    RowFile file(input.fd(), input.name(), *format, target.object.schema);
+    LoadedRows read;
+    const absl::Time start = absl::Now();
+    absl::Status status = file.Open();
+    if (status.ok()) status = ReadRows(OptionsOf(flags, input, target), file, read);
+    if (status.ok()) return Show(cli, flags, read, false, start);
+    if (!Widen(flags, file, input, status, target)) return Report(status);
+  }
+}
+
+// One try to load the file. `again`: a column has got another type, and the next try may succeed.
+int TryImport(const Cli& cli, client::Client& client, const ImportFlags& flags,
+              const InputFile& input, Target& target, bool& again) {
+  again = false;
+  const absl::StatusOr<RowFileFormat> format = FormatOf(flags, target);
   if (!format.ok()) return Report(format.status());
-  RowFile file(input.fd(), input.name(), *format, described->schema);
-  LoadedRows read;
-  const absl::Time start = absl::Now();
+  const Schema schema = target.object.schema;
+  RowFile file(input.fd(), input.name(), *format, schema);
   absl::Status status = file.Open();
-  if (status.ok()) status = ReadRows(OptionsOf(flags, input, target), file, read);
-  return status.ok() ? Show(cli, flags, read, false, start) : Report(status);
+  if (status.ok() && target.missing) status = CreateTarget(client, flags, input, file, target);
+  if (!status.ok()) return Report(status);
+
+  LoadOptions options = OptionsOf(flags, input, target);
+  FitMessages(client, schema, options);
+  const absl::Time start = absl::Now();
+  LoadedRows loaded;
+  ObjectInfo object;
+  object.name = flags.object;
+  object.kind = target.object.kind;
+  object.schema = schema;
+  status = LoadRows(client, object, options, file, loaded);
+  if (status.ok()) return Show(cli, flags, loaded, target.created.has_value(), start);
+  again = target.created.has_value() && Widen(flags, file, input, status, target);
+  const absl::Status end = EndFailedImport(client,
+                                           {.object = flags.object,
+                                            .created = target.created,
+                                            .keep = flags.keep && !again,
+                                            .loaded = loaded.rows},
+                                           status);
+  if (!again) return Report(end);
+  // Others may have written to it, and it stayed.
+  again = absl::IsNotFound(client.Get(flags.object).status());
+  target.created.reset();
+  return again ? kExitOk : Report(end);
 }
 
 int RunImport(const Cli& cli, const ImportFlags& flags) {
   InputFile input;
   if (absl::Status status = input.Open(flags.path); !status.ok()) return Report(status);
-  if (flags.dry_run) return RunDryImport(cli, flags, input);
+  if (flags.dry_run || flags.infer) return RunDryImport(cli, flags, input);
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
   CatchInterrupts();
-  absl::StatusOr<Target> target = FindTarget(**client, flags);
+  absl::StatusOr<Target> target = FindTarget(**client, flags, input);
   if (!target.ok()) return Report(target.status());
-  const absl::StatusOr<RowFileFormat> format = FormatOf(flags, target->object);
-  if (!format.ok()) return Report(format.status());
-  const Schema& schema = target->object.schema;
-  RowFile file(input.fd(), input.name(), *format, schema);
-  absl::Status status = file.Open();
-  if (status.ok() && target->missing) status = CreateTarget(**client, flags, input, file, *target);
-  if (!status.ok()) return Report(status);
-
-  LoadOptions options = OptionsOf(flags, input, *target);
-  FitMessages(**client, schema, options);
-  const absl::Time start = absl::Now();
-  LoadedRows loaded;
-  ObjectInfo object;
-  object.name = flags.object;
-  object.kind = target->object.kind;
-  object.schema = schema;
-  status = LoadRows(**client, object, options, file, loaded);
-  if (status.ok()) return Show(cli, flags, loaded, target->created.has_value(), start);
-  return Report(EndFailedImport(**client,
-                                {.object = flags.object,
-                                 .created = target->created,
-                                 .keep = flags.keep,
-                                 .loaded = loaded.rows},
-                                status));
+  TellInferred(*target);
+  int code = kExitOk;
+  for (bool again = true; again;) code = TryImport(cli, **client, flags, input, *target, again);
+  return code;
 }
 
 void AddFlags(Flags& verb, ImportFlags& flags) {
@@ -293,10 +407,20 @@ void AddFlags(Flags& verb, ImportFlags& flags) {
       "--header,!--no-header", flags.header,
       "The first line is (not) a header; default: it is one if none of its key fields is a key; "
       "of a table, if it names its columns");
+  const Flag infer =
+      verb.Add("--infer", flags.infer,
+               "Show what the file seems to be: delimiter, header, nulls, and --schema for a table "
+               "of all its columns, to be changed and pasted. Loads nothing, and needs no server");
+  verb.Add("--null", flags.null_text, "A text that is null, as an empty field is: NA, \\N");
+  verb.Add("--skip", flags.skip_lines, "Lines to pass over at the beginning of the file");
   verb.Add("--dry-run", flags.dry_run,
            "Read and check the file as for an object that is missing, and send nothing: needs no "
            "server");
   const Flag schema = flags.create.AddTo(verb).schema;
+  infer.Excludes(schema);
+  verb.Add("--types", flags.types,
+           "COLUMN=TYPE,... instead of the types that --kind table without --schema infers")
+      .Excludes(schema);
   verb.Add("--table", flags.table,
            "TPC-H table that names the columns; default: from the name of a .tbl file")
       .Excludes(schema);
@@ -352,7 +476,11 @@ void AddImport(Flags& program, Cli& cli) {
       "and\n"
       "maybe others, which are passed over. Rows whose key is there are replaced; without a key "
       "they\n"
-      "are appended.\n"
+      "are appended. --kind table without --schema is a table of all columns of the file, with the "
+      "names\n"
+      "of its header and the types that a part of the file shows, each of which may be null; if a "
+      "later\n"
+      "value does not fit, the file is read again with a wider type.\n"
       "\n"
       "Examples:\n"
       "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
@@ -362,6 +490,8 @@ void AddImport(Flags& program, Cli& cli) {
       "  eris import rainfall days.csv --key-type date\n"
       "  eris import lineitem lineitem.tbl --schema tpch:lineitem\n"
       "  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id\n"
+      "  eris import trades trades.csv --infer\n"
+      "  eris import trades trades.csv --kind table --key id --types 'price=decimal(4)' --null NA\n"
       "  eris import copy exported.csv --key key,second_key\n"
       "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
   verb.SetRun([flags, &cli] { return RunImport(cli, *flags); });

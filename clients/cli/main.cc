@@ -20,16 +20,18 @@ constexpr char kFooter[] =
     "  0  ok (also when the reader of the output has gone, as in `eris scan orders | head`)\n"
     "  1  not found: no such object or running query; get: at least one key is missing; put with "
     "a\n"
-    "     condition: at least one key was not written; bench: wrong answers\n"
+    "     condition: at least one key was not written; bench: wrong answers; serve: a second signal\n"
+    "     has ended it at once; a file that is named is not there\n"
     "  2  usage, input that is refused as invalid, or an option that is not for this object; a\n"
-    "     query whose result is outside a limit\n"
+    "     query whose result is outside a limit; serve: the configuration is refused, and trying\n"
+    "     again does not help\n"
     "  3  the server cannot be reached (known at once where nobody listens), is stopping, or did "
     "not\n"
     "     answer in time\n"
     "  4  refused: no token, or one without the role; name taken, a verb that is not for this "
     "kind\n"
     "     of object, a plan with something that is not supported, memory limit, overload, a\n"
-    "     balancer that is paused; serve: the server could not start\n"
+    "     balancer that is paused; serve: the server could not start now\n"
     "  5  memory verify: pages lie on another NumaNode than they should\n"
     "  6  memory verify: where they lie or should lie cannot be told\n"
     "  7  doctor: a finding is bad\n"
@@ -109,6 +111,7 @@ int main(int argc, char** argv) {
   eris::cli::AddErase(program, cli);
   eris::cli::AddScan(program, cli);
   eris::cli::AddQuery(program, cli);
+  eris::cli::AddSql(program, cli);
   eris::cli::AddAggregate(program, cli);
   eris::cli::AddCount(program, cli);
   eris::cli::AddImport(program, cli);

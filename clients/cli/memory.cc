@@ -46,7 +46,7 @@ int RunVerify(const Cli& cli, const MemoryFlags& flags) {
     const int code = Report(verification.status());
     // Its system, or an old version, does not allow it.
     return absl::IsUnimplemented(verification.status()) ||
-                   absl::IsPermissionDenied(verification.status())
+                   absl::IsFailedPrecondition(verification.status())
                ? kExitUnverified
                : code;
   }

@@ -25,6 +25,11 @@ struct ServeFlags {
   OptionFlags options;
 };
 
+int ExitCodeOfServer(int code) {
+  if (code == server::kServerInvalid) return kExitInvalid;
+  return code == server::kServerDrained ? kExitOk : kExitRefused;
+}
+
 int RunServe(const ServeFlags& flags) {
   if (flags.print_options) {
     std::fputs(server::OptionsTable().c_str(), stdout);
@@ -44,7 +49,7 @@ int RunServe(const ServeFlags& flags) {
     return kExitOk;
   }
   config.file = file;
-  return server::Serve(config) == 0 ? kExitOk : kExitRefused;
+  return ExitCodeOfServer(server::Serve(config));
 }
 
 }  // namespace

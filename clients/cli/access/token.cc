@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -44,7 +43,7 @@ absl::StatusOr<NewCaller> CallerOf(const TokenFlags& flags) {
   if (!expires.ok()) return expires.status();
   made.caller.expires = *expires;
   if (!flags.certificate.empty()) {
-    made.caller.credential = absl::StrCat("certificate:", flags.certificate);
+    made.caller.credential = absl::StrCat(server::kCertificatePrefix, flags.certificate);
     if (flags.name.empty()) made.caller.name = flags.certificate;
     return made;
   }
@@ -59,10 +58,13 @@ absl::StatusOr<NewCaller> CallerOf(const TokenFlags& flags) {
   return made;
 }
 
+const char* KindOf(const server::Caller& caller) {
+  return caller.has_certificate() ? "certificate" : "token";
+}
+
 Json ToJson(const server::Caller& caller) {
-  const bool certificate = absl::StartsWith(caller.credential, "certificate:");
   return Json{{"name", caller.name},
-              {"kind", certificate ? "certificate" : "token"},
+              {"kind", KindOf(caller)},
               {"role", server::RoleName(caller.role)},
               {"objects", absl::StrJoin(caller.patterns, ",")},
               {"expires", server::ExpiryText(caller.expires)},
@@ -108,10 +110,9 @@ int RunList(const Cli& cli, const TokenFlags& flags) {
   TextTable table(
       {{"NAME", false}, {"KIND", false}, {"ROLE", false}, {"OBJECTS", false}, {"EXPIRES", false}});
   for (const server::Caller& caller : *callers) {
-    const bool certificate = absl::StartsWith(caller.credential, "certificate:");
     const bool expired = caller.expires <= absl::Now();
-    table.Add({caller.name, certificate ? "certificate" : "token",
-               std::string(server::RoleName(caller.role)), absl::StrJoin(caller.patterns, ","),
+    table.Add({caller.name, KindOf(caller), std::string(server::RoleName(caller.role)),
+               absl::StrJoin(caller.patterns, ","),
                absl::StrCat(server::ExpiryText(caller.expires), expired ? " (expired)" : "")});
   }
   output.Write(table.ToString());

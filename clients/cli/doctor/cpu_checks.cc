@@ -40,13 +40,9 @@ Finding CheckGovernor(const MachineFiles& files) {
 
 // AEUs take cores; what matters is whether another program may run on their other thread.
 Finding CheckHardwareThreads(const MachineFiles& files) {
-  Finding finding{.check = "smt"};
   const auto cpus = ParseList(files.Field("/proc/self/status", "Cpus_allowed_list:").value_or("?"));
-  if (!cpus) {
-    finding.verdict = Verdict::kUnknown;
-    finding.found = "/proc/self/status cannot be read";
-    return finding;
-  }
+  if (!cpus) return Unreadable("smt", "/proc/self/status");
+  Finding finding{.check = "smt"};
   std::vector<uint32_t> shared;
   size_t known = 0, most = 1;
   for (const uint32_t cpu : *cpus) {
@@ -76,8 +72,7 @@ Finding CheckHardwareThreads(const MachineFiles& files) {
   finding.change = "give whole cores: AllowedCPUs= with all of thread_siblings_list";
   finding.why =
       "the program on the other thread takes half of an AEU's core and of its caches, and neither "
-      "the "
-      "engine nor the balancer sees it";
+      "the engine nor the balancer sees it";
   finding.undo = absl::StrCat("AllowedCPUs=", ListText(*cpus));
   return finding;
 }

@@ -23,7 +23,6 @@ struct DoctorFlags {
 };
 
 absl::StatusOr<ServerFigures> ReadServer(client::Client& client) {
-  ServerFigures figures;
   absl::StatusOr<client::ServerInfo> server = client.Server();
   if (!server.ok()) return server.status();
   absl::StatusOr<EngineStats> stats = client.Stats();
@@ -64,16 +63,12 @@ void AddDoctor(Flags& program, Cli& cli) {
   // Hidden: for tests.
   verb.Add("--root", flags->root, "Read /proc and /sys below this directory").Group("");
   verb.SetFooter(
-      "Each finding is ok, warn (costs speed, or may later), bad, or unknown. Of those that are "
-      "not "
-      "ok\n"
-      "it says what to change, why, and how to undo it; it changes nothing itself. What `sysctl "
-      "-w` "
-      "sets\n"
-      "ends with the next boot: write it to /etc/sysctl.d/60-eris.conf to keep it.\n"
-      "With --server (or ERIS_SERVER) the running server is looked at, too. Limits are those of "
-      "this\n"
-      "shell: run it as the server runs, e.g. systemd-run -p LimitNOFILE=65536 -t eris doctor.\n"
+      "Each finding is ok, warn (costs speed, or may later), bad, or unknown. If it is not ok,\n"
+      "the doctor says what to change, why, and how to undo it. It changes nothing itself. What\n"
+      "`sysctl -w` sets ends with the next boot: write it to /etc/sysctl.d/60-eris.conf to keep\n"
+      "it. With --server (or ERIS_SERVER) the running server is looked at, too. Limits are those\n"
+      "of this shell: run it as the server runs, e.g.\n"
+      "  systemd-run -p LimitNOFILE=65536 -t eris doctor\n"
       "Exit code 7: a finding is bad.\n"
       "\n"
       "Examples:\n"

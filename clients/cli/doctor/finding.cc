@@ -7,6 +7,12 @@
 
 namespace eris::cli {
 
+Finding Unreadable(absl::string_view check, absl::string_view file) {
+  return {.check = std::string(check),
+          .verdict = Verdict::kUnknown,
+          .found = absl::StrCat(file, " cannot be read")};
+}
+
 absl::string_view NameOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk:

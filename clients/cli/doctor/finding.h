@@ -27,6 +27,9 @@ struct Finding {
   std::string undo{};
 };
 
+// kUnknown, because `file` cannot be read.
+Finding Unreadable(absl::string_view check, absl::string_view file);
+
 absl::string_view NameOf(Verdict verdict);
 // Whether any finding has that verdict.
 bool AnyIs(const std::vector<Finding>& findings, Verdict verdict);

@@ -11,11 +11,12 @@
 namespace eris::cli {
 namespace {
 
+constexpr char kLimits[] = "/proc/self/limits";
 constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// The soft limit in /proc/self/limits. nullopt: unreadable.
+// The soft limit in kLimits. nullopt: unreadable.
 std::optional<uint64_t> SoftLimit(const MachineFiles& files, absl::string_view name) {
-  const std::optional<std::string> line = files.Field("/proc/self/limits", name);
+  const std::optional<std::string> line = files.Field(kLimits, name);
   if (!line) return std::nullopt;
   const std::vector<std::string> words = absl::StrSplit(*line, ' ', absl::SkipWhitespace());
   uint64_t limit = 0;
@@ -27,30 +28,22 @@ std::optional<uint64_t> SoftLimit(const MachineFiles& files, absl::string_view n
 
 Finding CheckDescriptors(const MachineFiles& files) {
   constexpr uint64_t kFew = 256, kEnough = 4096;
-  Finding finding{.check = "descriptors"};
   const std::optional<uint64_t> most = SoftLimit(files, "Max open files");
-  if (!most) {
-    finding.verdict = Verdict::kUnknown;
-    finding.found = "/proc/self/limits cannot be read";
-    return finding;
-  }
+  if (!most) return Unreadable("descriptors", kLimits);
+  Finding finding{.check = "descriptors"};
   finding.found = *most == kUnlimited ? "no limit" : absl::StrCat("at most ", *most);
   if (*most >= kEnough) return finding;
   finding.verdict = *most < kFew ? Verdict::kBad : Verdict::kWarn;
   finding.change = "ulimit -n 65536, or LimitNOFILE=65536 in the unit";
-  finding.why = "each connection takes one; when they run out, nobody can connect any more";
+  finding.why = "each connection takes two; when they run out, no client can connect any more";
   finding.undo = absl::StrCat("ulimit -n ", *most);
   return finding;
 }
 
 Finding CheckLockedMemory(const MachineFiles& files) {
-  Finding finding{.check = "memlock"};
   const std::optional<uint64_t> most = SoftLimit(files, "Max locked memory");
-  if (!most) {
-    finding.verdict = Verdict::kUnknown;
-    finding.found = "/proc/self/limits cannot be read";
-    return finding;
-  }
+  if (!most) return Unreadable("memlock", kLimits);
+  Finding finding{.check = "memlock"};
   finding.found = absl::StrCat(*most == kUnlimited ? "no limit" : FormatBytes(*most),
                                "; any will do, because ERIS locks no memory");
   return finding;
@@ -99,15 +92,13 @@ Finding CheckQuota(const ProcessLimits& limits) {
 
 Finding CheckCpuset(const MachineFiles& files, const Machine& machine) {
   constexpr char kStatus[] = "/proc/self/status";
-  Finding finding{.check = "cpuset"};
   const auto cpus = ParseList(files.Field(kStatus, "Cpus_allowed_list:").value_or("?"));
   const auto memories = ParseList(files.Field(kStatus, "Mems_allowed_list:").value_or("?"));
   const auto online = files.List("/sys/devices/system/cpu/online");
   if (!cpus || !memories || !online) {
-    finding.verdict = Verdict::kUnknown;
-    finding.found = absl::StrCat(kStatus, " or /sys/devices/system/cpu/online cannot be read");
-    return finding;
+    return Unreadable("cpuset", absl::StrCat(kStatus, " or /sys/devices/system/cpu/online"));
   }
+  Finding finding{.check = "cpuset"};
   finding.found = absl::StrCat("cpus ", ListText(*cpus), " of ", online->size(),
                                "; memory of NumaNodes ", ListText(*memories));
   std::vector<uint32_t> without;

@@ -8,10 +8,6 @@ namespace {
 constexpr char kHuge[] = "/sys/kernel/mm/transparent_hugepage/";
 constexpr uint64_t kSuperblockBytes = 2 << 20;
 
-Finding Unreadable(const std::string& check, const std::string& file) {
-  return {.check = check, .verdict = Verdict::kUnknown, .found = file + " cannot be read"};
-}
-
 std::string Echo(const std::string& value, const std::string& file) {
   return absl::StrCat("echo ", value, " > ", file);
 }
@@ -33,8 +29,7 @@ Finding CheckHugePages(const MachineFiles& files) {
   finding.why =
       *mode == "never"
           ? "the engine asks for huge pages and gets none, so each lookup misses the TLB more "
-            "often; "
-            "with madvise only programs that ask have them"
+            "often; with madvise only programs that ask have them"
           : "every program gets them, also allocators that waste or split them. Memarzia et al. "
             "(Figure 10) switch them off for that; docs/study.md measured no gain from that here. "
             "With madvise the engine has them, and others keep small pages";
@@ -69,8 +64,7 @@ Finding CheckMapCount(const MachineFiles& files, const Machine& machine) {
   finding.change = absl::StrCat("sysctl -w vm.max_map_count=", wanted);
   finding.why =
       "after a leap memory follows by pages only while a quarter of this limit, in superblocks, "
-      "has "
-      "moved; the rest is copied, which is slower";
+      "has moved; the rest is copied, which is slower";
   finding.undo = absl::StrCat("sysctl -w vm.max_map_count=", *most);
   return finding;
 }

@@ -156,14 +156,9 @@ Finding CheckAutoNuma(const MachineFiles& files, const Machine& machine) {
 
 Finding CheckZoneReclaim(const MachineFiles& files) {
   constexpr char kFile[] = "/proc/sys/vm/zone_reclaim_mode";
-  Finding finding{.check = "zone_reclaim"};
   const std::optional<uint64_t> mode = files.Number(kFile);
-  if (!mode) {
-    finding.verdict = Verdict::kUnknown;
-    finding.found = absl::StrCat(kFile, " cannot be read");
-    return finding;
-  }
-  finding.found = absl::StrCat(kFile, " is ", *mode);
+  if (!mode) return Unreadable("zone_reclaim", kFile);
+  Finding finding{.check = "zone_reclaim", .found = absl::StrCat(kFile, " is ", *mode)};
   if (*mode == 0) return finding;
   finding.verdict = Verdict::kWarn;
   finding.change = "sysctl -w vm.zone_reclaim_mode=0";

@@ -41,8 +41,7 @@ Finding CheckPinning(const ServerFigures& figures) {
         "engine.placement = \"dense\" (or \"sparse\"), and let the process set its cpus";
     finding.why =
         "a thread that the system moves leaves its memory behind. Memarzia et al. (Figure 10) "
-        "begin "
-        "with this: bind threads to cpus";
+        "begin with this: bind threads to cpus";
     finding.undo = "engine.placement = \"none\"";
   } else if (shared > 0) {
     finding.verdict = Verdict::kWarn;

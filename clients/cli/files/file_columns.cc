@@ -209,6 +209,11 @@ class Chooser {
 absl::StatusOr<FileColumns> FindColumns(const std::string& file, const RowFileFormat& format,
                                         const Schema& schema, First first, bool may_be_header) {
   if (format.choice) return Chooser(file, format, schema, first).Choose(may_be_header);
+  if (format.in_order) {
+    FileColumns columns = InOrder(schema);
+    columns.header = format.header == true && may_be_header;
+    return columns;
+  }
   if (format.header == false || !may_be_header) return InOrder(schema);
   return ByHeader(file, format, schema, first);
 }

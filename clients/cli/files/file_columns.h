@@ -33,6 +33,10 @@ struct RowFileFormat {
   // the object has not are passed over.
   std::optional<ColumnChoice> choice{};
   uint64_t string_bytes_max = kTableStringBytesMax;  // of one string
+  // Fields are the object's columns, in order, whatever a header says.
+  bool in_order = false;
+  std::vector<std::string> nulls{};  // texts that are null, as an empty field is
+  uint64_t skip_lines = 0;           // at the beginning of the file
 };
 
 struct FileColumns {

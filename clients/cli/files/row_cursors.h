@@ -48,9 +48,14 @@ struct RowFile::Cursors {
     size_t room = 0;   // of strings: bytes there are
   };
 
-  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max, uint64_t longest,
-          const bool& utf8, client::OwnedRows& rows)
-      : row(rows.rows), string_bytes_max(longest), text_is_utf8(utf8), cursors(fields.size()) {
+  Cursors(const std::vector<Field>& fields, size_t columns, uint64_t rows_max,
+          const RowFileFormat& format, const bool& utf8, client::OwnedRows& rows)
+      : row(rows.rows),
+        string_bytes_max(format.string_bytes_max),
+        text_is_utf8(utf8),
+        null_texts(format.nulls),
+        cursors(fields.size()) {
+    for (const std::string& text : null_texts) null_lengths |= LengthBit(text.size());
     rows.columns.resize(columns);
     for (size_t i = 0; i < fields.size(); ++i) {
       const Field& field = fields[i];
@@ -113,8 +118,9 @@ struct RowFile::Cursors {
     if (field.nullable) {
       const auto bit = static_cast<uint8_t>(1 << (row & 7));
       uint8_t& byte = cursor.validity[row >> 3];
-      byte = static_cast<uint8_t>(length > 0 ? byte | bit : byte & ~bit);
-      if (length == 0) return StoreNothing(field, cursor);
+      const bool null = IsNull(field, text, length);
+      byte = static_cast<uint8_t>(null ? byte & ~bit : byte | bit);
+      if (null) return StoreNothing(field, cursor);
     }
     if (field.type == ColumnType::kString) {
       return (text_is_utf8 || IsUtf8({text, length})) && StoreString<kPadded>(cursor, text, length);
@@ -125,6 +131,14 @@ struct RowFile::Cursors {
     if (!StoreField(field.type, field.scale, {text, length}, to)) return false;
     return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
   }
+  // In quotes a text is itself, and nothing an empty string.
+  bool IsNull(const Field& field, const char* text, size_t length) const {
+    if (in_quotes) return length == 0 && !IsByteString(field.type);
+    if (length == 0) return true;
+    return (null_lengths & LengthBit(length)) != 0 &&
+           std::count(null_texts.begin(), null_texts.end(), absl::string_view(text, length)) > 0;
+  }
+  static uint64_t LengthBit(size_t length) { return uint64_t{1} << (length % 64); }
   static bool IsNanAt(const char* at) {
     double number;
     std::memcpy(&number, at, sizeof(number));
@@ -172,6 +186,9 @@ struct RowFile::Cursors {
   uint64_t row;  // the next one
   const uint64_t string_bytes_max;
   const bool& text_is_utf8;  // RowFile::text_is_utf8_
+  const std::vector<std::string>& null_texts;
+  uint64_t null_lengths = 0;  // of null_texts
+  bool in_quotes = false;     // the field that is stored was
   std::vector<Cursor> cursors;
 };
 

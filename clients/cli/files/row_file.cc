@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/delimiter_index.h"
@@ -136,7 +137,32 @@ SplitResult RowFile::Split(absl::string_view text, size_t& consumed, std::string
   return SplitResult::kBad;
 }
 
+absl::Status RowFile::SkipLines() {
+  for (uint64_t left = format_.skip_lines; left > 0;) {
+    const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
+    const size_t newline = text.find('\n');
+    if (newline != text.npos) {
+      Take(newline + 1);
+      ++line_;
+      --left;
+    } else if (at_end_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name_, " has ", line_ - 1, " lines, of which --skip passes over ", format_.skip_lines));
+    } else {
+      Take(text.size());
+      if (absl::Status status = Fill(); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<RowFile::BadValue> RowFile::bad_value() const {
+  if (!bad_field_) return std::nullopt;
+  return BadValue{fields_[*bad_field_].column, std::string(split_[*bad_field_])};
+}
+
 absl::Status RowFile::Open() {
+  if (absl::Status status = SkipLines(); !status.ok()) return status;
   size_t passed = 0;  // bytes behind begin_ without a record: empty lines, and bad ones
   bool may_be_header = true;
   size_t consumed = 0;
@@ -275,21 +301,17 @@ std::string RowFile::ReadSplit(Cursors& to) {
     if (field.column == Field::kNone) continue;
     const absl::string_view one = split_[i];
     const bool is_string = IsByteString(field.type);
-    if (one.empty() && is_string && field.nullable && one.data() >= scratch_.data() &&
-        one.data() <= scratch_.data() + scratch_.size()) {
-      // In quotes: an empty string.
-      to.cursors[i].validity[to.row >> 3] |= static_cast<uint8_t>(1 << (to.row & 7));
-      to.StoreNothing(field, to.cursors[i]);
-      continue;
-    }
-    absl::string_view readable = one;
-    if (!is_string && one.size() <= kNumberBytesMax) {
-      padded_.assign(one.data(), one.size());
+    to.in_quotes = one.data() >= scratch_.data() && one.data() <= scratch_.data() + scratch_.size();
+    absl::string_view readable = is_string ? one : absl::StripAsciiWhitespace(one);
+    if (!is_string && readable.size() <= kNumberBytesMax) {
+      padded_.assign(readable.data(), readable.size());
       padded_.append(kPadBytes, '\0');
-      readable = absl::string_view(padded_).substr(0, one.size());
+      readable = absl::string_view(padded_).substr(0, readable.size());
     }
-    if ((!is_string && one.size() > kNumberBytesMax) ||
-        !to.Store<false>(field, to.cursors[i], readable.data(), readable.size())) {
+    const bool stored = (is_string || readable.size() <= kNumberBytesMax) &&
+                        to.Store<false>(field, to.cursors[i], readable.data(), readable.size());
+    to.in_quotes = false;
+    if (!stored) {
       bad_field_ = i;
       return Complaint(i, one);
     }
@@ -327,8 +349,7 @@ std::string RowFile::hint() const {
 absl::StatusOr<RowFile::Result> RowFile::Read(uint64_t rows_max, client::OwnedRows& rows,
                                               OnBadLine on_bad_line, uint64_t text_bytes_max) {
   std::string complaint;
-  Cursors to(fields_, schema_.columns.size(), rows_max, format_.string_bytes_max, text_is_utf8_,
-             rows);
+  Cursors to(fields_, schema_.columns.size(), rows_max, format_, text_is_utf8_, rows);
   if (to.row == 0) batch_begin_ = bytes_;
   absl::StatusOr<Result> result = Result::kFull;
   while (to.row < rows_max && bytes_ - batch_begin_ < text_bytes_max) {

@@ -61,6 +61,13 @@ class RowFile {
   uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
   // Which field of a record the column is; after Open.
   size_t FieldOf(uint32_t column) const;
+  // What the complaint that on_bad_line has just got is about, if that is one field. Only on the
+  // thread that reads, or when it has ended.
+  struct BadValue {
+    size_t column;  // of the object
+    std::string text;
+  };
+  std::optional<BadValue> bad_value() const;
   // What would help against the complaint that on_bad_line has just got: flags for a new object.
   // Empty unless columns were chosen. Only on the thread that reads.
   std::string hint() const;
@@ -70,6 +77,7 @@ class RowFile {
   struct Cursors;  // where the values of the next row go
   enum class Step { kRow, kBlank, kMore, kBad };
 
+  absl::Status SkipLines();
   absl::Status Fill();
   void LookForUtf8();
   void Index();

@@ -35,7 +35,13 @@ struct ImportFlags {
   uint32_t batch = 32768;
   uint32_t in_flight = 8;
   bool dry_run = false;
+  bool infer = false;  // show what the file is, and load nothing
+  std::string types;   // "column=type,...", instead of inferred ones
+  std::optional<std::string> null_text{};
+  uint64_t skip_lines = 0;
 
+  // Whether a missing object gets the columns that the file seems to have.
+  bool Infers() const { return infer || (create.kind == "table" && create.schema.empty()); }
   bool IsTbl() const;
   // Errors: InvalidArgument (the delimiter).
   absl::StatusOr<DelimitedFormat> Delimited() const;

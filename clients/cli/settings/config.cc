@@ -16,6 +16,7 @@
 #include "clients/config_client.h"
 #include "eris/engine.h"
 #include "server/state/config.h"
+#include "server/state/security_check.h"
 
 namespace eris::cli {
 namespace {
@@ -41,7 +42,8 @@ int Write(const Cli& cli, const Json& json, absl::string_view text, int code) {
   return output.Finish(code);
 }
 
-// The file that the verb is about. Errors: InvalidArgument (there is none).
+// The file that the verb is about. Errors: InvalidArgument (none is given,
+// and the default is absent).
 absl::StatusOr<std::string> FileOf(const std::string& given) {
   const std::string file = ConfigFileOf(given);
   if (!file.empty()) return file;
@@ -61,6 +63,10 @@ int RunCheck(const Cli& cli, const CheckFlags& flags) {
     if (!machine.ok()) {
       problems->push_back(absl::StrCat(*file, ": on this machine: ", machine.message()));
     }
+    for (const std::string& problem :
+         server::SecurityProblems(config.security, config.listen, config.http)) {
+      problems->push_back(absl::StrCat(*file, ": on this machine: ", problem));
+    }
   }
   Json json{{"file", *file}, {"problems", *problems}};
   std::string text;
@@ -69,7 +75,7 @@ int RunCheck(const Cli& cli, const CheckFlags& flags) {
   return Write(cli, json, text, problems->empty() ? kExitOk : kExitInvalid);
 }
 
-// As a file, with the origin of each value behind it.
+// As a configuration file, in which each value is followed by its origin as a comment.
 std::string ToText(const std::vector<client::ConfigValue>& values) {
   std::string text;
   std::string section;
@@ -164,6 +170,8 @@ void AddReading(Flags& verb, Cli& cli) {
                "Only what is wrong everywhere, not whether this machine has what it asks for");
   checking.SetFooter(
       "Exit code 0: `eris serve` would take it; 2: there are errors, each printed as FILE:LINE.\n"
+      "Certificates, key and tokens are read with your rights. Ports in use, and\n"
+      "environment variables and flags of the server, are not looked at.\n"
       "\n"
       "Examples:\n"
       "  eris config check eris.toml\n"

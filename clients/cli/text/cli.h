@@ -73,6 +73,7 @@ void AddAdd(Flags& program, Cli& cli);
 void AddErase(Flags& program, Cli& cli);
 void AddScan(Flags& program, Cli& cli);
 void AddQuery(Flags& program, Cli& cli);
+void AddSql(Flags& program, Cli& cli);
 void AddAggregate(Flags& program, Cli& cli);
 void AddCount(Flags& program, Cli& cli);
 void AddImport(Flags& program, Cli& cli);

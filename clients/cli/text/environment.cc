@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "text/nearest.h"
 #include "server/state/config.h"
+#include "text/nearest.h"
 
 namespace eris::cli {
 namespace {

@@ -233,6 +233,11 @@ const Flag& Flag::Type(const std::string& name) const {
   option_->type_name(name);
   return *this;
 }
+const Flag& Flag::OptionalValue() const {
+  // --help shows "=true" behind the type.
+  option_->expected(0, 1)->default_str("true")->type_name("[true|false]; alone");
+  return *this;
+}
 const Flag& Flag::Excludes(const Flag& other) const {
   option_->excludes(other.option_);
   return *this;
@@ -327,6 +332,12 @@ Flags& Flags::AddVerb(const std::string& name, const std::string& description) {
   command_->verbs.push_back(std::unique_ptr<Flags>(new Flags(std::move(verb))));
   return *command_->verbs.back();
 }
+void Flags::PassOn() {
+  command_->app.prefix_command();
+  command_->app.fallthrough(false);
+  command_->app.set_help_flag();
+}
+std::vector<std::string> Flags::Rest() const { return command_->app.remaining(); }
 void Flags::RequireVerb() { command_->app.require_subcommand(1); }
 void Flags::SetVersion(const std::string& text) {
   command_->app.set_version_flag("--version", text, "Print the version and exit");

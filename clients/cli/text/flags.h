@@ -76,6 +76,8 @@ class Flag {
   const Flag& Group(const std::string& heading) const;
   // The word that --help shows for its value, instead of e.g. TEXT.
   const Flag& Type(const std::string& name) const;
+  // A text that is "true" or "false"; without it, it is "true".
+  const Flag& OptionalValue() const;
   const Flag& Excludes(const Flag& other) const;
   const Flag& Needs(const Flag& other) const;
 
@@ -121,6 +123,9 @@ class Flags {
 
   // A verb, with its own flags. Flags of the program may follow it.
   Flags& AddVerb(const std::string& name, const std::string& description);
+  // All that follows the verb is for another program, also --help: Rest has it, after Parse.
+  void PassOn();
+  std::vector<std::string> Rest() const;
   // The user must give one verb. `PROGRAM help VERB` then means `PROGRAM VERB --help`.
   void RequireVerb();
   // --version prints this text.

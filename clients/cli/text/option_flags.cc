@@ -14,7 +14,8 @@ const char* GroupOf(const server::ConfigOption& option) {
   return option.section == "engine" ? kEngineGroup : "Load balancer";
 }
 
-// The engine's booleans are switches: "--no-memory-spill" for "--memory-spill".
+// The engine's booleans are switches: "--no-memory-spill" for "--memory-spill". The others may have
+// a value: "--balancer-enabled false".
 std::string Negated(const std::string& flag) { return absl::StrCat("!--no-", flag.substr(2)); }
 
 std::string DescriptionOf(const server::ConfigOption& option) {
@@ -41,7 +42,11 @@ void OptionFlags::AddTo(Flags& verb, bool engine_alone) {
     }
     const Flag added =
         verb.Add(names, flag.text, DescriptionOf(option)).Type(option.type).Group(GroupOf(option));
-    if (!option.choices.empty()) added.Check(OneOf(option.choices));
+    if (option.type == "BOOLEAN") {
+      added.OptionalValue();
+    } else if (!option.choices.empty()) {
+      added.Check(OneOf(option.choices));
+    }
   }
 }
 

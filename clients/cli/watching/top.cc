@@ -97,15 +97,11 @@ void AddTop(Flags& program, Cli& cli) {
       .Check(Within(0.1, 3600.0))
       .ShowDefault();
   verb.SetFooter(
-      "On a terminal it is drawn again and again, until Ctrl-C. Into a pipe or a file it writes "
-      "one\n"
-      "text, after two looks. BUSY is the part of the time in which an AEU has worked. KEYS/S "
-      "FROM\n"
-      "are the keys that AEUs and clients of a NumaNode have sent to the AEUs of each. IMBALANCE "
-      "is\n"
-      "what the balancer sees: the deviation of the AEUs' loads, in units of their mean. Of "
-      "objects\n"
-      "the 20 with the most memory are shown.\n"
+      "On a terminal it is drawn again and again, until Ctrl-C. Into a pipe or a file it writes\n"
+      "one text, after two looks. BUSY is the part of the time in which an AEU has worked. KEYS/S\n"
+      "FROM are the keys that AEUs and clients of a NumaNode have sent to the AEUs of each.\n"
+      "IMBALANCE is what the balancer sees: the deviation of the AEUs' loads, in units of their\n"
+      "mean. Only the 20 objects with the most memory are shown.\n"
       "\n"
       "Examples:\n"
       "  eris top\n"

@@ -158,6 +158,22 @@ TEST_F(FlagsTest, AMistypedFlagIsNamedWithTheOneThatWasMeant) {
   EXPECT_THAT(ErrorOf("run x --unknown"), Not(HasSubstr("did you mean")));
 }
 
+TEST(FlagsPassOnTest, WhatFollowsTheVerbIsLeftAsItIs) {
+  std::string server;
+  Flags program("of tests", "test");
+  program.Add("--server", server, "Where");
+  program.RequireVerb();
+  Flags& verb = program.AddVerb("sql", "Passes on");
+  verb.PassOn();
+  const std::vector<std::string> rest{"--format", "csv", "select 1; -- x", "--server",
+                                      "there",    "-f",  "--help",         "sql"};
+  std::vector<std::string> all{"--server", "here", "sql"};
+  all.insert(all.end(), rest.begin(), rest.end());
+  ASSERT_TRUE(program.Parse(all).ok());
+  EXPECT_EQ(verb.Rest(), rest);
+  EXPECT_EQ(server, "here");
+}
+
 TEST_F(FlagsTest, HelpBeforeAVerbIsItsHelp) {
   EXPECT_EQ(PrintedBy({"help", "run"}, 0), PrintedBy({"run", "--help"}, 0));
   EXPECT_EQ(PrintedBy({"help", "group", "inner"}, 0), PrintedBy({"group", "inner", "--help"}, 0));

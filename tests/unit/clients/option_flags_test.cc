@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,10 +13,15 @@
 namespace eris::cli {
 namespace {
 
-absl::Status Parse(const std::string& command_line, Options& options) {
+template <class Config>
+absl::Status Parse(const std::string& command_line, Config& options) {
   OptionFlags flags;
   Flags verb("test");
-  flags.AddEngineTo(verb);
+  if constexpr (std::is_same_v<Config, Options>) {
+    flags.AddEngineTo(verb);
+  } else {
+    flags.AddAllTo(verb);
+  }
   if (absl::Status status = verb.Parse(ArgumentsOf(command_line)); !status.ok()) return status;
   return flags.Apply(options);
 }
@@ -106,6 +112,20 @@ TEST(OptionFlagsTest, EveryNameIsItsValue) {
   EXPECT_EQ(parsed("--huge-pages advised").huge_pages, HugePages::kAdvised);
   EXPECT_EQ(parsed("--huge-pages none").huge_pages, HugePages::kNone);
   EXPECT_FALSE(parsed("--no-memory-spill").memory_spill);
+}
+
+TEST(OptionFlagsTest, SwitchesNeedNoValue) {
+  const auto parsed = [](const std::string& flags) {
+    server::ServerConfig config;
+    EXPECT_TRUE(Parse(flags, config).ok()) << flags;
+    return config;
+  };
+  EXPECT_FALSE(parsed("").security.open);
+  EXPECT_TRUE(parsed("--security-open").security.open);
+  EXPECT_TRUE(parsed("--security-open --aeus 2").security.open);
+  EXPECT_TRUE(parsed("--security-open true").security.open);
+  EXPECT_FALSE(parsed("--security-open=false").security.open);
+  EXPECT_FALSE(parsed("--balancer-enabled false").engine.balancer.enabled);
 }
 
 TEST(OptionFlagsTest, TextThatDoesNotParseIsRefusedWithTheFlagsName) {

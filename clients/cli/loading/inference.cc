@@ -1,0 +1,286 @@
+#include "clients/cli/loading/inference.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/files/field_text.h"
+#include "clients/cli/text/byte_text.h"
+#include "clients/cli/text/parse.h"
+
+namespace eris::cli {
+namespace {
+
+using Record = std::vector<std::string>;
+
+constexpr std::array<char, 4> kDelimiters = {',', '\t', ';', '|'};
+// Texts that stand for null in files of statistics programs and databases, if all other values of a
+// column are numbers or dates.
+constexpr std::array<absl::string_view, 10> kNullTexts = {"NA",   "N/A", "NULL", "null", "\\N",
+                                                          "None", "NaN", "?",    "-",    "."};
+constexpr size_t kShapeRecordsMax = 200;
+// From narrow to wide. What is none of these is a string.
+constexpr std::array<ColumnType, 4> kTypes = {ColumnType::kInt64, ColumnType::kUint64,
+                                              ColumnType::kFloat64, ColumnType::kDate};
+
+bool IsOf(ColumnType type, absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (text.empty() || text.size() > kNumberBytesMax) return false;
+  std::array<char, kNumberBytesMax + 8> padded{};
+  std::copy(text.begin(), text.end(), padded.begin());
+  uint64_t value = 0;
+  return StoreField(type, 0, {padded.data(), text.size()}, reinterpret_cast<char*>(&value));
+}
+
+// The records of a text, at most `records_max`. The last one may be cut off; it is left out.
+std::vector<Record> RecordsOf(absl::string_view text, bool at_end, const DelimitedFormat& format,
+                              size_t records_max) {
+  std::vector<Record> records;
+  std::vector<absl::string_view> fields;
+  std::string scratch, reason;
+  while (!text.empty() && records.size() < records_max) {
+    size_t consumed = 0;
+    const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
+    if (result == SplitResult::kNeedMore) break;
+    const bool blank = text.substr(0, consumed).find_first_not_of("\r\n") == text.npos;
+    text.remove_prefix(consumed);
+    if (result == SplitResult::kRecord && !blank)
+      records.emplace_back(fields.begin(), fields.end());
+  }
+  return records;
+}
+
+// How well a delimiter explains a text.
+struct Shape {
+  size_t fields = 0;   // of most records
+  size_t records = 0;  // that have as many
+  size_t all = 0;
+};
+Shape ShapeOf(const std::vector<Record>& records) {
+  std::vector<size_t> counts;
+  for (const Record& record : records) {
+    if (counts.size() <= record.size()) counts.resize(record.size() + 1);
+    ++counts[record.size()];
+  }
+  Shape shape{.all = records.size()};
+  for (size_t fields = 0; fields < counts.size(); ++fields) {
+    if (counts[fields] >= shape.records && counts[fields] > 0) {
+      shape.fields = fields;
+      shape.records = counts[fields];
+    }
+  }
+  return shape;
+}
+
+// The one by which the most records have the same number of fields, more than one. Of several the
+// one with more fields.
+DelimitedFormat FindDelimiter(const FileSample& sample) {
+  DelimitedFormat best;
+  Shape best_shape;
+  for (const char delimiter : kDelimiters) {
+    const DelimitedFormat format{.delimiter = delimiter};
+    const Shape shape =
+        ShapeOf(RecordsOf(sample.beginning, sample.is_whole, format, kShapeRecordsMax));
+    if (shape.fields < 2) continue;
+    const uint64_t here = shape.records * std::max<size_t>(best_shape.all, 1);
+    const uint64_t there = best_shape.records * shape.all;
+    if (here > there || (here == there && shape.fields > best_shape.fields)) {
+      best = format;
+      best_shape = shape;
+    }
+  }
+  return best;
+}
+
+// What the values of one column may be.
+class Values {
+ public:
+  void Add(absl::string_view text, const std::vector<std::string>& nulls) {
+    if (text.empty() || std::count(nulls.begin(), nulls.end(), text) > 0) return;
+    const auto* const null = std::find(kNullTexts.begin(), kNullTexts.end(), text);
+    if (null != kNullTexts.end()) {
+      null_texts_.insert(*null);
+      Narrow(text, with_nulls_);
+      return;
+    }
+    any_ = true;
+    utf8_ = utf8_ && IsUtf8(text);
+    Narrow(text, types_);
+    Narrow(text, with_nulls_);
+  }
+  // The texts of nulls without which the column has a narrower type.
+  std::set<absl::string_view> NullTexts() const {
+    const bool helps =
+        any_ && TypeOf(types_) != ColumnType::kString && TypeOf(with_nulls_) == ColumnType::kString;
+    return helps ? null_texts_ : std::set<absl::string_view>();
+  }
+  ColumnType type(const std::vector<std::string>& nulls) const {
+    bool all_known = true;
+    for (const absl::string_view text : null_texts_) {
+      all_known = all_known && std::count(nulls.begin(), nulls.end(), text) > 0;
+    }
+    if (!utf8_) return ColumnType::kBytes;
+    if (!any_ && (all_known || null_texts_.empty())) return ColumnType::kString;
+    return TypeOf(all_known ? types_ : with_nulls_);
+  }
+
+ private:
+  using Possible = std::array<bool, kTypes.size()>;
+  static void Narrow(absl::string_view text, Possible& types) {
+    for (size_t i = 0; i < kTypes.size(); ++i) types[i] = types[i] && IsOf(kTypes[i], text);
+  }
+  static ColumnType TypeOf(const Possible& types) {
+    const auto found = std::find(types.begin(), types.end(), true);
+    return found == types.end() ? ColumnType::kString : kTypes[found - types.begin()];
+  }
+
+  bool any_ = false;
+  bool utf8_ = true;
+  Possible types_{true, true, true, true};
+  Possible with_nulls_{true, true, true, true};
+  std::set<absl::string_view> null_texts_;
+};
+
+class Inference {
+ public:
+  Inference(const FileSample& sample, const KnownOfFile& known) : sample_(sample), known_(known) {}
+
+  absl::StatusOr<InferredFile> Run(const std::string& file) {
+    made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_);
+    records_ = RecordsOf(sample_.beginning, sample_.is_whole, made_.delimited, ~size_t{0});
+    if (records_.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, " has no ", sample_.is_whole ? "line" : "whole line in its beginning",
+                       ": give --schema"));
+    }
+    width_ = ShapeOf(records_).fields;
+    AddOthers();
+    if (known_.nulls) made_.nulls = *known_.nulls;
+    const std::vector<Values> rest = ValuesFrom(1);
+    made_.header = known_.header.has_value() ? *known_.header : IsHeader(rest);
+    const std::vector<Values> values = made_.header ? rest : ValuesFrom(0);
+    if (!known_.nulls) FindNulls(values);
+    for (const Values& each : values) {
+      made_.columns.push_back(
+          {.name = {}, .type = each.type(made_.nulls), .scale = 0, .nullable = true});
+    }
+    Name();
+    return std::move(made_);
+  }
+
+ private:
+  // In a file without quotes a line is a record, wherever it is.
+  void AddOthers() {
+    if (absl::StrContains(sample_.beginning, '"')) return;
+    for (absl::string_view text : sample_.others) {
+      const size_t newline = text.find('\n');
+      if (newline == text.npos) continue;
+      text.remove_prefix(newline + 1);
+      for (Record& record : RecordsOf(text, false, made_.delimited, ~size_t{0})) {
+        records_.push_back(std::move(record));
+      }
+    }
+  }
+
+  std::vector<Values> ValuesFrom(size_t first) const {
+    std::vector<Values> values(width_);
+    for (size_t i = first; i < records_.size(); ++i) {
+      if (records_[i].size() != width_) continue;  // a bad line, which the import will name
+      for (size_t column = 0; column < width_; ++column) {
+        values[column].Add(records_[i][column], made_.nulls);
+      }
+    }
+    return values;
+  }
+
+  // Names are texts, also above numbers. Where all columns are strings they are names if none is
+  // empty or comes twice.
+  bool IsHeader(const std::vector<Values>& rest) const {
+    const Record& first = records_[0];
+    if (first.size() != width_) return false;
+    bool above_numbers = false;
+    std::set<absl::string_view> names;
+    for (size_t column = 0; column < width_; ++column) {
+      const absl::string_view name = first[column];
+      if (std::any_of(kTypes.begin(), kTypes.end(),
+                      [&](ColumnType type) { return IsOf(type, name); })) {
+        return false;
+      }
+      const ColumnType type = rest[column].type({kNullTexts.begin(), kNullTexts.end()});
+      above_numbers |= !name.empty() && type != ColumnType::kString && type != ColumnType::kBytes;
+      names.insert(name);
+    }
+    return above_numbers || (records_.size() > 1 && names.size() == width_ && names.count("") == 0);
+  }
+
+  void FindNulls(const std::vector<Values>& values) {
+    std::set<absl::string_view> texts;
+    for (const Values& each : values) texts.merge(each.NullTexts());
+    for (const absl::string_view text : texts) made_.nulls.emplace_back(text);
+  }
+
+  // The header's names, or c1, c2, ...: each once, and fit for the command line.
+  void Name() {
+    std::set<std::string> used;
+    for (size_t i = 0; i < width_; ++i) {
+      const std::string number = absl::StrCat("c", i + 1);
+      const std::string given =
+          made_.header && i < records_[0].size() ? records_[0][i] : std::string();
+      std::string name(absl::StripAsciiWhitespace(given));
+      for (char& c : name) {
+        if (c == ',' || c == ':' || absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = '_';
+      }
+      if (name.size() > kColumnNameBytesMax || name.empty() || !CheckName(name).empty()) {
+        name = number;
+      }
+      const std::string base = name;
+      for (int more = 2; !used.insert(name).second; ++more) name = absl::StrCat(base, "_", more);
+      if (made_.header && name != given) {
+        made_.notes.push_back(
+            absl::StrCat("column ", i + 1, ", '", given, "' in the header, is called ", name));
+      }
+      made_.columns[i].name = std::move(name);
+    }
+  }
+
+  const FileSample& sample_;
+  const KnownOfFile& known_;
+  InferredFile made_;
+  std::vector<Record> records_;
+  size_t width_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample& sample,
+                                       const KnownOfFile& known) {
+  return Inference(sample, known).Run(file);
+}
+
+std::string FormatText(const InferredFile& file) {
+  const char delimiter = file.delimited.delimiter;
+  std::string text = absl::StrCat(
+      "delimiter ", delimiter == '\t' ? "tab" : absl::StrCat("'", std::string(1, delimiter), "'"),
+      file.header ? ", a header" : ", no header");
+  if (!file.nulls.empty()) {
+    absl::StrAppend(&text, ", null is '", absl::StrJoin(file.nulls, "' or '"), "'");
+  }
+  return text;
+}
+
+ColumnType WidenedType(ColumnType type, absl::string_view text) {
+  if (type == ColumnType::kBytes || !IsUtf8(text)) return ColumnType::kBytes;
+  const bool integer = type == ColumnType::kInt64 || type == ColumnType::kUint64;
+  return integer && IsOf(ColumnType::kFloat64, text) && !IsOf(ColumnType::kInt64, text) &&
+                 !IsOf(ColumnType::kUint64, text)
+             ? ColumnType::kFloat64
+             : ColumnType::kString;
+}
+
+}  // namespace eris::cli

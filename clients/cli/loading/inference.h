@@ -1,0 +1,55 @@
+// What a file of delimited text is, by a part of it: its delimiter, whether it has a header, which
+// texts are nulls, and the names and types of its columns. Pure functions; any thread.
+#ifndef ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_
+#define ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "clients/cli/files/delimited.h"
+#include "eris/schema.h"
+
+namespace eris::cli {
+
+// What the user has said, and need not be found out.
+struct KnownOfFile {
+  std::optional<DelimitedFormat> delimited{};
+  std::optional<bool> header{};
+  std::optional<std::vector<std::string>> nulls{};
+};
+
+// A part of a file. `beginning`: of the file, behind lines that are passed over. `others`: places
+// further behind, each from somewhere in a line.
+struct FileSample {
+  absl::string_view beginning;
+  bool is_whole = false;  // nothing follows the beginning
+  std::vector<absl::string_view> others{};
+};
+
+struct InferredFile {
+  DelimitedFormat delimited;
+  bool header = false;
+  std::vector<std::string> nulls{};  // besides an empty field
+  // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
+  std::vector<ColumnSchema> columns{};
+  std::vector<std::string> notes{};  // names that had to be changed, one line each
+};
+
+// `file`: its name, for messages. Errors: InvalidArgument (it has no record).
+absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample& sample,
+                                       const KnownOfFile& known);
+
+// "delimiter ',', a header, null is 'NA'", for people.
+std::string FormatText(const InferredFile& file);
+
+// The narrowest type of inference that has both the values of `type`, of which there are some, and
+// `text`. As double an integer beyond 2^53 is rounded, as other readers of CSV do it.
+ColumnType WidenedType(ColumnType type, absl::string_view text);
+
+}  // namespace eris::cli
+
+#endif  // ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_

@@ -1,0 +1,87 @@
+"""Files of others into tables without a schema: `eris import --infer` and `--kind table`."""
+import os
+import tempfile
+
+import harness
+
+INVALID = 2
+
+
+def write(directory, name, text):
+    path = os.path.join(directory, name)
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def rows(server, name):
+    return server.eris("export", name, "-").stdout
+
+
+def test_what_a_file_seems_to_be(programs):
+    with tempfile.TemporaryDirectory() as directory:
+        path = write(directory, "a.csv", "Id;Day;Price;Id\n1;2024-01-02;1.5;x\n2;NA;NA;\n")
+        said = programs.run("import", "t", path, "--infer", code=0).stdout
+        harness.check_equal(said, "delimiter ';', a header, null is 'NA'\n"
+                                  "column 4, 'Id' in the header, is called Id_2\n"
+                                  "--schema 'Id:int64?,Day:date?,Price:float64?,Id_2:string?'\n", "--infer")
+        said = programs.run("import", "t", path, "--infer", "--key", "Id", "--types", "Price=decimal(2)?", "--output", "json", code=0).stdout
+        harness.check('"decimal(2)?"' in said and '"int64"' in said and '"NA"' in said, said)
+        for flags, why in ((("--types", "Prize=int64"), "no column 'Prize'"), (("--types", "Price"), "has no '='"),
+                           (("--key", "Prize"), "no column 'Prize'"), (("--skip", "9"), "has no line"),
+                           (("--key", "Id_2"), "key column Id_2 is string")):
+            done = programs.run("import", "t", path, "--infer", *flags, code=INVALID)
+            harness.check(why in done.stderr, done.stderr)
+        done = programs.run("import", "t", "-", "--infer", code=INVALID)
+        harness.check("cannot be read twice" in done.stderr, done.stderr)
+
+
+def test_files_become_tables(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        path = write(directory, "a.csv", b"\xef\xbb\xbfmade by a program\n\nName,Born,Height\nAda,1815-12-10,1.65\n\"NA\",NA,NA\n,1912-06-23, 1.7 \n")
+        done = server.eris("import", "people", path, "--kind", "table", "--skip", "2")
+        harness.check("delimiter ',', a header, null is 'NA'; columns Name:string?,Born:date?,Height:float64?" in done.stderr, done.stderr)
+        got = rows(server, "people").splitlines()
+        harness.check_equal([got[0], *sorted(got[1:])], ["Name,Born,Height", ",1912-06-23,1.7", "Ada,1815-12-10,1.65", "NA,,"], "people")
+        # Once more, into what is there now: the header names its columns.
+        server.eris("import", "people", path, "--skip", "2", "--null", "NA")
+        harness.check_equal(len(rows(server, "people").splitlines()), 7, "people twice")
+
+        path = write(directory, "b.tsv", "k\tv\n" + "".join(f"{i}\t{i * 7}\n" for i in range(1000)))
+        server.eris("import", "keyed", path, "--kind", "table", "--key", "k")
+        got = server.eris_json("list")
+        harness.check_equal([(its["name"], its["rows"]) for its in got], [("keyed", "1000"), ("people", "6")], "objects")
+        harness.check_equal(server.eris_json("get", "keyed", "7")[0]["v"], "49", "a key")
+
+
+def test_a_type_that_the_sample_got_wrong_is_widened(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        # The odd values come behind the first MiB, where few places are looked at: none of them has quotes around it.
+        lines = [f'{i},{i},"{i}"\n' for i in range(200_000)]
+        lines[150_000] = "150000,0.5,x\n"
+        lines[170_000] = "170000,none,x\n"
+        path = write(directory, "a.csv", "k,v,w\n" + "".join(lines))
+        done = server.eris("import", "wide", path, "--kind", "table", "--key", "k")
+        harness.check("once more, with float64? for column v: " in done.stderr and "line 150002: " in done.stderr, done.stderr)
+        harness.check("once more, with string? for column w" in done.stderr, done.stderr)
+        harness.check("once more, with string? for column v" in done.stderr, done.stderr)
+        got = server.eris_json("get", "wide", "150000", "170000", "7")
+        harness.check_equal([(row["k"], row["v"], row["w"]) for row in got], [("150000", "0.5", "x"), ("170000", "none", "x"), ("7", "7", "7")], "rows")
+        harness.check_equal(server.eris_json("list")[0]["rows"], "200000", "rows")
+        server.eris("drop", "wide")
+        # A type that was given stays, and so does that of a key.
+        done = server.eris("import", "wide", path, "--kind", "table", "--types", "v=int64?,w=string", code=INVALID)
+        harness.check("no number" in done.stderr and "line 150002" in done.stderr and "was dropped again" in done.stderr, done.stderr)
+        # Lines that are skipped widen nothing.
+        done = server.eris("import", "wide", path, "--kind", "table", "--on-error", "skip")
+        harness.check("once more" not in done.stderr and done.stderr.count("eris: skipped: ") == 2 and "2 lines skipped" in done.stdout, done.stderr)
+        server.eris("drop", "wide")
+        done = server.eris("import", "wide", path, "--kind", "table", "--key", "v", code=INVALID)
+        harness.check("line 150002" in done.stderr, done.stderr)
+        harness.check_equal(server.eris_json("list"), [], "objects")
+        done = programs.run("import", "wide", path, "--kind", "table", "--dry-run", code=0)
+        harness.check("200000 rows read" in done.stdout and "once more" in done.stderr, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    harness.run_tests(globals(), harness.Programs(harness.parse_args().build))

@@ -1,0 +1,117 @@
+#include "clients/cli/loading/inference.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/files/schema_text.h"
+
+namespace eris::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+InferredFile Infer(absl::string_view text, const KnownOfFile& known = {}) {
+  auto file = InferFile("f", {.beginning = text, .is_whole = true}, known);
+  EXPECT_TRUE(file.ok()) << file.status();
+  return file.ok() ? *std::move(file) : InferredFile();
+}
+std::string Columns(const InferredFile& file) { return SchemaText({.columns = file.columns}); }
+std::string ColumnsOf(absl::string_view text) { return Columns(Infer(text)); }
+
+TEST(InferenceTest, TypesAreTheNarrowestThatHaveAllValues) {
+  EXPECT_EQ(ColumnsOf("a,b,c,d,e\n1,2.5,2024-01-02,x,18446744073709551615\n-7,1e3,1969-12-31,,1\n"),
+            "a:int64?,b:float64?,c:date?,d:string?,e:uint64?");
+  EXPECT_EQ(ColumnsOf("a,b\n1,2024-01-02\n2.5,7\n"), "a:float64?,b:string?");
+  EXPECT_EQ(ColumnsOf("a,b\n-1,18446744073709551616\n18446744073709551615,1\n"),
+            "a:float64?,b:float64?");
+  EXPECT_EQ(ColumnsOf("a,b\n,1\n,2\n"), "a:string?,b:int64?");
+  EXPECT_EQ(ColumnsOf("a,b\n 1 ,2\n3,4\n"), "a:int64?,b:int64?");
+  EXPECT_EQ(ColumnsOf("a,b\n\xff,2\n3,4\n"), "a:bytes?,b:int64?");
+  EXPECT_EQ(ColumnsOf(absl::StrCat("a,b\n", std::string(1000, '1'), ",2\n")), "a:string?,b:int64?");
+}
+
+TEST(InferenceTest, DelimitersAreFoundByWhatTheyExplain) {
+  EXPECT_EQ(Infer("a;b\n1,5;2\n2,25;3\n").delimited.delimiter, ';');
+  EXPECT_EQ(Infer("a\tb c\n1\t2,3\n").delimited.delimiter, '\t');
+  EXPECT_EQ(Infer("a|b|c\n1|2|3\n").delimited.delimiter, '|');
+  EXPECT_EQ(Infer("a,b\n\"x;y;z\",1\n\"1;2\n3\",2\n").delimited.delimiter, ',');
+  EXPECT_EQ(Infer("one\n1\n2\n").delimited.delimiter, ',');
+  EXPECT_EQ(ColumnsOf("one\n1\n2\n"), "one:int64?");
+  EXPECT_EQ(Infer("a;b\n1;2\n", {.delimited = DelimitedFormat{.delimiter = ','}}).columns.size(),
+            1u);
+}
+
+TEST(InferenceTest, HeadersAreTextsAboveOtherThings) {
+  EXPECT_TRUE(Infer("a,b\n1,2\n").header);
+  EXPECT_FALSE(Infer("1,2\n3,4\n").header);
+  EXPECT_EQ(ColumnsOf("1,2\n3,x\n"), "c1:int64?,c2:string?");
+  EXPECT_TRUE(Infer("name,city\nAda,Bonn\n").header);
+  EXPECT_FALSE(Infer("Ada,Ada\nBob,Kiel\n").header);
+  EXPECT_FALSE(Infer("Ada,\nBob,Kiel\n").header);
+  EXPECT_TRUE(Infer("id,\n1,x\n").header);
+  EXPECT_FALSE(Infer("2020,2021\n1,2\n").header);
+  EXPECT_TRUE(Infer("2020,2021\n1,2\n", {.header = true}).header);
+  EXPECT_FALSE(Infer("a,b\n1,2\n", {.header = false}).header);
+  EXPECT_EQ(Columns(Infer("a,b\n1,2\n", {.header = false})), "c1:string?,c2:string?");
+  EXPECT_FALSE(Infer("x,y\n").header);
+}
+
+TEST(InferenceTest, TextsOfNullsAreThoseThatNarrowAColumn) {
+  const InferredFile file = Infer("a,b,c\n1,NA,x\nNA,2024-01-02,NA\n3,?,y\n");
+  EXPECT_THAT(file.nulls, ElementsAre("?", "NA"));
+  EXPECT_EQ(Columns(file), "a:int64?,b:date?,c:string?");
+  EXPECT_EQ(FormatText(file), "delimiter ',', a header, null is '?' or 'NA'");
+  // Text among texts, and what a double may be.
+  EXPECT_THAT(Infer("a,b\nNA,x\nDE,y\n").nulls, IsEmpty());
+  EXPECT_EQ(ColumnsOf("a,b\n1.5,1\nNaN,2\n"), "a:float64?,b:int64?");
+  EXPECT_EQ(Columns(Infer("a,b\n1,x\n-99,y\nnone,z\n", {.nulls = {{"none"}}})),
+            "a:int64?,b:string?");
+  // Nothing but nulls.
+  EXPECT_EQ(ColumnsOf("a,b,c\nNA,1,7\nNA,NA,8\n"), "a:string?,b:int64?,c:int64?");
+}
+
+TEST(InferenceTest, NamesAreThereOnceAndFitTheCommandLine) {
+  const InferredFile file = Infer("a, a ,a,,x:y,\"p,q\"\n1,2,3,4,5,6\n");
+  EXPECT_EQ(Columns(file), "a:int64?,a_2:int64?,a_3:int64?,c4:int64?,x_y:int64?,p_q:int64?");
+  EXPECT_THAT(file.notes, ElementsAre("column 2, ' a ' in the header, is called a_2",
+                                      "column 3, 'a' in the header, is called a_3",
+                                      "column 4, '' in the header, is called c4",
+                                      "column 5, 'x:y' in the header, is called x_y",
+                                      "column 6, 'p,q' in the header, is called p_q"));
+  EXPECT_EQ(ColumnsOf(absl::StrCat(std::string(300, 'n'), ",\xff\n1,2\n")), "c1:int64?,c2:int64?");
+}
+
+TEST(InferenceTest, PlacesFurtherBehindCountUnlessLinesMayBeInQuotes) {
+  const auto columns = [](absl::string_view beginning, absl::string_view other) {
+    const auto file = InferFile("f", {.beginning = beginning, .others = {other}}, {});
+    return file.ok() ? Columns(*file) : file.status().ToString();
+  };
+  EXPECT_EQ(columns("a,b\n1,2\n3,4\n5,", "9,rest of a line\n5,x\n6,cut o"), "a:int64?,b:string?");
+  EXPECT_EQ(columns("a,b\n1,\"2\"\n3,4\n", "9\n5,x\n6,7\n"), "a:int64?,b:int64?");
+  EXPECT_EQ(columns("a,b\n1,2\n3,4\n", "no line end"), "a:int64?,b:int64?");
+}
+
+TEST(InferenceTest, ATextWithoutALineIsRefused) {
+  for (const bool whole : {false, true}) {
+    const auto file = InferFile("f", {.beginning = "\n\n", .is_whole = whole}, {});
+    EXPECT_EQ(file.status().code(), absl::StatusCode::kInvalidArgument) << file.status();
+  }
+}
+
+TEST(InferenceTest, WiderTypes) {
+  EXPECT_EQ(WidenedType(ColumnType::kInt64, "1.5"), ColumnType::kFloat64);
+  EXPECT_EQ(WidenedType(ColumnType::kInt64, "18446744073709551615"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kInt64, "x"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kFloat64, "x"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kDate, "7"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kString, "\xff"), ColumnType::kBytes);
+  EXPECT_EQ(WidenedType(ColumnType::kString, "x"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kBytes, "x"), ColumnType::kBytes);
+}
+
+}  // namespace
+}  // namespace eris::cli
