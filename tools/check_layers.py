@@ -24,8 +24,9 @@ ALLOWED["capi"] = ["eris/", "capi/", "text/", "base/"]
 ALLOWED["server"] = ["eris/", "server/", "wire/", "text/", "base/"]
 ALLOWED["clients"] = ["eris/", "clients/", "wire/", "text/"]
 # `eris serve` is the only in-process user of the server: its entry point, and the configuration that it takes.
-# And `eris metrics` prints a table of the server, `eris token` writes the file of tokens that the server reads.
-ALLOWED["clients/cli"] = ["eris/", "clients/", "text/", "server/serve.h", "server/state/config.h", "server/access/token_file.h",
+# And `eris metrics` prints a table of the server, `eris token` writes the file of tokens that the server reads, and
+# `eris config check` asks the server's own checks.
+ALLOWED["clients/cli"] = ["eris/", "clients/", "text/", "server/serve.h", "server/state/config.h", "server/state/security_check.h", "server/access/token_file.h",
                           "server/access/token_hash.h", "server/metrics/metric_table.h"]
 # The load generator measures with the same buckets as the server.
 ALLOWED["clients/load"] = ALLOWED["clients"] + ["base/histogram.h"]
@@ -41,7 +42,7 @@ ROOMS = {
     "balancer": ["load", "."],
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
     "server": ["log overload", "metrics", "guard", "access", "state", "door", "calls", "substrait", "data queries", "admin flight", "http", "."],
-    "clients/cli": ["text", "files access", "loading doctor settings", ".", "watching"],
+    "clients/cli": ["text", "files access", "loading doctor settings", ".", "watching queries"],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.
 WIRE = re.compile(r"(?:eris/v1/|arrow/|.*\.pb\.h$|grpc|google/protobuf)")

@@ -50,6 +50,24 @@ def half_request(target):
     return f"20 calls with half of 4 MiB each; after call_ms_max: {answer}"
 
 
+def half_stream(target):
+    """Streams that stay open with a request of which the last part never comes: each connection has as much of it as a
+    message may have."""
+    clients, sent, end = [], 0, time.monotonic() + target.seconds
+    while len(clients) < 20 and time.monotonic() < end:
+        client = wire.Connection(target.address)
+        client.begin(1, LOOKUP + "Stream")
+        sent += client.send(1, wire.message(b"x" * (39 * MIB), length=40 * MIB), end=False, seconds=0.5)
+        clients.append(client)
+    time.sleep(max(0, end - time.monotonic()))
+    for client in clients:
+        client.read(0)
+    cut = sum(bool(client.closed) for client in clients)
+    for client in clients:
+        client.close()
+    return f"{len(clients)} streams with {sent / MIB:.0f} MiB of unfinished requests; {cut} connections cut"
+
+
 def huge_message(target):
     """A message that declares 3 GiB."""
     client = wire.Connection(target.address)
@@ -216,7 +234,7 @@ def mutated(target):
     return f"{calls} requests, seed {target.seed}"
 
 
-ALL = [descriptors, storm, half_request, huge_message, gzip_bomb, continuation, header_strings, resets,
+ALL = [descriptors, storm, half_request, half_stream, huge_message, gzip_bomb, continuation, header_strings, resets,
        empty_submessages, unread_scans, malformed, mutated]
 
 

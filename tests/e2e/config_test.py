@@ -46,6 +46,28 @@ def test_a_check_names_every_error_with_its_line(programs):
         programs.refused("config", "check", os.path.join(directory, "none.toml"), said="No such file")
 
 
+def test_a_check_refuses_what_a_start_refuses(programs):
+    with tempfile.TemporaryDirectory() as directory:
+        tokens = write(os.path.join(directory, "tokens"), "")
+        wrong = write(os.path.join(directory, "wrong"), "no token\n")
+        absent = os.path.join(directory, "absent")
+        listen = "[server]\nlisten = '127.0.0.1:0'\n"
+        for text, said in (("[server]\nlisten = '0.0.0.0:0'\n", "server.listen is 0.0.0.0:0, which other machines reach"),
+                           (f"{listen}http = '0.0.0.0:0'\n", "server.http is 0.0.0.0:0, which other machines reach"),
+                           (f"{listen}[security]\ntokens_file = '{absent}'\n", absent),
+                           (f"{listen}[security]\ntokens_file = '{wrong}'\n", f"{wrong}:1: "),
+                           (f"{listen}[security]\ntls_cert = '{absent}'\ntls_key = '{absent}'\n", absent)):
+            path = write(os.path.join(directory, "eris.toml"), text)
+            done = programs.run("config", "check", path, code=2)
+            harness.check(f"{path}: on this machine: " in done.stdout and said in done.stdout, done.stdout)
+            harness.check_equal(programs.run("config", "check", "--any-machine", path, code=0).stdout, f"{path}: ok\n", "ok")
+            harness.check(said in programs.run("serve", "--config", path, code=2).stderr, "the start says the same")
+        for text in (f"{listen}[security]\ntokens_file = '{tokens}'\n",
+                     "[server]\nlisten = '0.0.0.0:0'\n[security]\nopen = true\n"):
+            path = write(os.path.join(directory, "eris.toml"), text)
+            harness.check_equal(programs.run("config", "check", path, code=0).stdout, f"{path}: ok\n", "ok")
+
+
 def test_a_dump_tells_the_origin_of_every_value(programs):
     with tempfile.TemporaryDirectory() as directory:
         path = write(os.path.join(directory, "eris.toml"), "[engine]\n\naeu_count = 3\nscan_slice_us = 7\n")

@@ -18,8 +18,9 @@
 //
 // All the while one connection looks a key up, which has to be found. Exit code 0: every answer was
 // OK or a refusal that is expected (RESOURCE_EXHAUSTED; INVALID_ARGUMENT: too large for any time;
-// ABORTED: a snapshot was given up; UNAVAILABLE: gRPC has closed or dropped the connection), every
-// refusal named a limit, and reads went on. The server is ERIS_SERVER. Prints a line per load.
+// ABORTED: a snapshot was given up; UNAVAILABLE: gRPC or the door has closed or dropped the
+// connection), every refusal named a limit, and reads went on. The server is ERIS_SERVER. Prints a
+// line per load.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -69,9 +70,12 @@ class Tally {
         ++bad_;
         break;
       case StatusCode::UNAVAILABLE:
-        // gRPC's own last resort when its buffers have used its quota up: it closes a connection,
-        // and drops one that is about to be made.
-        if (absl::StrContains(text, "GOAWAY") || absl::StrContains(text, "failed to connect")) {
+        // Unfinished requests took more than all may, so the door cut the connection with the most;
+        // or gRPC's last resort when its buffers have used its quota up: it closes a connection, and
+        // drops one that is about to be made.
+        if (absl::StrContains(text, "GOAWAY") || absl::StrContains(text, "failed to connect") ||
+            absl::StrContains(text, "Socket closed") ||
+            absl::StrContains(text, "Connection reset by peer")) {
           break;
         }
         [[fallthrough]];

@@ -18,9 +18,9 @@ SERVE = ("--topology", "numa:2 core:2 pu:1", "--http", "127.0.0.1:0", "--balance
          "--balancer-threshold", "100")
 
 
-def ask(address, path):
+def ask(address, path, host="localhost"):
     connection = http.client.HTTPConnection(address, timeout=20)
-    connection.request("GET", path, headers={"Host": "prometheus.example"})
+    connection.request("GET", path, headers={"Host": host})
     answer = connection.getresponse()
     return answer.status, answer.read().decode(), answer.headers
 
@@ -84,7 +84,8 @@ def check_counts(server, address, names):
     harness.check(not any(name_of(series).startswith("eris_aeu_") for series in one), "AEUs that nobody asked for")
     harness.check_equal(sum(name_of(series) == "eris_aeu_keys_total" for series in metrics(address, "/metrics?aeus=1")), 4, "AEUs")
     for path, said in (("/healthz", "alive\n"), ("/readyz", "ready\n")):
-        harness.check_equal(ask(address, path)[:2], (200, said), path)
+        harness.check_equal(ask(address, path, "probe.example")[:2], (200, said), path)
+    harness.check_equal(ask(address, "/metrics", "evil.example")[0], 403, "metrics for a foreign Host, over the loopback")
 
 
 def check_cardinality(server, address):

@@ -4,11 +4,12 @@ something else than the page shows, fails. C++ examples are compiled, Python pro
 in the page's shell if they import eris itself, which the page has installed there.
 
 Some things differ from a reader's terminal: the program is this build's and its server takes a free port; the line
-behind `eris serve &` waits until it serves, as a reader who types does; stubs, tpchgen-cli, and the packages of the SQL
-client come from environments of the tests' own; `./dev wheel` builds in a tree of links, and pip takes pinned packages.
+behind `eris serve &` waits until it serves, as a reader who types does; stubs, tpchgen-cli, and on other
+pages than the README eris-sql come from environments of the tests' own; `./dev wheel` builds in a tree of links, and pip takes pinned packages.
 """
 import functools
 import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -28,7 +29,6 @@ BUILD = "./dev build release eris && PATH=$PWD/build/release/clients/cli:$PATH"
 END = "--- exit code "
 GRPC_TOOLS = "grpcio-tools==1.85.1"
 ADDRESS = "127.0.0.1:7411"
-SQL_CLIENT = "python3 clients/python/eris_sql.py"
 
 
 def fenced(page):
@@ -173,8 +173,9 @@ class Page:
         path = f"{directory}/bin:{os.environ['PATH']}"
         pinned = os.path.join(directory, "pinned")
         with open(pinned, "w") as file:
-            file.write("\n".join((*python_client_test.PACKAGES, python_client_test.POLARS)))
-        self.shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory, PIP_CONSTRAINT=pinned))
+            file.write("\n".join((*python_client_test.PACKAGES, python_client_test.POLARS, sql_test.DATAFUSION)))
+        wheel = python_client_test.wheel_environment(pathlib.Path(programs.build).resolve(), "python_readme")
+        self.shell = Shell(directory, dict(os.environ, PATH=path, TMPDIR=directory, PIP_CONSTRAINT=pinned, **wheel))
         self.ran = 0
 
     def run(self, needs_grpcurl):
@@ -191,8 +192,10 @@ class Page:
                 command = command.replace("/tmp/", f"{self.directory}/")
                 if command.startswith("tpchgen-cli "):
                     command = command.replace("tpchgen-cli", shlex.quote(tpchgen(self.build)), 1)
-                if SQL_CLIENT in command:
-                    command = command.replace(SQL_CLIENT, self.sql_client())
+                if self.page != "README.md" and ("./dev wheel" in command or "eris sql" in command):
+                    self.add_sql_programs()
+                    if "./dev wheel" in command:
+                        continue  # the README's is built and installed
                 if "./dev wheel" in command:
                     python_client_test.link_tree(self.directory)
                 check_command(self.shell, command, shown)
@@ -200,10 +203,10 @@ class Page:
                 if command.startswith("eris serve"):
                     harness.wait_until(lambda: os.path.exists(self.port) and os.path.getsize(self.port) > 0, "the server", 60)
 
-    def sql_client(self):
-        """The command in place of SQL_CLIENT; skips where its packages cannot be had."""
-        python = sql_test.make_python(self.build)
-        return f"ERIS_SERVER={self.address} {shlex.quote(python)} {shlex.quote(sql_test.SCRIPT)}"
+    @functools.cache
+    def add_sql_programs(self):
+        """Gives the page eris-sql and eris-shell; skips where their packages cannot be had."""
+        check_command(self.shell, f"PATH=$PATH:{shlex.quote(sql_test.make_programs(self.build))}", None)
 
     @property
     def address(self):

@@ -10,7 +10,7 @@ import tempfile
 
 import harness
 
-REFUSED, UNAVAILABLE = 4, 3
+INVALID, UNAVAILABLE, REFUSED = 2, 3, 4
 
 
 def openssl(folder, *args):
@@ -118,15 +118,16 @@ def test_bad_tokens_are_refused_where_they_are_made(programs):
         programs.refused("token", "new", "--role", "reader", "--name", "one", "--file", tokens, said='has the name "one" already', code=REFUSED)
         with open(tokens, "a") as file:
             file.write("eris_pasted two reader * never\n")
-        done = programs.run("serve", "--listen", "127.0.0.1:0", "--security-tokens-file", tokens, code=REFUSED)
+        done = programs.run("serve", "--listen", "127.0.0.1:0", "--security-tokens-file", tokens, code=INVALID)
         harness.check_said(done, f"{tokens}:2: the first field must be 64 hex digits")
         harness.check("pasted" not in done.stderr, done.stderr)
 
 
 def test_beyond_the_machine_a_server_starts_only_with_tls_and_roles(programs):
-    programs.refused("serve", "--listen", "0.0.0.0:0", code=REFUSED,
+    programs.refused("serve", "--listen", "0.0.0.0:0",
                      said=("server.listen is 0.0.0.0:0, which other machines reach", "security.tokens_file", "security.open = true"))
-    programs.refused("serve", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0", said="server.http is 0.0.0.0:0", code=REFUSED)
+    programs.refused("serve", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0", said="server.http is 0.0.0.0:0")
+    programs.refused("serve", "--listen", "127.0.0.1:0", "--security-tokens-file", "/nonexistent/tokens", said="/nonexistent/tokens")
     programs.refused("serve", "--security-tls-cert", "/c.pem", said="security.tls_cert is set without security.tls_key")
 
 

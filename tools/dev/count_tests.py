@@ -39,6 +39,11 @@ def told(output):
     return " ".join(lines) if lines else output[-300:]
 
 
+def shortened(text):
+    """Its beginning and its end: a sanitizer names the fault first, a script says what it comes to last."""
+    return text if len(text) <= 500 else f"{text[:200]} ... {text[-300:]}"
+
+
 def read_stage(folder):
     """Yields (name, outcome, text) of every case of one stage."""
     report = folder / "ctest.xml"
@@ -114,7 +119,7 @@ def main():
             count[outcome] += 1
             if outcome != "passed":
                 text = text[max(text.find("SKIPPED:"), 0):]
-                print(f"{shown}: {name}: {' '.join(text.split())[:300]}")
+                print(f"{shown}: {name}: {shortened(' '.join(text.split()))}")
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0
 

@@ -57,8 +57,8 @@ def expat():
     return "\n".join(" " + (line or ".") for line in permission)
 
 
-def make_source(folder, build, version, when):
-    """What dpkg-buildpackage works in."""
+def make_source(folder, version, when):
+    """Fills the folder in which dpkg-buildpackage works."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "packaging/debian", folder / "debian")
     for name in ("make_config", "eris.1", "alerts.yml"):
@@ -86,7 +86,7 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("*eris*_*"):
         old.unlink()
-    make_source(out / "source", build, args.version, when)
+    make_source(out / "source", args.version, when)
     environment = dict(os.environ, ERIS_BUILD=str(build), ERIS_ABI_SINCE=project_version(), SOURCE_DATE_EPOCH=str(when), LC_ALL="C.UTF-8",
                        DEB_BUILD_OPTIONS="nocheck")
     with open(out / "build.log", "w") as log:
@@ -94,7 +94,7 @@ def main():
         done = subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=out / "source", env=environment, stdout=log,
                               stderr=subprocess.STDOUT)
     if done.returncode != 0:
-        print("".join((out / "build.log").read_text().splitlines(True)[-30:]), file=sys.stderr)
+        print(*(out / "build.log").read_text().splitlines()[-30:], sep="\n", file=sys.stderr)
         sys.exit(f"deb: dpkg-buildpackage failed; all of it: {out}/build.log")
     print(*sorted(out.glob("*.deb")), sep="\n")
 

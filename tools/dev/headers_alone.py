@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that each header of the engine, the server and the clients compiles alone: a syntax check, no object.
+"""Checks that each header of the engine, the server and the clients compiles alone. The objects are thrown away; the compiler cache keeps them.
 
 Usage: headers_alone.py BUILD [--root DIR] [header...]. A header is checked with the flags of its folder's sources in
 BUILD/compile_commands.json, without sanitizers. A header that is the first include of its own source has been checked
@@ -12,8 +12,10 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 
 FOLDERS = ("include", "base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine", "text", "capi", "server", "clients")
 # Folders without sources use the flags of a folder that includes them.
@@ -62,10 +64,12 @@ def flags_for(header, flags):
     return flags[folder]
 
 
-def check(header, root, build, flags):
-    """The compiler's complaints; empty if there are none."""
-    done = subprocess.run([*flags_for(header, flags), "-fsyntax-only", "-Wno-pragma-once-outside-header", "-Werror", "-x", "c++",
-                           root / header], cwd=build, capture_output=True, text=True)
+def check(header, root, build, flags, out):
+    """The compiler's complaints; empty if there are none. `out`: a folder."""
+    cache = [ccache] if (ccache := shutil.which("ccache")) else []
+    done = subprocess.run([*cache, *flags_for(header, flags), "-O0", "-g0", "-Wno-pragma-once-outside-header", "-Werror", "-x", "c++",
+                           "-c", root / header, "-o", pathlib.Path(out, header.replace("/", "_") + ".o")],
+                          cwd=build, capture_output=True, text=True, env={**os.environ, "CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"})
     return "" if done.returncode == 0 else done.stderr or f"the compiler ended with {done.returncode}"
 
 
@@ -78,8 +82,8 @@ def main():
     build, root = args.build.resolve(), args.root.resolve()
     flags = flags_by_folder(build)
     headers = args.headers or list(headers_of(root))
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        complaints = list(pool.map(lambda header: check(header, root, build, flags), headers))
+    with tempfile.TemporaryDirectory() as out, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        complaints = list(pool.map(lambda header: check(header, root, build, flags, out), headers))
     bad = [(header, text) for header, text in zip(headers, complaints) if text]
     for header, text in bad:
         print(f"{header} does not compile alone:\n{text}")

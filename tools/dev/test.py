@@ -24,14 +24,15 @@ def main():
     stages = Stages()
     parallel = ["-j", jobs()]
     two = ["-j", str(min(2, int(jobs())))]  # tests that start processes with a thread for each cpu, and gigabytes
-    if stages.build("dev", "eris", "eris_shared", "bench/all", "memory_tests", *WHOLE_PROGRAMS):
+    if stages.build("dev", "eris", "eris_shared", "bench/all", "memory_tests", "last_descriptor_tests", "planted_listener_gives_up",
+                    *WHOLE_PROGRAMS):
         stages.ctest("ctest-dev-house", "dev", "-L", "house", *parallel)
         stages.ctest("ctest-dev-explore", "dev", "-R", "^explore_", *parallel)
         stages.ctest("ctest-dev-sim", "dev", "-L", "sim", *parallel)
         stages.ctest("ctest-dev-model", "dev", "-L", "model", *parallel)
         stages.ctest("ctest-dev-integration", "dev", "-L", "integration", "-LE", "e2e")
         stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e", *two)
-        stages.ctest("ctest-dev-numa", "dev", "-L", "numa")
+        stages.ctest("ctest-dev-numa", "dev", "-L", "numa", "-LE", "slow")
         stages.ctest("ctest-dev-bench", "dev", "-L", "bench")
     if stages.build("tsan"):
         stages.ctest("ctest-tsan", "tsan", "-L", "threads", *parallel)
@@ -40,7 +41,7 @@ def main():
         stages.ctest("ctest-asan", "asan", "-LE", "e2e|house", *parallel)
         # A real server too, but not tests that take minutes at this speed, or measure times or resident memory. TPC-H's
         # queries at one number of AEUs.
-        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits|python_|sql|query_[17]", *two)
+        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits|python_|readme|sql|query_[17]", *two)
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
         stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
         stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "flight"])
