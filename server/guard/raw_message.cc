@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
@@ -111,6 +112,23 @@ class Estimate {
   uint64_t bytes_ = 0;
 };
 
+// What the parser reads from. gRPC's reader aborts the process when it is told to take back more
+// than its last slice. The parser does that at a message that ends (with a tag of 0, or with the
+// end of a group) in the last 16 bytes of the slice before. Nobody reads on behind the parser, so
+// nothing is taken back.
+class ForwardReader final : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit ForwardReader(grpc::ProtoBufferReader* reader) : reader_(*reader) {}
+
+  bool Next(const void** data, int* size) override { return reader_.Next(data, size); }
+  void BackUp(int /*count*/) override {}
+  bool Skip(int count) override { return reader_.Skip(count); }
+  int64_t ByteCount() const override { return reader_.ByteCount(); }
+
+ private:
+  grpc::ProtoBufferReader& reader_;
+};
+
 absl::Status FaultStatus(const MessageFault& fault, const Descriptor& type, size_t length) {
   ErrorDetails details{.field = fault.field, .value = absl::StrCat(fault.offset)};
   if (fault.too_deep) details.limit = absl::StrCat(kMessageDepthMax);
@@ -139,7 +157,8 @@ absl::Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* me
   grpc::ProtoBufferReader reader(bytes);
   // With its end known the parser makes no room for a text that is longer than what has come.
   const auto length = static_cast<int>(bytes->Length());
-  if (reader.status().ok() && message->ParseFromBoundedZeroCopyStream(&reader, length)) {
+  ForwardReader forward(&reader);
+  if (reader.status().ok() && message->ParseFromBoundedZeroCopyStream(&forward, length)) {
     bytes->Clear();
     return absl::OkStatus();
   }

@@ -192,6 +192,25 @@ def malformed(target):
     return f"{calls} requests of random bytes; the first: {first}"
 
 
+def cut_short(target):
+    """Requests that end early, behind a tag of 0 or an end of a group that has not begun, sent in two pieces."""
+    client = wire.Connection(target.address)
+    whole, end, calls, first = wire.lookup("v", list(range(8))), time.monotonic() + target.seconds, 0, ""
+    while time.monotonic() < end and not client.closed:
+        stream = 1 + 2 * calls
+        data = wire.message(whole + (b"\0", b"\x54")[calls % 2] + b"\1" * 40)
+        # The shorter the second piece, the further back from its begin is the early end.
+        cut = len(data) - 1 - calls // 2 % 60
+        client.begin(stream, LOOKUP)
+        client.send(stream, data[:cut], end=False)
+        client.send(stream, data[cut:])
+        client.read(20, stream)
+        first, calls = first or client.status(stream), calls + 1
+        client.answers.clear()
+    client.close()
+    return f"{calls} requests that end early; the first: {first}"
+
+
 METHODS = ["Data/Lookup", "Data/Write", "Data/Aggregate", "Data/Scan", "Data/ScanInto", "Data/TakeSnapshot",
            "Catalog/CreateObject", "Catalog/GetObject", "Catalog/ListObjects", "Admin/GetStats", "Queries/Execute"]
 
@@ -235,7 +254,7 @@ def mutated(target):
 
 
 ALL = [descriptors, storm, half_request, half_stream, huge_message, gzip_bomb, continuation, header_strings, resets,
-       empty_submessages, unread_scans, malformed, mutated]
+       empty_submessages, unread_scans, malformed, cut_short, mutated]
 
 
 def raise_descriptors():

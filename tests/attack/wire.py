@@ -99,6 +99,8 @@ class Connection:
 
     def __init__(self, address):
         self.socket = connect(address)
+        # Answers are taken, however long they are.
+        self.socket.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 1 << 30)) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
         self.window, self.first_window = 65535, 65535
         self.streams = {}  # stream: window
         self.buffer = bytearray()

@@ -138,6 +138,29 @@ absl::Status FaultOf(const std::string& bytes) {
   return status;
 }
 
+// gRPC cuts a message where the network did. A message that ends early, behind a tag of 0 or an end
+// of a group without a begin, is refused wherever the cut is. (gRPC's own reader aborts the process
+// at some.)
+TEST(RawMessageTest, MessagesThatEndEarlyAreRefusedWhereverTheyAreCut) {
+  const std::string good = Field(1, "v") + Field(2, Field(2, "key"));
+  for (const std::string& end : {std::string(1, '\0'), std::string("\x54"), std::string()}) {
+    const std::string bytes = good + end + std::string(end.empty() ? 0 : 20, '\x01');
+    for (size_t first = 0; first <= bytes.size(); ++first) {
+      for (size_t second = first; second <= bytes.size(); ++second) {
+        const std::vector<grpc::Slice> slices = {
+            bytes.substr(0, first), bytes.substr(first, second - first), bytes.substr(second)};
+        grpc::ByteBuffer raw(slices.data(), slices.size());
+        v1::LookupRequest message;
+        const absl::Status status = ParseMessage(&raw, &message);
+        ASSERT_EQ(status.ok(), end.empty()) << first << ", " << second;
+        if (!end.empty()) {
+          ASSERT_EQ(ErrorDetailsOf(status).value, std::to_string(good.size())) << status;
+        }
+      }
+    }
+  }
+}
+
 TEST(RawMessageTest, FaultIsToldByItsOffsetAndField) {
   struct Case {
     std::string bytes;  // behind a good field of 5000 bytes
