@@ -101,6 +101,12 @@ class ArrivingCall : public GuardedCall, private Arrival::Call {
   // gRPC no longer uses it.
   void OnDone() override { delete this; }
 
+  // The engine has answered, or will not be asked: others may take the call's place.
+  void LeaveQueue() {
+    queued_.Done();
+    beyond_ = {};
+  }
+
   // Immutable after construction.
   ServerState& server_;
   grpc::CallbackServerContext& context_;

@@ -114,8 +114,11 @@ class ScanStream : public ArrivingCall<Request> {
 
   void End(const absl::Status& status) {
     OnEnd(status);
-    DropScan();             // a client that does not read delays the status, too
-    this->Respond(status);  // it is sent after the last chunk
+    DropScan();  // a client that does not read delays the status, too
+    // The client's next call may come before OnDone, and has to find that room.
+    share_ = {};
+    if (charge_) charge_.Shrink(0);
+    this->Respond(status);
   }
 
   const std::shared_ptr<ScanStop> stop_ = std::make_shared<ScanStop>();

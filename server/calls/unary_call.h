@@ -96,7 +96,7 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
 
   // The request has arrived, and is not for the engine.
   void Fail(const absl::Status& why) {
-    this->queued_.Done();
+    this->LeaveQueue();
     OnNoRequest(why);
   }
   void OnNoRequest(const absl::Status& why) override {
@@ -115,7 +115,7 @@ class UnaryCall final : public ArrivingCall<typename Op::Request> {
 
   template <class Result>
   void Answer(Result result) {
-    this->queued_.Done();
+    this->LeaveQueue();
     if constexpr (Op::kIsWrite) GiveBack();  // what it wrote is the engine's now
     const uint64_t bytes = AnswerBytes(result);
     const bool room = bytes == 0 || (TakeShare(bytes).ok() && charge_.TryGrow(bytes));

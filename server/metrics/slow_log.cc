@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "server/log/log.h"
@@ -14,7 +15,8 @@ std::string Ms(uint64_t ns) { return absl::StrFormat("%.3f", static_cast<double>
 }  // namespace
 
 void SlowLog::Write(const SlowCall& call) {
-  seen_.fetch_add(1, std::memory_order_relaxed);
+  // At the end: where the count is seen, the line is, too.
+  const auto count = absl::MakeCleanup([this] { seen_.fetch_add(1, std::memory_order_release); });
   const std::optional<uint64_t> left_out = lines_.Take();
   if (!left_out) return;
   Log(LogLevel::kWarning, "slow call",

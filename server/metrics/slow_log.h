@@ -44,14 +44,14 @@ class SlowLog {
   }
   // Writes the line, or counts it. Throws std::bad_alloc.
   void Write(const SlowCall& call);
-  uint64_t seen() const { return seen_.load(std::memory_order_relaxed); }
+  uint64_t seen() const { return seen_.load(std::memory_order_acquire); }
 
  private:
   // relaxed: a number by itself
   uint64_t limit_ns() const { return limit_ns_.load(std::memory_order_relaxed); }
 
   std::atomic<uint64_t> limit_ns_{0};
-  std::atomic<uint64_t> seen_{0};  // relaxed: a count
+  std::atomic<uint64_t> seen_{0};  // release behind a line; seen() acquires
   LogLimit lines_{10, std::chrono::seconds(1)};
 };
 

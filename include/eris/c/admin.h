@@ -144,7 +144,8 @@ typedef struct eris_placement {
 // Looks at up to `pages_max` pages of each (0: 65,536) and fills places[0 .. *count), at most
 // `capacity` of them; `*count` is the number there are. Blocks in the kernel, some 50 us for 1,000
 // pages. Errors: ERIS_INVALID_ARGUMENT, ERIS_UNIMPLEMENTED (a kernel without NUMA),
-// ERIS_PERMISSION_DENIED, ERIS_DEADLINE_EXCEEDED. places[i].struct_size is read from places[0].
+// ERIS_FAILED_PRECONDITION (the system refuses to tell), ERIS_DEADLINE_EXCEEDED.
+// places[i].struct_size is read from places[0].
 ERIS_API eris_code eris_memory_verify(eris_engine* engine, uint64_t pages_max, int64_t timeout_us,
                                       eris_placement* places, size_t capacity, size_t* count,
                                       eris_error** error);

@@ -44,16 +44,27 @@ TEST(CEngineTest, ClosingGivesAllMemoryBack) {
   const char* const asked = std::getenv("ERIS_CAPI_ROUNDS");
   const int rounds = asked == nullptr ? 50 : std::atoi(asked);
   for (int i = 0; i < 5; ++i) OpenUseClose(e);  // what allocators and libraries keep
-  malloc_trim(0);
-  const uint64_t before = ResidentBytes();
-  for (int i = 0; i < rounds; ++i) OpenUseClose(e);
-  malloc_trim(0);
-  const uint64_t after = ResidentBytes();
+  // An engine's own memory is some MiB: a round that keeps a hundredth of it would be seen. Arenas
+  // of the allocator that come late are kept once, a leak grows each time.
+  constexpr uint64_t kKeptBytesMax = 2 << 20;
+#if defined(ERIS_ASAN) || defined(ERIS_TSAN)  // those keep freed memory for a while
+  constexpr int kTriesMax = 1;
+#else
+  constexpr int kTriesMax = 3;
+#endif
+  uint64_t before = 0, after = 0;
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    malloc_trim(0);
+    before = ResidentBytes();
+    for (int i = 0; i < rounds; ++i) OpenUseClose(e);
+    malloc_trim(0);
+    after = ResidentBytes();
+    if (after < before + kKeptBytesMax) break;
+  }
   std::printf("resident: %lu KiB before, %lu KiB after %d rounds\n", before >> 10, after >> 10,
               rounds);
-#if !defined(ERIS_ASAN) && !defined(ERIS_TSAN)  // those keep freed memory for a while
-  // An engine's own memory is some MiB: a round that keeps a hundredth of it would be seen.
-  EXPECT_LT(after, before + (uint64_t{2} << 20));
+#if !defined(ERIS_ASAN) && !defined(ERIS_TSAN)
+  EXPECT_LT(after, before + kKeptBytesMax);
 #endif
 }
 

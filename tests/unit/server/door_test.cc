@@ -123,8 +123,6 @@ class FewConnectionsTest : public DoorTest {
     ServerConfig config;
     config.connections_max = 4;
     config.connections_per_address_max = 3;
-    config.first_call_ms_max = 300;
-    config.handshake_ms_max = 200;
     return config;
   }
 };
@@ -140,7 +138,18 @@ TEST_F(FewConnectionsTest, OneAddressHasItsShare) {
   EXPECT_TRUE(Answers());
 }
 
-TEST_F(FewConnectionsTest, SilentAndIdleConnectionsAreClosed) {
+class ShortPatienceTest : public DoorTest {
+ protected:
+  ShortPatienceTest() : DoorTest(Short()) {}
+  static ServerConfig Short() {
+    ServerConfig config;
+    config.first_call_ms_max = 2000;
+    config.handshake_ms_max = 1000;
+    return config;
+  }
+};
+
+TEST_F(ShortPatienceTest, SilentAndIdleConnectionsAreClosed) {
   ASSERT_TRUE(Answers());
   const RawClient silent, idle;
   ASSERT_TRUE(silent.Connect(server->address()));

@@ -5,6 +5,7 @@
 #include "eris/types.h"
 #include "gmock/gmock.h"
 #include "server/metrics/refusals.h"
+#include "server/state/server_state.h"
 #include "tests/unit/server/rpc_fixture.h"
 
 namespace eris::server {
@@ -109,6 +110,8 @@ class StallLimitTest : public RpcTest {
 TEST_F(StallLimitTest, ScanThatIsNotReadEndsAndGivesEverythingBack) {
   engine.rows_per_chunk = 32768;
   Load(400'000);
+  // Writes that are answered are watched until they have gone.
+  ASSERT_TRUE(FakeEngine::Await([&] { return server->state().gate.inside() == 0; }));
   const uint64_t cut_before = Refusals::OfProcess().Read()["ANSWER_UNREAD"];
   grpc::ClientContext context;
   v1::ScanRequest request;
