@@ -95,7 +95,8 @@ ConnectionTrouble TroubleOf(absl::string_view text) {
     return foreign ? ConnectionTrouble::kForeign : ConnectionTrouble::kOther;
   }
   if (text == "Socket closed" || absl::StartsWith(text, "Connection reset") ||
-      absl::StartsWith(text, "recvmsg:") || absl::StartsWith(text, "sendmsg:")) {
+      absl::StartsWith(text, "Broken pipe") || absl::StartsWith(text, "recvmsg:") ||
+      absl::StartsWith(text, "sendmsg:")) {
     return ConnectionTrouble::kBroken;
   }
   return ConnectionTrouble::kNone;

@@ -59,7 +59,7 @@ void MeasureCounting(int rounds) {
 
 void MeasureScrape(uint32_t objects, int rounds) {
   const std::unique_ptr<Engine> engine = Must(
-      Engine::Open({.topology = "numa:8 core:8 pu:1", .memory_limit_bytes = uint64_t{8} << 30}));
+      Engine::Open({.topology = "numa:8 core:8 pu:1", .memory_limit_bytes = uint64_t{4} << 30}));
   for (uint32_t i = 0; i < objects; ++i) Must(engine->Create(absl::StrCat("object", i), {}));
   server::CallMetrics metrics;
   for (int i = 0; i < 43; ++i) {

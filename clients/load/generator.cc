@@ -33,6 +33,7 @@ double ThreadCpuSeconds() {
 bool IsCutOff(const absl::Status& status) {
   return absl::StrContains(status.message(), "Socket closed") ||
          absl::StrContains(status.message(), "Connection reset") ||
+         absl::StrContains(status.message(), "Broken pipe") ||
          absl::StrContains(status.message(), "GOAWAY");
 }
 

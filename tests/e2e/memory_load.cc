@@ -75,7 +75,8 @@ class Tally {
         // drops one that is about to be made.
         if (absl::StrContains(text, "GOAWAY") || absl::StrContains(text, "failed to connect") ||
             absl::StrContains(text, "Socket closed") ||
-            absl::StrContains(text, "Connection reset by peer")) {
+            absl::StrContains(text, "Connection reset by peer") ||
+            absl::StrContains(text, "Broken pipe")) {
           break;
         }
         [[fallthrough]];

@@ -106,7 +106,8 @@ def promtool(programs):
     program = os.path.join(folder, "usr", "bin", "promtool")
     os.makedirs(folder, exist_ok=True)
     if not os.path.exists(program):
-        done = subprocess.run(["apt-get", "download", "prometheus"], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(["timeout", "60", "apt-get", "-o", "Acquire::http::Timeout=10", "-o", "Acquire::Retries=0", "download",
+                               "prometheus"], cwd=folder, capture_output=True, text=True)
         packages = glob.glob(os.path.join(folder, "prometheus_*.deb"))
         if done.returncode != 0 or not packages:
             print(f"SKIPPED: promtool's view, since its package cannot be had: {done.stderr[-500:]}")
@@ -156,7 +157,7 @@ def check_log(programs):
         lines = []
 
         def slow_call():
-            server.eris("bench", "load", "--object", "many", "--keys", "200000", "--batch", "8192")
+            server.eris("bench", "load", "--object", "many", "--keys", "200000", "--batch", "8192", "--replace")
             lines[:] = [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
             return any(line["text"] == "slow call" for line in lines)
         harness.wait_until(slow_call, "a slow call", 60)

@@ -2,11 +2,13 @@
 // moving ranges in other ways than MoveRange.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/heap/heap_lab.h"
@@ -87,8 +89,12 @@ TEST_P(HeapEngineTest, WhatItTellsOfItself) {
   asked("describe", [&] { return engine.Describe("o").status(); });
   asked("session of a NumaNode", [&] { return engine.NewSession(NumaNodeId{0}).status(); });
   asked("hot ranges", [&] { return engine.FindHotRanges("o").status(); });
-  asked("verify memory",
-        [&] { return engine.VerifyMemory({.pages_max = 64, .rows = true}).status(); });
+  asked("verify memory", [&]() -> absl::Status {
+    const absl::Status status = engine.VerifyMemory({.pages_max = 64, .rows = true}).status();
+    // A system that does not tell where pages lie.
+    const bool untold = absl::IsFailedPrecondition(status) || absl::IsUnimplemented(status);
+    return untold ? absl::OkStatus() : status;
+  });
   Options machine;
   machine.topology = "numa:2 core:2 pu:1";
   asked("plan of the machine", [&] { return ExplainTopology(machine).status(); });
@@ -171,14 +177,25 @@ size_t Threads() {
   return threads;
 }
 
+// Waits until there are no more than `expected` threads, at most ten seconds: the kernel lets a
+// join return a moment before it takes the thread out of its list.
+size_t ThreadsAfterJoins(size_t expected) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (Threads() > expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return Threads();
+}
+
 // Opening an engine with threads of its own: it is open and works, or there is nothing of it.
 TEST_P(HeapOpenTest, OpensOrNot) {
   const ActsAs test(HeapUser::kTest);
   constexpr uint64_t kTriesMax = 20'000;
   Options options = test::SmallOptions(2, "numa:1 core:2 pu:1");
   options.memory_limit_bytes = 64 << 20;
-  (void)test::OpenEngine(options);  // what a process does once
   const size_t threads = Threads();
+  (void)test::OpenEngine(options);  // what a process does once
+  ASSERT_LE(ThreadsAfterJoins(threads), threads);
   uint64_t failures = 0, refused = 0;
   for (uint64_t nth = 1, failed = 1; failed > 0; ++nth) {
     ASSERT_LT(nth, kTriesMax);
@@ -200,7 +217,7 @@ TEST_P(HeapOpenTest, OpensOrNot) {
               .ok());
     }
     engine = absl::UnknownError("closed");
-    ASSERT_EQ(Threads(), threads);
+    ASSERT_LE(ThreadsAfterJoins(threads), threads);
   }
   std::cout << "open: " << failures << " failures, " << refused << " engines refused\n";
 }
