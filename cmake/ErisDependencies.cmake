@@ -27,6 +27,8 @@ if(ERIS_SERVER)
   find_package(tomlplusplus REQUIRED CONFIG)     # tomlplusplus::tomlplusplus
   find_package(spdlog REQUIRED CONFIG)           # its headers alone, with fmt's
   pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
+  find_package(ZLIB REQUIRED)                    # ZLIB::ZLIB
+  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 endif()
 
 # Abseil's shared objects, for liberis.so (capi/): ERIS_SHARED_ABSEIL.

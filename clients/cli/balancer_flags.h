@@ -1,6 +1,6 @@
 // The options that `balancer set` changes. Others keep their values. One thread.
-#ifndef ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
-#define ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
+#ifndef ERIS_CLIENTS_CLI_BALANCER_FLAGS_H_
+#define ERIS_CLIENTS_CLI_BALANCER_FLAGS_H_
 
 #include <optional>
 #include <string>
@@ -37,4 +37,4 @@ std::string AlgorithmName(BalanceAlgorithm algorithm);
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_TEXT_BALANCER_FLAGS_H_
+#endif  // ERIS_CLIENTS_CLI_BALANCER_FLAGS_H_

@@ -1,6 +1,6 @@
 // The load balancer as text and JSON. Pure functions; any thread.
-#ifndef ERIS_CLIENTS_CLI_TEXT_BALANCER_TEXT_H_
-#define ERIS_CLIENTS_CLI_TEXT_BALANCER_TEXT_H_
+#ifndef ERIS_CLIENTS_CLI_BALANCER_TEXT_H_
+#define ERIS_CLIENTS_CLI_BALANCER_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -39,4 +39,4 @@ Json ToJson(const client::Plan& plan);
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_TEXT_BALANCER_TEXT_H_
+#endif  // ERIS_CLIENTS_CLI_BALANCER_TEXT_H_

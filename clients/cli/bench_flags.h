@@ -1,6 +1,6 @@
 // The flags of `eris bench`, and the plan made from them, or the error. One thread.
-#ifndef ERIS_CLIENTS_CLI_TEXT_BENCH_FLAGS_H_
-#define ERIS_CLIENTS_CLI_TEXT_BENCH_FLAGS_H_
+#ifndef ERIS_CLIENTS_CLI_BENCH_FLAGS_H_
+#define ERIS_CLIENTS_CLI_BENCH_FLAGS_H_
 
 #include <cstdint>
 #include <optional>
@@ -48,4 +48,4 @@ std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb);
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_TEXT_BENCH_FLAGS_H_
+#endif  // ERIS_CLIENTS_CLI_BENCH_FLAGS_H_

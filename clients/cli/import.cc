@@ -21,6 +21,7 @@
 #include "clients/cli/loading/failed_import.h"
 #include "clients/cli/loading/file_sample.h"
 #include "clients/cli/loading/import_flags.h"
+#include "clients/cli/loading/input_file.h"
 #include "clients/cli/loading/key_sample.h"
 #include "clients/cli/loading/row_loader.h"
 #include "clients/cli/text/cli.h"
@@ -161,6 +162,8 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& f
     format.header = found.file->header;
     format.in_order = true;
     format.nulls = found.file->nulls;
+    format.guessed = found.given_types;
+    format.guessed.flip();
     return format;
   }
   if (flags.IsTbl() && !flags.header) format.header = false;
@@ -399,7 +402,8 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
 
 void AddFlags(Flags& verb, ImportFlags& flags) {
   verb.Add("object", flags.object, "Name").Required().Check(CheckName);
-  verb.Add("file", flags.path, "File, or - for standard input").Required();
+  verb.Add("file", flags.path, "File, also compressed with gzip or zstd, or - for standard input")
+      .Required();
   verb.Add("--format", flags.format, "csv or tbl; default: tbl for *.tbl, else csv")
       .Check(OneOf({"csv", "tbl"}));
   verb.Add("--delimiter", flags.delimiter, "One character, or tab; default , (tbl: |)");
@@ -457,43 +461,35 @@ void AddImport(Flags& program, Cli& cli) {
   Flags& verb = program.AddVerb("import", "Load a CSV or TPC-H .tbl file into an object");
   AddFlags(verb, *flags);
   verb.SetFooter(
-      "Fields are read by the types of the object's columns. A bad line is named with its number "
-      "and the\n"
-      "reason; with --on-error abort (exit code 2) all rows before it have been loaded. An object "
-      "that\n"
-      "the import has created is dropped again when it fails, unless --keep is given or others may "
-      "have\n"
-      "written to it. Ctrl-C lets an import fail in the same way; once more ends it at once. A new "
-      "object\n"
-      "gets partition bounds from a sample of the file, one equal share for each AEU. Without "
-      "--schema it is\n"
-      "an index, which keeps one column of the file as its value, and as its key one, or of --key "
-      "two\n"
-      "(uint64 each unless --key-type says otherwise).\n"
-      "\n"
-      "Into a table every column is read; a field that is empty is null where the column\n"
-      "may be, one of \"\" an empty string. A header names all columns of the table, in any order, "
-      "and\n"
-      "maybe others, which are passed over. Rows whose key is there are replaced; without a key "
-      "they\n"
-      "are appended. --kind table without --schema is a table of all columns of the file, with the "
-      "names\n"
-      "of its header and the types that a part of the file shows, each of which may be null; if a "
-      "later\n"
-      "value does not fit, the file is read again with a wider type.\n"
-      "\n"
-      "Examples:\n"
-      "  eris import orders orders.tbl --key o_orderkey --value o_custkey\n"
-      "  eris import lineitem lineitem.tbl --key l_orderkey,l_linenumber --value l_partkey\n"
-      "  eris import visits visits.csv --key user,day --value count --key-type uint64,date\n"
-      "  eris import users users.csv --key id --value group --on-error skip\n"
-      "  eris import rainfall days.csv --key-type date\n"
-      "  eris import lineitem lineitem.tbl --schema tpch:lineitem\n"
-      "  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id\n"
-      "  eris import trades trades.csv --infer\n"
-      "  eris import trades trades.csv --kind table --key id --types 'price=decimal(4)' --null NA\n"
-      "  eris import copy exported.csv --key key,second_key\n"
-      "  zcat big.csv.gz | eris import big - --no-header --expect 0:1000000\n");
+      R"(Fields are read by the types of the object's columns. A bad line is named with its number and the
+reason; with --on-error abort (exit code 2) all rows before it have been loaded. An object that
+the import has created is dropped again when it fails, unless --keep is given or others may have
+written to it. Ctrl-C lets an import fail in the same way; once more ends it at once. A new object
+gets partition bounds from a sample of the file, one equal share for each AEU. Without --schema it is
+an index, which keeps one column of the file as its value, and as its key one, or of --key two
+(uint64 each unless --key-type says otherwise).
+
+Into a table every column is read; a field that is empty is null where the column
+may be, one of "" an empty string. A header names all columns of the table, in any order, and
+maybe others, which are passed over. Rows whose key is there are replaced; without a key they
+are appended. --kind table without --schema is a table of all columns of the file, with the names
+of its header and the types that a part of the file shows, each of which may be null; if a later
+value does not fit, the file is read again with a wider type.
+
+Examples:
+  eris import orders orders.tbl --key o_orderkey --value o_custkey
+  eris import lineitem lineitem.tbl --key l_orderkey,l_linenumber --value l_partkey
+  eris import visits visits.csv --key user,day --value count --key-type uint64,date
+  eris import users users.csv --key id --value group --on-error skip
+  eris import rainfall days.csv --key-type date
+  eris import lineitem lineitem.tbl --schema tpch:lineitem
+  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id
+  eris import trades trades.csv --infer
+  eris import trades trades.csv --kind table --key id --types 'price=decimal(4)' --null NA
+  eris import copy exported.csv --key key,second_key
+  eris import big big.csv.zst --kind table
+  xzcat big.csv.xz | eris import big - --no-header --expect 0:1000000
+)");
   verb.SetRun([flags, &cli] { return RunImport(cli, *flags); });
 }
 

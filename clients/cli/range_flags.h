@@ -3,8 +3,8 @@
 //
 // A bound of two-part keys is a complete key, or only a first part: from 7 begins with its first
 // row, and up to 7 ends before it.
-#ifndef ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
-#define ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
+#ifndef ERIS_CLIENTS_CLI_RANGE_FLAGS_H_
+#define ERIS_CLIENTS_CLI_RANGE_FLAGS_H_
 
 #include <optional>
 #include <string>
@@ -33,4 +33,4 @@ struct RangeFlags {
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_RANGE_FLAGS_H_
+#endif  // ERIS_CLIENTS_CLI_RANGE_FLAGS_H_

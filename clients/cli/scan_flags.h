@@ -1,6 +1,6 @@
 // The options of `eris scan` and `eris export` for selecting and printing rows. One thread.
-#ifndef ERIS_CLIENTS_CLI_FILES_SCAN_FLAGS_H_
-#define ERIS_CLIENTS_CLI_FILES_SCAN_FLAGS_H_
+#ifndef ERIS_CLIENTS_CLI_SCAN_FLAGS_H_
+#define ERIS_CLIENTS_CLI_SCAN_FLAGS_H_
 
 #include <cstdint>
 #include <string>
@@ -42,4 +42,4 @@ absl::Status WriteScan(client::ScanReader& reader, bool one_moment, const Output
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_SCAN_FLAGS_H_
+#endif  // ERIS_CLIENTS_CLI_SCAN_FLAGS_H_

@@ -60,7 +60,7 @@ SplitResult SplitRecord(absl::string_view text, bool at_end, const DelimitedForm
   }
   scratch.clear();
   scratch.reserve(text.size());  // fields point into it: it must not move
-  const char stops[] = {format.delimiter, '\n', '"', '\0'};
+  const char stops[] = {format.delimiter, '\n', '\0'};
   for (size_t at = 0;;) {
     if (at < text.size() && text[at] == '"') {
       at = TakeQuoted(text, at, scratch, fields);
@@ -72,12 +72,8 @@ SplitResult SplitRecord(absl::string_view text, bool at_end, const DelimitedForm
       // Whether the quote was doubled shows in the next byte only.
       if (at == text.size() && !at_end) return SplitResult::kNeedMore;
     } else {
+      // In a field that does not begin with a quote, quotes are text.
       const size_t stop = std::min(text.find_first_of(stops, at), text.size());
-      if (stop < text.size() && text[stop] == '"') {
-        reason = absl::StrCat("a quote inside field ", fields.size() + 1,
-                              ", which has none at its start");
-        return SplitResult::kBad;
-      }
       if (stop == text.size() && !at_end) return SplitResult::kNeedMore;
       absl::string_view field = text.substr(at, stop - at);
       if ((stop == text.size() || text[stop] == '\n') && !field.empty() && field.back() == '\r') {

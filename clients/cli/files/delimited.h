@@ -13,7 +13,9 @@ namespace eris::cli {
 
 struct DelimitedFormat {
   char delimiter = ',';
-  bool quotes = true;               // "a ""quoted"" field, with delimiters and line ends"
+  // "a ""quoted"" field, with delimiters and line ends": quotes at its beginning and its end. In
+  // other fields they are text.
+  bool quotes = true;
   bool trailing_delimiter = false;  // a delimiter before the line end starts no further field
 };
 

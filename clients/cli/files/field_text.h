@@ -24,6 +24,22 @@ namespace eris::cli {
 // The most bytes of a numeric field. A longer field is no number.
 inline constexpr size_t kNumberBytesMax = 400;
 
+// Whether a number, of which `text` is one, would not show its text again: 007, or a whole number
+// that a float64 rounds. `text` without spaces around it. Of other types false.
+inline bool LosesDigits(ColumnType type, absl::string_view text) {
+  const bool is_double = type == ColumnType::kFloat64;
+  if (!is_double && type != ColumnType::kInt64 && type != ColumnType::kUint64) return false;
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return true;
+  constexpr absl::string_view kExactMax = "9007199254740992";  // 2^53
+  if (!is_double || text.size() < kExactMax.size()) return false;
+  for (const char c : text) {
+    if (!is_digit(c)) return false;
+  }
+  return text.size() > kExactMax.size() || text > kExactMax;
+}
+
 namespace internal {
 
 static_assert(std::endian::native == std::endian::little);

@@ -34,6 +34,7 @@ struct RowFile::Field {
   uint8_t scale = 0;
   bool nullable = false;
   bool key = false;
+  bool exact = false;  // values that lose digits are none of the column
   uint32_t width = 0;  // of a value; of strings 0
 };
 
@@ -127,6 +128,7 @@ struct RowFile::Cursors {
     }
     if (field.type == ColumnType::kBytes) return StoreBytes<kPadded>(cursor, text, length);
     if (field.column == Field::kNone) return true;
+    if (field.exact && LosesDigits(field.type, {text, length})) return false;
     char* const to = cursor.values + row * field.width;
     if (!StoreField(field.type, field.scale, {text, length}, to)) return false;
     return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);

@@ -122,6 +122,7 @@ void RowFile::SetFields(const FileColumns& columns) {
     field.scale = column.scale;
     field.nullable = column.nullable;
     field.key = std::count(schema_.key.begin(), schema_.key.end(), from.column) > 0;
+    field.exact = from.column < format_.guessed.size() && format_.guessed[from.column];
     field.width = ColumnValueBytes(column.type);
   }
 }
@@ -331,8 +332,13 @@ std::string RowFile::Complaint(size_t field, absl::string_view text) const {
                         "', which is not UTF-8, and a string is text: a column of type bytes takes "
                         "any bytes");
   }
-  return absl::StrCat(where, "'", text::CutText(text, kShownBytesMax),
-                      text.size() > kShownBytesMax ? "..." : "", "', no ", what);
+  const std::string shown = absl::StrCat("'", text::CutText(text, kShownBytesMax),
+                                         text.size() > kShownBytesMax ? "..." : "", "', ");
+  if (fields_[field].exact && LosesDigits(column.type, text)) {
+    return absl::StrCat(where, shown, "of which a number does not keep all digits: --types '",
+                        column.name, "=string' does");
+  }
+  return absl::StrCat(where, shown, "no ", what);
 }
 
 std::string RowFile::hint() const {

@@ -1,7 +1,7 @@
 // The partition bounds of a server's objects. An import reuses them, so that objects with the same
 // leading key have the same rows on the same AEU.
-#ifndef ERIS_CLIENTS_CLI_FILES_CUTS_OF_OTHERS_H_
-#define ERIS_CLIENTS_CLI_FILES_CUTS_OF_OTHERS_H_
+#ifndef ERIS_CLIENTS_CLI_LOADING_CUTS_OF_OTHERS_H_
+#define ERIS_CLIENTS_CLI_LOADING_CUTS_OF_OTHERS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,4 +20,4 @@ std::vector<std::vector<uint64_t>> CutsOfOthers(client::Client& client, const Co
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_CUTS_OF_OTHERS_H_
+#endif  // ERIS_CLIENTS_CLI_LOADING_CUTS_OF_OTHERS_H_

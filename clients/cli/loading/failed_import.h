@@ -1,7 +1,7 @@
 // Handles the object of a failed import: an object that the import has created is dropped again, so
 // that the next try begins like the first one. One thread.
-#ifndef ERIS_CLIENTS_CLI_FILES_FAILED_IMPORT_H_
-#define ERIS_CLIENTS_CLI_FILES_FAILED_IMPORT_H_
+#ifndef ERIS_CLIENTS_CLI_LOADING_FAILED_IMPORT_H_
+#define ERIS_CLIENTS_CLI_LOADING_FAILED_IMPORT_H_
 
 #include <cstdint>
 #include <optional>
@@ -28,4 +28,4 @@ absl::Status EndFailedImport(client::Client& client, const FailedImport& import,
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_FAILED_IMPORT_H_
+#endif  // ERIS_CLIENTS_CLI_LOADING_FAILED_IMPORT_H_

@@ -78,6 +78,7 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
         std::min(sample.beginning.find('\n'), sample.beginning.size() - 1) + 1);
     if (sample.beginning.empty()) break;
   }
+  sample.lines_before = flags.skip_lines;
   std::vector<std::string> places;
   for (size_t i = 1; i < kPlaces && !sample.is_whole; ++i) {
     const uint64_t behind = input.bytes() - beginning->size();

@@ -1,12 +1,5 @@
 #include "clients/cli/loading/import_flags.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -44,26 +37,6 @@ std::vector<std::string> ImportFlags::KeyColumns(size_t parts) const {
     columns.emplace_back(absl::StripAsciiWhitespace(column));
   }
   return columns;
-}
-
-InputFile::~InputFile() {
-  if (fd_ > STDIN_FILENO) close(fd_);
-}
-
-absl::Status InputFile::Open(const std::string& path) {
-  name_ = path == "-" ? "standard input" : path;
-  fd_ = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd_ < 0 || fstat(fd_, &info) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
-  }
-  if (S_ISDIR(info.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
-  }
-  seekable_ = path != "-" && S_ISREG(info.st_mode);
-  bytes_ = seekable_ ? static_cast<uint64_t>(info.st_size) : 0;
-  return absl::OkStatus();
 }
 
 }  // namespace eris::cli

@@ -1,13 +1,12 @@
-// The options of `eris import`, and the file that it reads. One thread.
-#ifndef ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
-#define ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
+// The options of `eris import`. One thread.
+#ifndef ERIS_CLIENTS_CLI_LOADING_IMPORT_FLAGS_H_
+#define ERIS_CLIENTS_CLI_LOADING_IMPORT_FLAGS_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
@@ -49,27 +48,6 @@ struct ImportFlags {
   std::vector<std::string> KeyColumns(size_t parts) const;
 };
 
-// The file, or standard input for "-".
-class InputFile {
- public:
-  InputFile() = default;
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-  ~InputFile();
-  // Errors: InvalidArgument (it cannot be opened, a directory).
-  absl::Status Open(const std::string& path);
-  int fd() const { return fd_; }
-  const std::string& name() const { return name_; }
-  bool seekable() const { return seekable_; }
-  uint64_t bytes() const { return bytes_; }  // 0: unknown
-
- private:
-  int fd_ = -1;
-  std::string name_;
-  bool seekable_ = false;
-  uint64_t bytes_ = 0;
-};
-
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_IMPORT_FLAGS_H_
+#endif  // ERIS_CLIENTS_CLI_LOADING_IMPORT_FLAGS_H_

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/files/field_text.h"
@@ -35,12 +36,19 @@ bool IsOf(ColumnType type, absl::string_view text) {
   std::array<char, kNumberBytesMax + 8> padded{};
   std::copy(text.begin(), text.end(), padded.begin());
   uint64_t value = 0;
-  return StoreField(type, 0, {padded.data(), text.size()}, reinterpret_cast<char*>(&value));
+  return StoreField(type, 0, {padded.data(), text.size()}, reinterpret_cast<char*>(&value)) &&
+         !LosesDigits(type, text);
+}
+bool IsOfAny(absl::string_view text) {
+  return std::any_of(kTypes.begin(), kTypes.end(),
+                     [&](ColumnType type) { return IsOf(type, text); });
 }
 
 // The records of a text, at most `records_max`. The last one may be cut off; it is left out.
+// `lines`: on which line of the text each begins.
 std::vector<Record> RecordsOf(absl::string_view text, bool at_end, const DelimitedFormat& format,
-                              size_t records_max) {
+                              size_t records_max, std::vector<size_t>* lines = nullptr) {
+  size_t line = 1;
   std::vector<Record> records;
   std::vector<absl::string_view> fields;
   std::string scratch, reason;
@@ -48,10 +56,14 @@ std::vector<Record> RecordsOf(absl::string_view text, bool at_end, const Delimit
     size_t consumed = 0;
     const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
     if (result == SplitResult::kNeedMore) break;
-    const bool blank = text.substr(0, consumed).find_first_not_of("\r\n") == text.npos;
+    const absl::string_view record = text.substr(0, consumed);
+    const bool blank = record.find_first_not_of("\r\n") == text.npos;
     text.remove_prefix(consumed);
-    if (result == SplitResult::kRecord && !blank)
+    if (result == SplitResult::kRecord && !blank) {
       records.emplace_back(fields.begin(), fields.end());
+      if (lines != nullptr) lines->push_back(line);
+    }
+    line += static_cast<size_t>(std::count(record.begin(), record.end(), '\n'));
   }
   return records;
 }
@@ -78,6 +90,20 @@ Shape ShapeOf(const std::vector<Record>& records) {
   return shape;
 }
 
+// Whether a space divides all lines into as many fields, of which one is a number in each but the
+// first. Otherwise spaces divide words.
+bool SpacesDivide(const FileSample& sample) {
+  const std::vector<Record> records =
+      RecordsOf(sample.beginning, sample.is_whole, {.delimiter = ' '}, kShapeRecordsMax);
+  const Shape shape = ShapeOf(records);
+  if (shape.fields < 2 || shape.all < 2 || shape.records < shape.all) return false;
+  for (size_t column = 0; column < shape.fields; ++column) {
+    const auto is_number = [&](const Record& one) { return IsOfAny(one[column]); };
+    if (std::all_of(records.begin() + 1, records.end(), is_number)) return true;
+  }
+  return false;
+}
+
 // The one by which the most records have the same number of fields, more than one. Of several the
 // one with more fields.
 DelimitedFormat FindDelimiter(const FileSample& sample) {
@@ -95,6 +121,7 @@ DelimitedFormat FindDelimiter(const FileSample& sample) {
       best_shape = shape;
     }
   }
+  if (best_shape.fields == 0 && SpacesDivide(sample)) best.delimiter = ' ';
   return best;
 }
 
@@ -114,6 +141,7 @@ class Values {
     Narrow(text, types_);
     Narrow(text, with_nulls_);
   }
+  bool empty() const { return !any_ && null_texts_.empty(); }
   // The texts of nulls without which the column has a narrower type.
   std::set<absl::string_view> NullTexts() const {
     const bool helps =
@@ -153,13 +181,15 @@ class Inference {
 
   absl::StatusOr<InferredFile> Run(const std::string& file) {
     made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_);
-    records_ = RecordsOf(sample_.beginning, sample_.is_whole, made_.delimited, ~size_t{0});
+    std::vector<size_t> lines;
+    records_ = RecordsOf(sample_.beginning, sample_.is_whole, made_.delimited, ~size_t{0}, &lines);
     if (records_.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(file, " has no ", sample_.is_whole ? "line" : "whole line in its beginning",
                        ": give --schema"));
     }
     width_ = ShapeOf(records_).fields;
+    NoteOtherLinesAbove(lines);
     AddOthers();
     if (known_.nulls) made_.nulls = *known_.nulls;
     const std::vector<Values> rest = ValuesFrom(1);
@@ -199,24 +229,60 @@ class Inference {
     return values;
   }
 
-  // Names are texts, also above numbers. Where all columns are strings they are names if none is
-  // empty or comes twice.
+  // Names are texts above other things. Where all columns are strings they are names if none is
+  // empty or comes twice. Some of them may be years, one after the other.
   bool IsHeader(const std::vector<Values>& rest) const {
     const Record& first = records_[0];
+    if (IsShortHeader()) return true;
     if (first.size() != width_) return false;
-    bool above_numbers = false;
+    bool above_others = false;
     std::set<absl::string_view> names;
+    std::vector<absl::string_view> numbers;
     for (size_t column = 0; column < width_; ++column) {
       const absl::string_view name = first[column];
-      if (std::any_of(kTypes.begin(), kTypes.end(),
-                      [&](ColumnType type) { return IsOf(type, name); })) {
-        return false;
-      }
+      const bool is_number = IsOfAny(name);
+      if (is_number) numbers.push_back(name);
       const ColumnType type = rest[column].type({kNullTexts.begin(), kNullTexts.end()});
-      above_numbers |= !name.empty() && type != ColumnType::kString && type != ColumnType::kBytes;
+      const bool others = type != ColumnType::kString && type != ColumnType::kBytes;
+      above_others |= !name.empty() && !is_number && others;
+      // A column of row numbers may have no name.
+      if (name.empty() && column == 0 && type == ColumnType::kInt64) continue;
       names.insert(name);
     }
-    return above_numbers || (records_.size() > 1 && names.size() == width_ && names.count("") == 0);
+    const bool all_named = records_.size() > 1 && names.count("") == 0 &&
+                           names.size() + (first[0].empty() ? 1 : 0) == width_;
+    if (!numbers.empty()) return all_named && numbers.size() < width_ && AreYears(numbers);
+    return above_others || all_named;
+  }
+  static bool AreYears(const std::vector<absl::string_view>& texts) {
+    int before = 0;
+    for (const absl::string_view text : texts) {
+      int year = 0;
+      if (text.size() != 4 || !absl::SimpleAtoi(text, &year)) return false;
+      if (before != 0 && year != before + 1) return false;
+      before = year;
+    }
+    return texts.size() >= 3;
+  }
+  // As R writes it: the first column, with the rows' names, has none itself.
+  bool IsShortHeader() const {
+    const Record& first = records_[0];
+    const auto is_name = [](const std::string& text) { return !text.empty() && !IsOfAny(text); };
+    return first.size() + 1 == width_ && records_.size() > 1 &&
+           std::all_of(first.begin(), first.end(), is_name);
+  }
+
+  // What is before a table are often lines about it.
+  void NoteOtherLinesAbove(const std::vector<size_t>& lines) {
+    if (IsShortHeader()) return;
+    size_t other = 0;
+    while (records_[other].size() != width_) ++other;
+    if (other == 0) return;
+    const uint64_t before = sample_.lines_before;
+    made_.notes.push_back(
+        absl::StrCat("line ", before + lines[0], " has ", records_[0].size(),
+                     records_[0].size() == 1 ? " field" : " fields", ", most lines have ", width_,
+                     ": --skip ", before + lines[other] - 1, " passes over what is before them"));
   }
 
   void FindNulls(const std::vector<Values>& values) {
@@ -228,10 +294,11 @@ class Inference {
   // The header's names, or c1, c2, ...: each once, and fit for the command line.
   void Name() {
     std::set<std::string> used;
+    const size_t unnamed = made_.header && IsShortHeader() ? 1 : 0;  // at the beginning
     for (size_t i = 0; i < width_; ++i) {
       const std::string number = absl::StrCat("c", i + 1);
-      const std::string given =
-          made_.header && i < records_[0].size() ? records_[0][i] : std::string();
+      const bool has_name = made_.header && i >= unnamed && i - unnamed < records_[0].size();
+      const std::string given = has_name ? records_[0][i - unnamed] : std::string();
       std::string name(absl::StripAsciiWhitespace(given));
       for (char& c : name) {
         if (c == ',' || c == ':' || absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = '_';

@@ -4,6 +4,7 @@
 #define ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct KnownOfFile {
 // further behind, each from somewhere in a line.
 struct FileSample {
   absl::string_view beginning;
+  uint64_t lines_before = 0;  // that are passed over
   bool is_whole = false;  // nothing follows the beginning
   std::vector<absl::string_view> others{};
 };
@@ -36,7 +38,7 @@ struct InferredFile {
   std::vector<std::string> nulls{};  // besides an empty field
   // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
   std::vector<ColumnSchema> columns{};
-  std::vector<std::string> notes{};  // names that had to be changed, one line each
+  std::vector<std::string> notes{};  // names that had to be changed, lines above the table
 };
 
 // `file`: its name, for messages. Errors: InvalidArgument (it has no record).
@@ -47,7 +49,7 @@ absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample
 std::string FormatText(const InferredFile& file);
 
 // The narrowest type of inference that has both the values of `type`, of which there are some, and
-// `text`. As double an integer beyond 2^53 is rounded, as other readers of CSV do it.
+// `text`, and loses no digit of it.
 ColumnType WidenedType(ColumnType type, absl::string_view text);
 
 }  // namespace eris::cli

@@ -1,7 +1,7 @@
 // Determines where to cut the key space before a file is loaded: a sample of its keys, and the
 // quantiles of the sample. Any thread.
-#ifndef ERIS_CLIENTS_CLI_FILES_KEY_SAMPLE_H_
-#define ERIS_CLIENTS_CLI_FILES_KEY_SAMPLE_H_
+#ifndef ERIS_CLIENTS_CLI_LOADING_KEY_SAMPLE_H_
+#define ERIS_CLIENTS_CLI_LOADING_KEY_SAMPLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -34,4 +34,4 @@ std::vector<uint64_t> SplitPoints(std::vector<uint64_t> sample, size_t partition
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_KEY_SAMPLE_H_
+#endif  // ERIS_CLIENTS_CLI_LOADING_KEY_SAMPLE_H_

@@ -1,6 +1,6 @@
 // Sends the rows of a file in one stream. One thread, plus one that reads the file.
-#ifndef ERIS_CLIENTS_CLI_FILES_ROW_LOADER_H_
-#define ERIS_CLIENTS_CLI_FILES_ROW_LOADER_H_
+#ifndef ERIS_CLIENTS_CLI_LOADING_ROW_LOADER_H_
+#define ERIS_CLIENTS_CLI_LOADING_ROW_LOADER_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ absl::Status ReadRows(const LoadOptions& options, RowFile& file, LoadedRows& rea
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_ROW_LOADER_H_
+#endif  // ERIS_CLIENTS_CLI_LOADING_ROW_LOADER_H_

@@ -2,8 +2,8 @@
 // columns, types, keys and value ranges, but not its data. Each order is a function of the seed and
 // its number, so both tables agree: a lineitem's order exists, and its price is the sum of the
 // items. Pure; any thread.
-#ifndef ERIS_CLIENTS_CLI_FILES_SAMPLE_ROWS_H_
-#define ERIS_CLIENTS_CLI_FILES_SAMPLE_ROWS_H_
+#ifndef ERIS_CLIENTS_CLI_LOADING_SAMPLE_ROWS_H_
+#define ERIS_CLIENTS_CLI_LOADING_SAMPLE_ROWS_H_
 
 #include <cstdint>
 #include <string>
@@ -25,4 +25,4 @@ uint32_t AppendLineitems(const SampleScale& scale, uint64_t number, std::string&
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_FILES_SAMPLE_ROWS_H_
+#endif  // ERIS_CLIENTS_CLI_LOADING_SAMPLE_ROWS_H_

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/loading/import_flags.h"
+#include "clients/cli/loading/input_file.h"
 #include "clients/cli/row_format.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"

@@ -67,10 +67,13 @@ TEST(SplitRecordTest, BadQuotesAreRefusedWithTheReasonAndOneLineIsConsumed) {
   EXPECT_EQ(open.result, SplitResult::kBad);
   EXPECT_EQ(open.reason, "a quote is not closed");
   EXPECT_EQ(open.consumed, 5u);
-  const Split inside = SplitOf("1,2\"3\n4,5\n");
-  EXPECT_EQ(inside.result, SplitResult::kBad);
-  EXPECT_EQ(inside.consumed, 6u);
   EXPECT_EQ(SplitOf("\"1\"x,2\n").reason, "text behind the closing quote of field 1");
+}
+
+TEST(SplitRecordTest, QuotesInsideAFieldAreText) {
+  EXPECT_EQ(SplitOf("1,2\"3\n4,5\n").fields, (Fields{"1", "2\"3"}));
+  EXPECT_EQ(SplitOf("52'37.8\"N, \"x\",\"a,b\"\r\n").fields,
+            (Fields{"52'37.8\"N", " \"x\"", "a,b"}));
 }
 
 }  // namespace

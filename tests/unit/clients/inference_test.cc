@@ -27,7 +27,11 @@ TEST(InferenceTest, TypesAreTheNarrowestThatHaveAllValues) {
             "a:int64?,b:float64?,c:date?,d:string?,e:uint64?");
   EXPECT_EQ(ColumnsOf("a,b\n1,2024-01-02\n2.5,7\n"), "a:float64?,b:string?");
   EXPECT_EQ(ColumnsOf("a,b\n-1,18446744073709551616\n18446744073709551615,1\n"),
-            "a:float64?,b:float64?");
+            "a:string?,b:string?");
+  // Numbers that would not show their text again.
+  EXPECT_EQ(ColumnsOf("zip,id,n\n00501,9007199254740993.0,0\n10115,9007199254740992,0.5\n"),
+            "zip:string?,id:float64?,n:float64?");
+  EXPECT_EQ(ColumnsOf("a,b,c\n-07,1.5,0\n3,9007199254740993,-0\n"), "a:string?,b:string?,c:int64?");
   EXPECT_EQ(ColumnsOf("a,b\n,1\n,2\n"), "a:string?,b:int64?");
   EXPECT_EQ(ColumnsOf("a,b\n 1 ,2\n3,4\n"), "a:int64?,b:int64?");
   EXPECT_EQ(ColumnsOf("a,b\n\xff,2\n3,4\n"), "a:bytes?,b:int64?");
@@ -58,6 +62,26 @@ TEST(InferenceTest, HeadersAreTextsAboveOtherThings) {
   EXPECT_FALSE(Infer("a,b\n1,2\n", {.header = false}).header);
   EXPECT_EQ(Columns(Infer("a,b\n1,2\n", {.header = false})), "c1:string?,c2:string?");
   EXPECT_FALSE(Infer("x,y\n").header);
+  // Years among names, and rows with names of their own.
+  EXPECT_EQ(ColumnsOf("land,2001,2002,2003\nFR,1,2,3\n"),
+            "land:string?,2001:int64?,2002:int64?,2003:int64?");
+  EXPECT_FALSE(Infer("FR,1,2,3\nDE,1,2,3\n").header);
+  EXPECT_FALSE(Infer("FR,2001,2003,2004\nDE,1,2,3\n").header);
+  EXPECT_EQ(ColumnsOf("a,b\n1,2,x\n3,4,y\n"), "c1:int64?,a:int64?,b:string?");
+  EXPECT_TRUE(Infer("\"\",ok\n1,TRUE\n2,FALSE\n").header);
+  EXPECT_FALSE(Infer("\"\",ok\nx,TRUE\ny,FALSE\n").header);
+}
+
+TEST(InferenceTest, LinesAboveATableAreTold) {
+  EXPECT_THAT(Infer("made by a program\n\n7,8\na,b,c\n1,2,3\n4,5,6\n").notes,
+              ElementsAre("line 1 has 1 field, most lines have 3: --skip 3 passes over what is "
+                          "before them"));
+  EXPECT_THAT(Infer("a,b,c\n1,2,3\n7,8\n").notes, IsEmpty());
+}
+
+TEST(InferenceTest, SpacesDivideWhatIsNoText) {
+  EXPECT_EQ(ColumnsOf("\"name\" \"n\"\n\"New York\" 7\nBonn 8\n"), "name:string?,n:int64?");
+  EXPECT_EQ(ColumnsOf("full name\nAda Lovelace\nAlan Turing\n"), "full name:string?");
 }
 
 TEST(InferenceTest, TextsOfNullsAreThoseThatNarrowAColumn) {
@@ -105,6 +129,7 @@ TEST(InferenceTest, ATextWithoutALineIsRefused) {
 TEST(InferenceTest, WiderTypes) {
   EXPECT_EQ(WidenedType(ColumnType::kInt64, "1.5"), ColumnType::kFloat64);
   EXPECT_EQ(WidenedType(ColumnType::kInt64, "18446744073709551615"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kInt64, "007"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kInt64, "x"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kFloat64, "x"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kDate, "7"), ColumnType::kString);

@@ -126,6 +126,22 @@ TEST(RowFileTest, BadLinesAreNamedAndLoseNothingBeforeOrBehind) {
   EXPECT_EQ(read.complaints[5], "f line 8: 5 fields, expected 4");
 }
 
+TEST(RowFileTest, GuessedTypesLoseNoDigits) {
+  const Schema schema = SchemaOf("zip:int64?,plz:int64?,x:float64?");
+  RowFileFormat format;
+  format.guessed = {true, false, true};
+  const ReadRows read = ReadAll(
+      "10115,007,9007199254740992\n00501,1,1\n\"-01\",1,1\n1,1,9007199254740993\n"
+      "0,0,00.5\n-0,0,0.5\n,,\n",
+      format, schema);
+  EXPECT_THAT(read.lines, ElementsAre("10115|7|9007199254740992", "0|0|0.5", "-|-|-"));
+  ASSERT_EQ(read.complaints.size(), 4u);
+  EXPECT_EQ(read.complaints[0],
+            "f line 2: column 1 (zip) is '00501', of which a number does not keep all digits: "
+            "--types 'zip=string' does");
+  EXPECT_THAT(read.complaints[2], HasSubstr("line 4: column 3 (x) is '9007199254740993', of"));
+}
+
 TEST(RowFileTest, StringsAreTextAndBytesAreNot) {
   const Schema schema = SchemaOf("a:int64,s:string?,b:bytes?");
   const ReadRows read = ReadAll(
