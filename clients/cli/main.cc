@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   eris::cli::AddCreate(program, cli);
   eris::cli::AddDrop(program, cli);
   eris::cli::AddList(program, cli);
+  eris::cli::AddDescribe(program, cli);
   eris::cli::AddPut(program, cli);
   eris::cli::AddGet(program, cli);
   eris::cli::AddAdd(program, cli);

@@ -133,6 +133,20 @@ int RunList(const Cli& cli, const std::string& object) {
   return output.Finish(kExitOk);
 }
 
+int RunDescribe(const Cli& cli, const std::string& object) {
+  const auto client = cli.Connect();
+  if (!client.ok()) return Report(client.status());
+  const absl::StatusOr<ObjectInfo> info = (*client)->Get(object);
+  if (!info.ok()) return Report(info.status());
+  Output output;
+  if (cli.json()) {
+    output.WriteJson(ToJson(*info));
+  } else {
+    output.Write(DescribeText(*info));
+  }
+  return output.Finish(kExitOk);
+}
+
 }  // namespace
 
 void AddCreate(Flags& program, Cli& cli) {
@@ -174,6 +188,20 @@ void AddList(Flags& program, Cli& cli) {
       "  eris list\n"
       "  eris list orders --output json\n");
   verb.SetRun([object, &cli] { return RunList(cli, *object); });
+}
+
+void AddDescribe(Flags& program, Cli& cli) {
+  auto object = std::make_shared<std::string>();
+  Flags& verb = program.AddVerb("describe", "Show the columns and partitions of a data object");
+  verb.Add("object", *object, "Name").Required().Check(CheckName);
+  verb.SetFooter(
+      "A ? behind a type: the column may be null. KEY is the place in the key. A partition has "
+      "the\n"
+      "values of the first key column from FROM up to, and without, TO.\n"
+      "\n"
+      "Example:\n"
+      "  eris describe orders\n");
+  verb.SetRun([object, &cli] { return RunDescribe(cli, *object); });
 }
 
 }  // namespace eris::cli

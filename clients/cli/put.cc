@@ -73,6 +73,9 @@ class Writer {
   int Run(const std::vector<std::string>& arguments) {
     ArgumentReader reader(arguments, std::cin);
     const auto take = [&](const std::string& text) {
+      if (writes_rows()) {
+        return AddTableRow(object_.schema, syntax_.format, text, batch_.rows);
+      }
       return AddWrite(object_.schema, syntax_, reader.from_input(), text, batch_);
     };
     const absl::Status status = reader.ForEach(output_, take, [this](bool last) {
@@ -93,8 +96,11 @@ class Writer {
 
  private:
   bool shows_rows() const {
-    return syntax_.mode != WriteMode::kUpsert && syntax_.mode != WriteMode::kErase;
+    return syntax_.mode != WriteMode::kUpsert && syntax_.mode != WriteMode::kErase &&
+           syntax_.mode != WriteMode::kAppend;
   }
+  // Whole ones, of a table.
+  bool writes_rows() const { return IsTable(object_) && syntax_.mode != WriteMode::kErase; }
 
   absl::Status Send() {
     absl::StatusOr<client::WriteResult> result =
@@ -163,12 +169,7 @@ absl::Status CheckObject(const ObjectInfo& object, WriteMode mode) {
     return absl::FailedPreconditionError(
         absl::StrCat("table ", object.name, " has no key to name rows by"));
   }
-  if (mode == WriteMode::kUpsert) {
-    return CheckNoTable(
-        object, absl::StrCat("use eris import ", object.name,
-                             " FILE (or -), which inserts rows and replaces those whose key is "
-                             "there"));
-  }
+  if (mode == WriteMode::kUpsert) return absl::OkStatus();
   if (mode == WriteMode::kAdd && !IsTable(object) && IsByteString(ValueTypeOf(object.schema))) {
     return absl::FailedPreconditionError(
         absl::StrCat("values of object \"", object.name, "\" are of type ",
@@ -183,6 +184,7 @@ int RunWrite(const Cli& cli, const WriteFlags& flags, WriteMode mode) {
   absl::Status status = CheckObject(to->info, mode);
   if (status.ok()) status = flags.bytes.Check(to->info);
   if (!status.ok()) return Report(status);
+  if (mode == WriteMode::kUpsert && !to->info.schema.has_key()) mode = WriteMode::kAppend;
   return Writer(cli, *to, {mode, flags.bytes.format()}).Run(flags.arguments);
 }
 
@@ -190,9 +192,10 @@ int RunWrite(const Cli& cli, const WriteFlags& flags, WriteMode mode) {
 
 void AddPut(Flags& program, Cli& cli) {
   auto flags = std::make_shared<WriteFlags>();
-  Flags& verb = program.AddVerb("put", "Insert or replace keys");
+  Flags& verb = program.AddVerb("put", "Insert or replace keys, or rows of a table");
   verb.Add("object", flags->object, "Name").Required().Check(CheckName);
-  verb.Add("pairs", flags->arguments, "key=value ..., or - for lines 'key value' of stdin")
+  verb.Add("pairs", flags->arguments,
+           "key=value ..., of a table rows as CSV; or - for lines 'key value', or rows, of stdin")
       .Required();
   const Flag absent =
       verb.Add("--if-absent", flags->if_absent, "Insert; leave keys that are there");
@@ -206,7 +209,9 @@ void AddPut(Flags& program, Cli& cli) {
   verb.SetFooter(
       "With a condition each key is tested and written in one step, and shown with the value that\n"
       "was there before. Keys that were not written make the exit code 1.\n"
-      "Keys of two parts are written FIRST/SECOND. Rows of tables come in by eris import.\n"
+      "Keys of two parts are written FIRST/SECOND. A row of a table has all columns, in the order\n"
+      "of eris describe: an empty field is null, one of \"\" an empty string; large files are for\n"
+      "eris import.\n"
       "One that begins with a minus and a letter stands behind --, as in: eris put rates -- "
       "-inf=1\n"
       "A string is what stands behind the =, or a file's content: key=@path (key=@@text begins\n"
@@ -221,7 +226,8 @@ void AddPut(Flags& program, Cli& cli) {
       "  eris put orders 1=370:371 --compare-and-set\n"
       "  eris put documents '1={\"name\": \"Ann\"}' 2=@two.json\n"
       "  jq -rc '\"\\(.id) \\(.)\"' all.json | eris put documents -\n"
-      "  eris put keys 1=00ff1e --hex\n");
+      "  eris put keys 1=00ff1e --hex\n"
+      "  eris put trades '7,2024-02-29,3.50,\"a, b\"' 8,2024-03-01,0.25,\n");
   verb.SetRun([flags, &cli] { return RunWrite(cli, *flags, flags->put_mode()); });
 }
 

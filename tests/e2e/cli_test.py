@@ -59,6 +59,23 @@ def test_json_has_u64_as_strings(programs):
         harness.check(server.eris_json("topology")["text"], "topology")
 
 
+def test_describe(programs):
+    with harness.Server(programs, "--aeus", "2") as server:
+        server.eris("create", "days", "--schema", "day:date,note:string?,n:int64", "--key", "n,day", "--split", "-5")
+        server.eris("create", "more", "--schema", "n:int64,x:float64?", "--key", "n", "--beside", "days")
+        said = server.eris("describe", "days").stdout
+        harness.check(said.startswith("days: table, 0 rows, "), said)
+        tables = [[line.split() for line in part.splitlines()] for part in said.split("\n\n")[1:]]
+        harness.check_equal(tables[0], [["COLUMN", "TYPE", "KEY"], ["day", "date", "2"], ["note", "string?"], ["n", "int64", "1"]], "columns")
+        lowest = str(-2**63)
+        harness.check_equal([row[:-1] for row in tables[1][1:]], [[lowest, "-5"], ["-5", "-"]], "partitions")
+        harness.check("beside: more\n" in said or "beside: days\n" in server.eris("describe", "more").stdout, "beside")
+        server.eris("create", "heap", "--schema", "a:int64")
+        harness.check_equal(server.eris("describe", "heap").stdout.splitlines()[-1].split()[:2], ["-", "-"], "a heap table's partition")
+        server.eris("describe", "nothing", code=NOT_FOUND)
+        harness.check_equal(server.eris_json("describe", "days")["key"], "n,day", "json")
+
+
 def test_hash_objects(programs):
     """Everything but scans works as on an index; what needs key order says why it does not."""
     with harness.Server(programs) as server, tempfile.TemporaryDirectory() as directory:

@@ -370,14 +370,33 @@ def test_files_that_are_written_are_read_again(case):
 
 
 def test_verbs_of_indexes_say_what_to_do_instead(case):
-    for arguments, hint in ((("put", "trades", "1=2"), "eris import trades"),
-                            (("count", "trades", "--from", "1"), "eris scan trades --agg 'count(*)'"),
+    for arguments, hint in ((("count", "trades", "--from", "1"), "eris scan trades --agg 'count(*)'"),
                             (("aggregate", "trades"), "eris scan trades --agg"),
                             (("add", "trades", "1=2"), "is a table"),
                             (("put", "trades", "1=2", "--if-absent"), "is a table")):
         case.server.refused(*arguments, said=hint, code=REFUSED)
     # An option is wrong, not the verb.
     case.server.refused("get", "trades", "1", "--raw", said="rows of trades have 8 columns")
+
+
+def test_rows_are_put(case):
+    server = case.server
+    server.eris("create", "few", "--schema", "id:int64,day:date?,price:decimal(2),note:string?", "--key", "id")
+    said = server.eris("put", "few", '7,2024-02-29,3.50,"a, ""b"""', "8,,-1,", '9,,0,""').stdout
+    harness.check_equal(said, "3 keys put, 0 replaced\n", "put")
+    harness.check_equal(server.eris("put", "few", "-", input="8,2024-01-01,2,x\n" + "".join(f"{key},,1,\n" for key in range(100, 1100))).stdout,
+                        "1001 keys put, 1 replaced\n", "lines")
+    harness.check_equal(server.eris_json("get", "few", "7", "8", "9"), [
+        {"id": "7", "day": "2024-02-29", "price": "3.50", "note": 'a, "b"'}, {"id": "8", "day": "2024-01-01", "price": "2.00", "note": "x"},
+        {"id": "9", "day": None, "price": "0.00", "note": ""}], "rows")
+    for row, said in (("1,2", "'1,2' has 2 fields, a row has 4: id:int64,"), ("x,,1,", "column id: 'x' is no number"),
+                      ("1,,1.234,", "column price: '1.234' is no decimal"), (",,1,", "column id: '' is no"), ('1,,1,"x', "a quote is not closed")):
+        server.refused("put", "few", row, said=said, code=INVALID)
+    server.eris("create", "bare", "--schema", "a:int32,b:bytes")
+    server.eris("put", "bare", "1,00ff", "1,00ff", "--hex")
+    harness.check_equal(server.eris("count", "bare").stdout, "2\n", "rows appended")
+    server.eris("drop", "few")
+    server.eris("drop", "bare")
 
 
 def test_count_counts_the_rows_of_a_table(case):

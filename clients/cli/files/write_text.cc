@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/cell_text.h"
+#include "clients/cli/files/delimited.h"
+#include "clients/cli/files/schema_text.h"
 #include "clients/cli/text/parse.h"
 #include "text/cut_text.h"
 
@@ -66,8 +69,8 @@ absl::Status AddDelta(absl::string_view text, ColumnBuffers& to) {
 size_t RowsToWrite::string_bytes() const {
   size_t bytes = 0;
   for (const client::OwnedRows* part : {&rows, &expected}) {
-    if (!part->columns.empty() && !part->columns.back().offsets.empty()) {
-      bytes += part->columns.back().values.size();
+    for (const ColumnBuffers& column : part->columns) {
+      if (!column.offsets.empty()) bytes += column.values.size();
     }
   }
   return bytes;
@@ -99,6 +102,47 @@ absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from
     if (!status.ok()) return status;
   }
   return add(parts->value, to.rows.columns.back());
+}
+
+absl::Status AddTableRow(const Schema& schema, ByteFormat format, absl::string_view text,
+                         client::OwnedRows& to) {
+  std::vector<absl::string_view> fields;
+  std::string scratch, reason;
+  size_t consumed = 0;
+  if (SplitRecord(text, /*at_end=*/true, {}, fields, scratch, consumed, reason) !=
+      SplitResult::kRecord) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no row: ", reason));
+  }
+  if (fields.size() != schema.columns.size() || consumed != text.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' has ", fields.size(), fields.size() == 1 ? " field" : " fields",
+                     ", a row has ", schema.columns.size(), ": ", SchemaText(schema)));
+  }
+  const uint64_t row = to.rows++;
+  to.columns.resize(fields.size());
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    ColumnBuffers& buffers = to.columns[i];
+    const absl::string_view field = fields[i];
+    const bool quoted =
+        field.data() >= scratch.data() && field.data() <= scratch.data() + scratch.size();
+    const bool null = column.nullable && field.empty() && !quoted;
+    if (column.nullable) {
+      if (row % 8 == 0) buffers.validity.push_back('\0');
+      if (!null) buffers.validity.back() |= static_cast<char>(1 << (row % 8));
+    }
+    if (IsByteString(column.type)) {
+      const absl::StatusOr<std::string> bytes = null ? std::string() : ParseByteText(format, field);
+      if (!bytes.ok()) return bytes.status();
+      AddString(*bytes, buffers);
+    } else if (null) {
+      buffers.values.append(ColumnValueBytes(column.type), '\0');
+    } else if (const absl::Status status = AddCell(column, field, buffers); !status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("column ", column.name, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace eris::cli

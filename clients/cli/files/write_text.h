@@ -1,5 +1,5 @@
-// Arguments of put, add and erase as rows: "7=42", "7 42", "7/2024-01-01=42", "7". Pure functions,
-// but for values that are read from a file; any thread.
+// Arguments of put, add and erase as rows: "7=42", "7 42", "7/2024-01-01=42", "7", and of tables
+// "7,2024-01-01,a text". Pure functions, but for values that are read from a file; any thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_WRITE_TEXT_H_
 #define ERIS_CLIENTS_CLI_FILES_WRITE_TEXT_H_
 
@@ -35,6 +35,13 @@ struct WriteSyntax {
 // then unspecified. REQUIRES: the schema of an index or a hash, but for kErase.
 absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from_input,
                       absl::string_view text, RowsToWrite& to);
+
+// Adds the row of a table that `text` says: a record of CSV with all columns, in their order. An
+// empty field is null where the column may be; in quotes it is an empty string. Strings are read in
+// `format`, but for nulls. Errors: InvalidArgument, naming the column and what was expected; `to`
+// is then unspecified.
+absl::Status AddTableRow(const Schema& schema, ByteFormat format, absl::string_view text,
+                         client::OwnedRows& to);
 
 }  // namespace eris::cli
 

@@ -67,6 +67,7 @@ void AddConfig(Flags& program, Cli& cli);
 void AddCreate(Flags& program, Cli& cli);
 void AddDrop(Flags& program, Cli& cli);
 void AddList(Flags& program, Cli& cli);
+void AddDescribe(Flags& program, Cli& cli);
 void AddPut(Flags& program, Cli& cli);
 void AddGet(Flags& program, Cli& cli);
 void AddAdd(Flags& program, Cli& cli);
