@@ -21,6 +21,7 @@
 #include "clients/cli/loading/failed_import.h"
 #include "clients/cli/loading/file_sample.h"
 #include "clients/cli/loading/import_flags.h"
+#include "clients/cli/loading/inferred_text.h"
 #include "clients/cli/loading/input_file.h"
 #include "clients/cli/loading/key_sample.h"
 #include "clients/cli/loading/row_loader.h"
@@ -154,14 +155,17 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& f
   const CreateOptions& target = found.object;
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
-  RowFileFormat format{
-      .delimited = *delimited, .header = flags.header, .skip_lines = flags.skip_lines};
+  RowFileFormat format{.delimited = *delimited,
+                       .header = flags.header,
+                       .skip_lines = flags.skip_lines,
+                       .forms = flags.forms};
   if (flags.null_text) format.nulls = {*flags.null_text};
   if (found.file) {
     format.delimited = found.file->delimited;
     format.header = found.file->header;
     format.in_order = true;
     format.nulls = found.file->nulls;
+    format.forms = found.file->forms;
     format.guessed = found.given_types;
     format.guessed.flip();
     return format;
@@ -204,8 +208,9 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
     const absl::StatusOr<EngineStats> stats = client.Stats();
     if (!stats.ok()) return stats.status();
     const DelimitedFormat delimited = target.file ? target.file->delimited : *flags.Delimited();
-    absl::StatusOr<std::vector<uint64_t>> sample = SampleKeys(
-        input.fd(), input.bytes(), delimited, file.FieldOf(first), kSampleRecordsMax, column);
+    absl::StatusOr<std::vector<uint64_t>> sample =
+        SampleKeys(input.fd(), input.bytes(), delimited, file.FieldOf(first), kSampleRecordsMax,
+                   column, target.file ? target.file->forms : flags.forms);
     if (!sample.ok()) return sample.status();
     const size_t aeus = stats->aeus.size();
     for (const uint64_t word :
@@ -275,38 +280,6 @@ int Show(const Cli& cli, const ImportFlags& flags, const LoadedRows& loaded, boo
   return output.Finish(kExitOk);
 }
 
-// What the file seems to be, so that it can be pasted and changed.
-int ShowInferred(const Cli& cli, const ImportFlags& flags, const Target& target) {
-  const Schema& schema = target.object.schema;
-  Output output;
-  if (cli.json()) {
-    Json columns = Json::Array();
-    for (const ColumnSchema& column : schema.columns) {
-      columns.push_back(Json{{"name", column.name}, {"type", ColumnTypeText(column)}});
-    }
-    output.WriteJson({{"delimiter", std::string(1, target.file->delimited.delimiter)},
-                      {"header", target.file->header},
-                      {"nulls", target.file->nulls},
-                      {"columns", columns}});
-    return output.Finish(kExitOk);
-  }
-  output.Write(absl::StrCat(FormatText(*target.file), "\n"));
-  for (const std::string& note : target.file->notes) output.Write(absl::StrCat(note, "\n"));
-  output.Write(absl::StrCat("--schema '", SchemaText(schema), "'",
-                            flags.key.empty() ? "" : absl::StrCat(" --key ", flags.key), "\n"));
-  return output.Finish(kExitOk);
-}
-
-// The same on stderr, before the import.
-void TellInferred(const Target& target) {
-  if (!target.file) return;
-  std::fprintf(stderr, "eris: %s; columns %s\n", FormatText(*target.file).c_str(),
-               SchemaText(target.object.schema).c_str());
-  for (const std::string& note : target.file->notes) {
-    std::fprintf(stderr, "eris: %s\n", note.c_str());
-  }
-}
-
 // After an import whose schema was inferred has failed at a value: gives its column a type that
 // has it, too, and the file is read again. False: that is no help.
 bool Widen(const ImportFlags& flags, const RowFile& file, const InputFile& input,
@@ -318,7 +291,7 @@ bool Widen(const ImportFlags& flags, const RowFile& file, const InputFile& input
   Schema& schema = target.object.schema;
   const bool is_key = std::count(schema.key.begin(), schema.key.end(), bad->column) > 0;
   ColumnSchema& column = schema.columns[bad->column];
-  const ColumnType wider = WidenedType(column.type, bad->text);
+  const ColumnType wider = WidenedType(column.type, bad->text, target.file->forms);
   if (is_key || target.given_types[bad->column] || wider == column.type) return false;
   column.type = wider;
   if (lseek(input.fd(), 0, SEEK_SET) != 0) return false;
@@ -334,8 +307,8 @@ int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& inpu
   if (absl::Status status = DescribeTarget(flags, input, target); !status.ok()) {
     return Report(status);
   }
-  if (flags.infer) return ShowInferred(cli, flags, target);
-  TellInferred(target);
+  if (flags.infer) return ShowInferred(cli, flags, *target.file, target.object.schema);
+  if (target.file) TellInferred(*target.file, target.object.schema);
   for (;;) {
     const absl::StatusOr<RowFileFormat> format = FormatOf(flags, target);
     if (!format.ok()) return Report(format.status());
@@ -394,7 +367,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   CatchInterrupts();
   absl::StatusOr<Target> target = FindTarget(**client, flags, input);
   if (!target.ok()) return Report(target.status());
-  TellInferred(*target);
+  if (target->file) TellInferred(*target->file, target->object.schema);
   int code = kExitOk;
   for (bool again = true; again;) code = TryImport(cli, **client, flags, input, *target, again);
   return code;
@@ -407,6 +380,7 @@ void AddFlags(Flags& verb, ImportFlags& flags) {
   verb.Add("--format", flags.format, "csv or tbl; default: tbl for *.tbl, else csv")
       .Check(OneOf({"csv", "tbl"}));
   verb.Add("--delimiter", flags.delimiter, "One character, or tab; default , (tbl: |)");
+  verb.Add("--escape", flags.escape, "In quotes, the character before a quote that is text: \\");
   verb.AddSwitch(
       "--header,!--no-header", flags.header,
       "The first line is (not) a header; default: it is one if none of its key fields is a key; "
@@ -416,6 +390,9 @@ void AddFlags(Flags& verb, ImportFlags& flags) {
                "Show what the file seems to be: delimiter, header, nulls, and --schema for a table "
                "of all its columns, to be changed and pasted. Loads nothing, and needs no server");
   verb.Add("--null", flags.null_text, "A text that is null, as an empty field is: NA, \\N");
+  verb.Add("--date-format", flags.forms.date, "How dates are written: DD.MM.YYYY, MM/DD/YYYY, ...")
+      .Check(CheckDateForm);
+  verb.Add("--decimal-comma", flags.forms.decimal_comma, "1,5 is 1.5, and 1.000 a thousand");
   verb.Add("--skip", flags.skip_lines, "Lines to pass over at the beginning of the file");
   verb.Add("--dry-run", flags.dry_run,
            "Read and check the file as for an object that is missing, and send nothing: needs no "

@@ -1,4 +1,5 @@
 """Files of others into tables without a schema: `eris import --infer` and `--kind table`."""
+import gzip
 import os
 import tempfile
 
@@ -52,6 +53,33 @@ def test_files_become_tables(programs):
         got = server.eris_json("list")
         harness.check_equal([(its["name"], its["rows"]) for its in got], [("keyed", "1000"), ("people", "6")], "objects")
         harness.check_equal(server.eris_json("get", "keyed", "7")[0]["v"], "49", "a key")
+
+
+def test_compressed_files_and_other_forms(programs):
+    text = 'Tag;Preis;Ort\n31.12.2024;1.234,5;"a \\"b\\" c"\n1.2.2025;-0,25;x\n'
+    wanted = ["Tag,Preis,Ort", '2024-12-31,1234.5,"a ""b"" c"', "2025-02-01,-0.25,x"]
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        packed = gzip.compress(text.encode())
+        for at, content in enumerate((text, packed, packed + gzip.compress(b"1.1.2025;7;y\n"))):
+            path = write(directory, "a.csv.gz", content)
+            done = server.eris("import", f"t{at}", path, "--kind", "table", "--key", "Tag")
+            harness.check("delimiter ';', a header, escape '\\', dates DD.MM.YYYY, decimal commas; columns Tag:date,Preis:float64?,Ort:string?" in
+                          done.stderr, done.stderr)
+        harness.check_equal(sorted(rows(server, "t1").splitlines()[1:]), wanted[1:], "rows")
+        harness.check_equal(sorted(rows(server, "t2").splitlines()[1:]), [wanted[1], "2025-01-01,7,y", wanted[2]], "two parts")
+        said = server.eris_json("import", "t3", path, "--infer")
+        harness.check_equal((said["date_format"], said["decimal_comma"], said["escape"]), ("DD.MM.YYYY", True, "\\"), "--infer")
+        flags = ("--delimiter", ";", "--escape", "\\", "--header", "--date-format", "DD.MM.YYYY", "--decimal-comma")
+        server.eris("import", "t4", path, "--schema", "Tag:date,Preis:decimal(2),Ort:string", "--key", "Tag", *flags)
+        harness.check_equal(sorted(rows(server, "t4").splitlines()[1:])[:2], ['2024-12-31,1234.50,"a ""b"" c"', "2025-01-01,7.00,y"], "with a schema")
+        for name, content, why in (("cut.gz", packed[:-9], "ends too early"), ("more.gz", packed + b"x", "at its byte"),
+                                   ("bad.zst", b"\x28\xb5\x2f\xfd\xff\xff\xff\xff", "compressed with zstd")):
+            done = server.eris("import", "t5", write(directory, name, content), "--kind", "table", code=INVALID)
+            harness.check(why in done.stderr, done.stderr)
+        server.refused("import", "t5", path, "--date-format", "DD.MM.YY", said="no form of dates")
+        server.refused("import", "t5", path, "--escape", "ab", said="is not one character")
+        done = programs.run("import", "t5", path, "--infer", code=INVALID, env={**os.environ, "TMPDIR": "/nonexistent"})
+        harness.check("TMPDIR names another folder" in done.stderr, done.stderr)
 
 
 def test_a_type_that_the_sample_got_wrong_is_widened(programs):

@@ -28,19 +28,25 @@ void SplitPlain(absl::string_view line, const DelimitedFormat& format,
 
 // Takes one quoted field whose opening quote is text[at]. Returns the place behind the closing
 // quote; npos when there is none.
-size_t TakeQuoted(absl::string_view text, size_t at, std::string& scratch,
+size_t TakeQuoted(absl::string_view text, size_t at, char escape, std::string& scratch,
                   std::vector<absl::string_view>& fields) {
   const size_t start = scratch.size();
+  const char stops[] = {'"', escape == '\0' ? '"' : escape};
   for (++at;;) {
-    const size_t quote = text.find('"', at);
-    if (quote == absl::string_view::npos) return quote;
-    scratch.append(text.data() + at, quote - at);
-    if (quote + 1 >= text.size() || text[quote + 1] != '"') {
+    const size_t stop = text.find_first_of(absl::string_view(stops, sizeof(stops)), at);
+    if (stop == absl::string_view::npos) return stop;
+    scratch.append(text.data() + at, stop - at);
+    const bool has_next = stop + 1 < text.size();
+    if (text[stop] != '"') {
+      if (!has_next) return absl::string_view::npos;
+      scratch += text[stop + 1];
+    } else if (has_next && text[stop + 1] == '"') {
+      scratch += '"';
+    } else {
       fields.push_back(absl::string_view(scratch).substr(start));
-      return quote + 1;
+      return stop + 1;
     }
-    scratch += '"';
-    at = quote + 2;
+    at = stop + 2;
   }
 }
 
@@ -63,7 +69,7 @@ SplitResult SplitRecord(absl::string_view text, bool at_end, const DelimitedForm
   const char stops[] = {format.delimiter, '\n', '\0'};
   for (size_t at = 0;;) {
     if (at < text.size() && text[at] == '"') {
-      at = TakeQuoted(text, at, scratch, fields);
+      at = TakeQuoted(text, at, format.escape, scratch, fields);
       if (at == absl::string_view::npos) {
         if (!at_end) return SplitResult::kNeedMore;
         reason = "a quote is not closed";

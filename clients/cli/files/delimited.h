@@ -17,6 +17,8 @@ struct DelimitedFormat {
   // other fields they are text.
   bool quotes = true;
   bool trailing_delimiter = false;  // a delimiter before the line end starts no further field
+  // In quotes: the character behind it is text, also a quote. 0: there is none.
+  char escape = '\0';
 };
 
 // A longer record is refused: most likely a quote that nobody closed.

@@ -32,12 +32,16 @@ inline bool LosesDigits(ColumnType type, absl::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return true;
-  constexpr absl::string_view kExactMax = "9007199254740992";  // 2^53
-  if (!is_double || text.size() < kExactMax.size()) return false;
+  if (!is_double || text.size() < std::numeric_limits<double>::digits10 + 1) return false;
+  // Whole, and a double has it if what is left without its factors 2 is below 2^53.
+  unsigned __int128 whole = 0;
   for (const char c : text) {
     if (!is_digit(c)) return false;
+    if (whole > ~static_cast<unsigned __int128>(0) / 16) return true;
+    whole = whole * 10 + static_cast<unsigned>(c - '0');
   }
-  return text.size() > kExactMax.size() || text > kExactMax;
+  while (whole != 0 && whole % 2 == 0) whole /= 2;
+  return whole >> std::numeric_limits<double>::digits != 0;
 }
 
 namespace internal {

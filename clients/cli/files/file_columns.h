@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "clients/cli/files/delimited.h"
+#include "clients/cli/files/field_forms.h"
 #include "eris/batch.h"
 #include "eris/schema.h"
 
@@ -39,6 +40,7 @@ struct RowFileFormat {
   // By column: its type is a guess, so no value may lose digits by it (LosesDigits). Empty: none.
   std::vector<bool> guessed{};
   uint64_t skip_lines = 0;           // at the beginning of the file
+  FieldForms forms{};
 };
 
 struct FileColumns {

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/files/delimiter_index.h"
+#include "clients/cli/files/field_forms.h"
 #include "clients/cli/files/field_text.h"
 #include "clients/cli/files/row_file.h"
 #include "clients/cli/text/byte_text.h"
@@ -35,6 +36,7 @@ struct RowFile::Field {
   bool nullable = false;
   bool key = false;
   bool exact = false;  // values that lose digits are none of the column
+  bool forms = false;  // values may be in another form
   uint32_t width = 0;  // of a value; of strings 0
 };
 
@@ -55,6 +57,7 @@ struct RowFile::Cursors {
         string_bytes_max(format.string_bytes_max),
         text_is_utf8(utf8),
         null_texts(format.nulls),
+        forms(format.forms),
         cursors(fields.size()) {
     for (const std::string& text : null_texts) null_lengths |= LengthBit(text.size());
     rows.columns.resize(columns);
@@ -128,9 +131,14 @@ struct RowFile::Cursors {
     }
     if (field.type == ColumnType::kBytes) return StoreBytes<kPadded>(cursor, text, length);
     if (field.column == Field::kNone) return true;
-    if (field.exact && LosesDigits(field.type, {text, length})) return false;
+    if (!field.forms) return StoreNumber(field, cursor, {text, length});
+    const PlainField plain(forms, field.type, {text, length});
+    return plain.good() && StoreNumber(field, cursor, plain.text());
+  }
+  bool StoreNumber(const Field& field, Cursor& cursor, absl::string_view text) {
+    if (field.exact && LosesDigits(field.type, text)) return false;
     char* const to = cursor.values + row * field.width;
-    if (!StoreField(field.type, field.scale, {text, length}, to)) return false;
+    if (!StoreField(field.type, field.scale, text, to)) return false;
     return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
   }
   // In quotes a text is itself, and nothing an empty string.
@@ -189,6 +197,7 @@ struct RowFile::Cursors {
   const uint64_t string_bytes_max;
   const bool& text_is_utf8;  // RowFile::text_is_utf8_
   const std::vector<std::string>& null_texts;
+  const FieldForms& forms;
   uint64_t null_lengths = 0;  // of null_texts
   bool in_quotes = false;     // the field that is stored was
   std::vector<Cursor> cursors;

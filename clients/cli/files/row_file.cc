@@ -122,6 +122,7 @@ void RowFile::SetFields(const FileColumns& columns) {
     field.scale = column.scale;
     field.nullable = column.nullable;
     field.key = std::count(schema_.key.begin(), schema_.key.end(), from.column) > 0;
+    field.forms = format_.forms.Change(column.type);
     field.exact = from.column < format_.guessed.size() && format_.guessed[from.column];
     field.width = ColumnValueBytes(column.type);
   }

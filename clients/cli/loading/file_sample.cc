@@ -89,10 +89,10 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
   }
   sample.others.assign(places.begin(), places.end());
 
-  KnownOfFile known{.header = flags.header};
+  KnownOfFile known{.header = flags.header, .forms = flags.forms};
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
-  if (flags.IsTbl() || !flags.delimiter.empty() || !flags.format.empty()) {
+  if (flags.IsTbl() || !flags.delimiter.empty() || !flags.format.empty() || !flags.escape.empty()) {
     known.delimited = *delimited;
   }
   if (flags.null_text) known.nulls = {*flags.null_text};

@@ -24,6 +24,11 @@ absl::StatusOr<DelimitedFormat> ImportFlags::Delimited() const {
         absl::StrCat("--delimiter '", delimiter,
                      "' is not one character (or tab), or is a quote or a line end"));
   }
+  if (escape.size() > 1 || escape == "\"" || escape == "\n") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--escape '", escape, "' is not one character, or is a quote or a line end"));
+  }
+  if (!escape.empty()) delimited.escape = escape[0];
   return delimited;
 }
 

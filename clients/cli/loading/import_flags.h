@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
+#include "clients/cli/files/field_forms.h"
 #include "clients/cli/files/object_flags.h"
 
 namespace eris::cli {
@@ -22,6 +23,7 @@ struct ImportFlags {
   std::string path;
   std::string format;  // empty: from the file's name
   std::string delimiter;
+  std::string escape;  // empty: none, or what is inferred
   std::optional<bool> header;
   std::string table;
   std::string key;     // empty: the first columns; for a new table none
@@ -38,6 +40,7 @@ struct ImportFlags {
   std::string types;   // "column=type,...", instead of inferred ones
   std::optional<std::string> null_text{};
   uint64_t skip_lines = 0;
+  FieldForms forms{};
 
   // Whether a missing object gets the columns that the file seems to have.
   bool Infers() const { return infer || (create.kind == "table" && create.schema.empty()); }

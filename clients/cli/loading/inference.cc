@@ -23,9 +23,13 @@ using Record = std::vector<std::string>;
 constexpr std::array<char, 4> kDelimiters = {',', '\t', ';', '|'};
 // Texts that stand for null in files of statistics programs and databases, if all other values of a
 // column are numbers or dates.
-constexpr std::array<absl::string_view, 10> kNullTexts = {"NA",   "N/A", "NULL", "null", "\\N",
-                                                          "None", "NaN", "?",    "-",    "."};
+constexpr std::array<absl::string_view, 14> kNullTexts = {
+    "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "nil", "\\N", "None", "NaN", "?", "-", "."};
 constexpr size_t kShapeRecordsMax = 200;
+// Forms of dates that are looked for, besides the one that the user gives.
+constexpr std::array<absl::string_view, 7> kDateForms = {"YYYY/MM/DD", "YYYY.MM.DD", "DD.MM.YYYY",
+                                                         "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY",
+                                                         "MM-DD-YYYY"};
 // From narrow to wide. What is none of these is a string.
 constexpr std::array<ColumnType, 4> kTypes = {ColumnType::kInt64, ColumnType::kUint64,
                                               ColumnType::kFloat64, ColumnType::kDate};
@@ -39,15 +43,22 @@ bool IsOf(ColumnType type, absl::string_view text) {
   return StoreField(type, 0, {padded.data(), text.size()}, reinterpret_cast<char*>(&value)) &&
          !LosesDigits(type, text);
 }
+// The same of a text that may be in another form.
+bool IsOf(ColumnType type, absl::string_view text, const FieldForms& forms) {
+  if (!forms.Change(type)) return IsOf(type, text);
+  const PlainField plain(forms, type, absl::StripAsciiWhitespace(text));
+  return plain.good() && IsOf(type, plain.text());
+}
 bool IsOfAny(absl::string_view text) {
   return std::any_of(kTypes.begin(), kTypes.end(),
                      [&](ColumnType type) { return IsOf(type, text); });
 }
 
 // The records of a text, at most `records_max`. The last one may be cut off; it is left out.
-// `lines`: on which line of the text each begins.
+// `lines`: on which line of the text each begins. `bad`: how many were passed over.
 std::vector<Record> RecordsOf(absl::string_view text, bool at_end, const DelimitedFormat& format,
-                              size_t records_max, std::vector<size_t>* lines = nullptr) {
+                              size_t records_max, std::vector<size_t>* lines = nullptr,
+                              size_t* bad = nullptr) {
   size_t line = 1;
   std::vector<Record> records;
   std::vector<absl::string_view> fields;
@@ -63,6 +74,7 @@ std::vector<Record> RecordsOf(absl::string_view text, bool at_end, const Delimit
       records.emplace_back(fields.begin(), fields.end());
       if (lines != nullptr) lines->push_back(line);
     }
+    if (bad != nullptr && result == SplitResult::kBad) ++*bad;
     line += static_cast<size_t>(std::count(record.begin(), record.end(), '\n'));
   }
   return records;
@@ -90,16 +102,18 @@ Shape ShapeOf(const std::vector<Record>& records) {
   return shape;
 }
 
-// Whether a space divides all lines into as many fields, of which one is a number in each but the
-// first. Otherwise spaces divide words.
+// Whether a space divides all lines but the first, which may be a header, into as many fields, of
+// which one is a number in each. Otherwise spaces divide words.
 bool SpacesDivide(const FileSample& sample) {
-  const std::vector<Record> records =
+  std::vector<Record> records =
       RecordsOf(sample.beginning, sample.is_whole, {.delimiter = ' '}, kShapeRecordsMax);
+  if (records.size() < 2 || records[0].size() < 2) return false;
+  records.erase(records.begin());
   const Shape shape = ShapeOf(records);
-  if (shape.fields < 2 || shape.all < 2 || shape.records < shape.all) return false;
+  if (shape.fields < 2 || shape.records < shape.all) return false;
   for (size_t column = 0; column < shape.fields; ++column) {
     const auto is_number = [&](const Record& one) { return IsOfAny(one[column]); };
-    if (std::all_of(records.begin() + 1, records.end(), is_number)) return true;
+    if (std::all_of(records.begin(), records.end(), is_number)) return true;
   }
   return false;
 }
@@ -125,9 +139,23 @@ DelimitedFormat FindDelimiter(const FileSample& sample) {
   return best;
 }
 
-// What the values of one column may be.
+// Whether more records are good if quotes in quotes are written \".
+bool EscapesHelp(const FileSample& sample, DelimitedFormat format) {
+  if (!format.quotes || format.escape != '\0') return false;
+  if (!absl::StrContains(sample.beginning, "\\\"")) return false;
+  size_t bad_without = 0, bad_with = 0;
+  RecordsOf(sample.beginning, sample.is_whole, format, ~size_t{0}, nullptr, &bad_without);
+  format.escape = '\\';
+  RecordsOf(sample.beginning, sample.is_whole, format, ~size_t{0}, nullptr, &bad_with);
+  return bad_with < bad_without;
+}
+
+// What the values of one column may be. `date_forms`: that are looked for.
 class Values {
  public:
+  explicit Values(const std::vector<std::string>& date_forms)
+      : forms_(&date_forms), in_form_(date_forms.size(), true) {}
+
   void Add(absl::string_view text, const std::vector<std::string>& nulls) {
     if (text.empty() || std::count(nulls.begin(), nulls.end(), text) > 0) return;
     const auto* const null = std::find(kNullTexts.begin(), kNullTexts.end(), text);
@@ -140,22 +168,45 @@ class Values {
     utf8_ = utf8_ && IsUtf8(text);
     Narrow(text, types_);
     Narrow(text, with_nulls_);
+    NarrowForms(absl::StripAsciiWhitespace(text));
   }
   bool empty() const { return !any_ && null_texts_.empty(); }
   // The texts of nulls without which the column has a narrower type.
   std::set<absl::string_view> NullTexts() const {
-    const bool helps =
-        any_ && TypeOf(types_) != ColumnType::kString && TypeOf(with_nulls_) == ColumnType::kString;
+    const bool narrow = TypeOf(types_) != ColumnType::kString || comma_or_date();
+    const bool helps = any_ && narrow && TypeOf(with_nulls_) == ColumnType::kString;
     return helps ? null_texts_ : std::set<absl::string_view>();
   }
-  ColumnType type(const std::vector<std::string>& nulls) const {
+  ColumnType type(const std::vector<std::string>& nulls, const FieldForms& forms = {}) const {
     bool all_known = true;
     for (const absl::string_view text : null_texts_) {
       all_known = all_known && std::count(nulls.begin(), nulls.end(), text) > 0;
     }
     if (!utf8_) return ColumnType::kBytes;
     if (!any_ && (all_known || null_texts_.empty())) return ColumnType::kString;
-    return TypeOf(all_known ? types_ : with_nulls_);
+    const ColumnType plain = TypeOf(all_known ? types_ : with_nulls_);
+    if (!any_ || !all_known) return plain;
+    if (forms.decimal_comma && plain == ColumnType::kFloat64) {
+      return fraction_ ? ColumnType::kFloat64 : ColumnType::kString;
+    }
+    if (plain != ColumnType::kString) return plain;
+    if (!forms.date.empty() && IsInForm(forms.date)) return ColumnType::kDate;
+    return forms.decimal_comma && fraction_ ? ColumnType::kFloat64 : ColumnType::kString;
+  }
+  // Forms of dates that all values have, if they are nothing else.
+  std::vector<std::string> DateForms() const {
+    std::vector<std::string> found;
+    for (size_t i = 0; i < forms_->size() && is_text(); ++i) {
+      if (in_form_[i]) found.push_back((*forms_)[i]);
+    }
+    return found;
+  }
+  // All are numbers if a comma is a decimal one, and one of them is no number otherwise, nor one
+  // whose comma divides thousands.
+  bool HasDecimalCommas() const { return is_text() && fraction_ && decimal_comma_; }
+  // Its numbers have decimal points.
+  bool HasDecimalPoints() const {
+    return any_ && TypeOf(types_) == ColumnType::kFloat64 && !fraction_;
   }
 
  private:
@@ -168,19 +219,46 @@ class Values {
     return found == types.end() ? ColumnType::kString : kTypes[found - types.begin()];
   }
 
+  void NarrowForms(absl::string_view text) {
+    for (size_t i = 0; i < forms_->size(); ++i) {
+      in_form_[i] = in_form_[i] && IsOf(ColumnType::kDate, text, {.date = (*forms_)[i]}) &&
+                    !IsOf(ColumnType::kDate, text);
+    }
+    fraction_ = fraction_ && IsOf(ColumnType::kFloat64, text, {.decimal_comma = true});
+    const size_t comma = text.find(',');
+    decimal_comma_ |= comma != text.npos && text.size() - comma - 1 != 3;
+  }
+  bool IsInForm(const std::string& form) const {
+    const auto found = std::find(forms_->begin(), forms_->end(), form);
+    return found != forms_->end() && in_form_[found - forms_->begin()];
+  }
+  bool is_text() const { return any_ && TypeOf(types_) == ColumnType::kString; }
+  bool comma_or_date() const { return HasDecimalCommas() || !DateForms().empty(); }
+
+  const std::vector<std::string>* forms_;
   bool any_ = false;
   bool utf8_ = true;
   Possible types_{true, true, true, true};
   Possible with_nulls_{true, true, true, true};
   std::set<absl::string_view> null_texts_;
+  std::vector<bool> in_form_;  // by forms_: all values are dates in it
+  bool fraction_ = true;       // all values are numbers with decimal commas, or whole
+  bool decimal_comma_ = false;
 };
 
 class Inference {
  public:
-  Inference(const FileSample& sample, const KnownOfFile& known) : sample_(sample), known_(known) {}
+  Inference(const FileSample& sample, const KnownOfFile& known) : sample_(sample), known_(known) {
+    for (const absl::string_view form : kDateForms) date_forms_.emplace_back(form);
+    const bool given = !known.forms.date.empty();
+    if (given && !std::count(date_forms_.begin(), date_forms_.end(), known.forms.date)) {
+      date_forms_.push_back(known.forms.date);
+    }
+  }
 
   absl::StatusOr<InferredFile> Run(const std::string& file) {
     made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_);
+    if (EscapesHelp(sample_, made_.delimited)) made_.delimited.escape = '\\';
     std::vector<size_t> lines;
     records_ = RecordsOf(sample_.beginning, sample_.is_whole, made_.delimited, ~size_t{0}, &lines);
     if (records_.empty()) {
@@ -189,16 +267,18 @@ class Inference {
                        ": give --schema"));
     }
     width_ = ShapeOf(records_).fields;
-    NoteOtherLinesAbove(lines);
     AddOthers();
     if (known_.nulls) made_.nulls = *known_.nulls;
     const std::vector<Values> rest = ValuesFrom(1);
+    short_header_ = IsShortHeader(rest);
+    NoteOtherLinesAbove(lines);
     made_.header = known_.header.has_value() ? *known_.header : IsHeader(rest);
     const std::vector<Values> values = made_.header ? rest : ValuesFrom(0);
     if (!known_.nulls) FindNulls(values);
+    FindForms(values);
     for (const Values& each : values) {
-      made_.columns.push_back(
-          {.name = {}, .type = each.type(made_.nulls), .scale = 0, .nullable = true});
+      const ColumnType type = each.type(made_.nulls, made_.forms);
+      made_.columns.push_back({.name = {}, .type = type, .scale = 0, .nullable = true});
     }
     Name();
     return std::move(made_);
@@ -219,7 +299,7 @@ class Inference {
   }
 
   std::vector<Values> ValuesFrom(size_t first) const {
-    std::vector<Values> values(width_);
+    std::vector<Values> values(width_, Values(date_forms_));
     for (size_t i = first; i < records_.size(); ++i) {
       if (records_[i].size() != width_) continue;  // a bad line, which the import will name
       for (size_t column = 0; column < width_; ++column) {
@@ -233,8 +313,7 @@ class Inference {
   // empty or comes twice. Some of them may be years, one after the other.
   bool IsHeader(const std::vector<Values>& rest) const {
     const Record& first = records_[0];
-    if (IsShortHeader()) return true;
-    if (first.size() != width_) return false;
+    if (first.size() != width_) return short_header_;
     bool above_others = false;
     std::set<absl::string_view> names;
     std::vector<absl::string_view> numbers;
@@ -264,17 +343,23 @@ class Inference {
     }
     return texts.size() >= 3;
   }
-  // As R writes it: the first column, with the rows' names, has none itself.
-  bool IsShortHeader() const {
+  // As R writes it: the first column, with the rows' names, has none itself. Names are above
+  // numbers.
+  bool IsShortHeader(const std::vector<Values>& rest) const {
     const Record& first = records_[0];
-    const auto is_name = [](const std::string& text) { return !text.empty() && !IsOfAny(text); };
-    return first.size() + 1 == width_ && records_.size() > 1 &&
-           std::all_of(first.begin(), first.end(), is_name);
+    if (first.size() + 1 != width_) return false;
+    bool above_others = false;
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (first[i].empty() || IsOfAny(first[i])) return false;
+      const ColumnType type = rest[i + 1].type({kNullTexts.begin(), kNullTexts.end()});
+      above_others |= type != ColumnType::kString && type != ColumnType::kBytes;
+    }
+    return above_others;
   }
 
   // What is before a table are often lines about it.
   void NoteOtherLinesAbove(const std::vector<size_t>& lines) {
-    if (IsShortHeader()) return;
+    if (short_header_) return;
     size_t other = 0;
     while (records_[other].size() != width_) ++other;
     if (other == 0) return;
@@ -291,10 +376,40 @@ class Inference {
     for (const absl::string_view text : texts) made_.nulls.emplace_back(text);
   }
 
+  void FindForms(const std::vector<Values>& values) {
+    made_.forms = known_.forms;
+    const auto has_commas = [](const Values& each) { return each.HasDecimalCommas(); };
+    const auto has_points = [](const Values& each) { return each.HasDecimalPoints(); };
+    // Elsewhere a comma may divide thousands.
+    if (made_.delimited.delimiter == ';' &&
+        !std::any_of(values.begin(), values.end(), has_points)) {
+      made_.forms.decimal_comma |= std::any_of(values.begin(), values.end(), has_commas);
+    }
+    if (!made_.forms.date.empty()) return;
+    std::vector<std::string> common = date_forms_;
+    size_t column = values.size();  // of which it is doubtful
+    for (size_t i = 0; i < values.size(); ++i) {
+      const std::vector<std::string> forms = values[i].DateForms();
+      if (forms.empty()) continue;
+      if (column == values.size()) column = i;
+      const auto is_other = [&](const std::string& form) {
+        return std::count(forms.begin(), forms.end(), form) == 0;
+      };
+      common.erase(std::remove_if(common.begin(), common.end(), is_other), common.end());
+    }
+    if (column == values.size() || common.empty()) return;
+    if (common.size() == 1) {
+      made_.forms.date = common[0];
+      return;
+    }
+    made_.notes.push_back(absl::StrCat("column ", column + 1, " may be dates: --date-format ",
+                                       absl::StrJoin(common, " or ")));
+  }
+
   // The header's names, or c1, c2, ...: each once, and fit for the command line.
   void Name() {
     std::set<std::string> used;
-    const size_t unnamed = made_.header && IsShortHeader() ? 1 : 0;  // at the beginning
+    const size_t unnamed = made_.header && short_header_ ? 1 : 0;  // at the beginning
     for (size_t i = 0; i < width_; ++i) {
       const std::string number = absl::StrCat("c", i + 1);
       const bool has_name = made_.header && i >= unnamed && i - unnamed < records_[0].size();
@@ -318,9 +433,11 @@ class Inference {
 
   const FileSample& sample_;
   const KnownOfFile& known_;
+  std::vector<std::string> date_forms_;
   InferredFile made_;
   std::vector<Record> records_;
   size_t width_ = 0;
+  bool short_header_ = false;
 };
 
 }  // namespace
@@ -335,16 +452,21 @@ std::string FormatText(const InferredFile& file) {
   std::string text = absl::StrCat(
       "delimiter ", delimiter == '\t' ? "tab" : absl::StrCat("'", std::string(1, delimiter), "'"),
       file.header ? ", a header" : ", no header");
+  if (file.delimited.escape != '\0') {
+    absl::StrAppend(&text, ", escape '", std::string(1, file.delimited.escape), "'");
+  }
+  if (!file.forms.date.empty()) absl::StrAppend(&text, ", dates ", file.forms.date);
+  if (file.forms.decimal_comma) absl::StrAppend(&text, ", decimal commas");
   if (!file.nulls.empty()) {
     absl::StrAppend(&text, ", null is '", absl::StrJoin(file.nulls, "' or '"), "'");
   }
   return text;
 }
 
-ColumnType WidenedType(ColumnType type, absl::string_view text) {
+ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms) {
   if (type == ColumnType::kBytes || !IsUtf8(text)) return ColumnType::kBytes;
   const bool integer = type == ColumnType::kInt64 || type == ColumnType::kUint64;
-  return integer && IsOf(ColumnType::kFloat64, text) && !IsOf(ColumnType::kInt64, text) &&
+  return integer && IsOf(ColumnType::kFloat64, text, forms) && !IsOf(ColumnType::kInt64, text) &&
                  !IsOf(ColumnType::kUint64, text)
              ? ColumnType::kFloat64
              : ColumnType::kString;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
+#include "clients/cli/files/field_forms.h"
 #include "eris/schema.h"
 
 namespace eris::cli {
@@ -21,6 +22,7 @@ struct KnownOfFile {
   std::optional<DelimitedFormat> delimited{};
   std::optional<bool> header{};
   std::optional<std::vector<std::string>> nulls{};
+  FieldForms forms{};  // what is set of it
 };
 
 // A part of a file. `beginning`: of the file, behind lines that are passed over. `others`: places
@@ -36,6 +38,7 @@ struct InferredFile {
   DelimitedFormat delimited;
   bool header = false;
   std::vector<std::string> nulls{};  // besides an empty field
+  FieldForms forms{};
   // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
   std::vector<ColumnSchema> columns{};
   std::vector<std::string> notes{};  // names that had to be changed, lines above the table
@@ -50,7 +53,7 @@ std::string FormatText(const InferredFile& file);
 
 // The narrowest type of inference that has both the values of `type`, of which there are some, and
 // `text`, and loses no digit of it.
-ColumnType WidenedType(ColumnType type, absl::string_view text);
+ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms = {});
 
 }  // namespace eris::cli
 

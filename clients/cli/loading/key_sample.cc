@@ -47,16 +47,20 @@ bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_
 
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_field,
-                                                 size_t records_max, const ColumnSchema& column) {
+                                                 size_t records_max, const ColumnSchema& column,
+                                                 const FieldForms& forms) {
   std::vector<uint64_t> keys;
   std::vector<absl::string_view> fields;
   std::string buffer(kWindowBytes, '\0'), scratch, reason;
   auto take = [&](absl::string_view text, bool at_end, size_t& consumed) {
     uint64_t key = 0;
     const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
-    if (result == SplitResult::kRecord && key_field < fields.size() &&
-        ParseWord(column, fields[key_field], key)) {
-      keys.push_back(key);
+    if (result == SplitResult::kRecord && key_field < fields.size()) {
+      const absl::string_view field = fields[key_field];
+      const PlainField plain(forms, column.type, field);
+      if (ParseWord(column, forms.Change(column.type) ? plain.text() : field, key)) {
+        keys.push_back(key);
+      }
     }
     return result != SplitResult::kNeedMore;
   };

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/files/delimited.h"
+#include "clients/cli/files/field_forms.h"
 #include "eris/schema.h"
 
 namespace eris::cli {
@@ -23,7 +24,8 @@ inline constexpr size_t kSampleRecordsMax = 100'000;
 // Unavailable (reading failed).
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_field,
-                                                 size_t records_max, const ColumnSchema& column);
+                                                 size_t records_max, const ColumnSchema& column,
+                                                 const FieldForms& forms = {});
 
 // Bounds that cut the distinct keys of the sample into `partitions` equal runs: partitions - 1
 // bounds, strictly ascending, or fewer if there are too few distinct keys. `others`: bounds of

@@ -70,6 +70,15 @@ TEST(SplitRecordTest, BadQuotesAreRefusedWithTheReasonAndOneLineIsConsumed) {
   EXPECT_EQ(SplitOf("\"1\"x,2\n").reason, "text behind the closing quote of field 1");
 }
 
+TEST(SplitRecordTest, QuotesMayBeEscaped) {
+  const DelimitedFormat escaped{.escape = '\\'};
+  EXPECT_EQ(SplitOf("\"a \\\"b\\\"\",\"c\\\\\",\"\"\"\",d\\\n", escaped).fields,
+            (Fields{"a \"b\"", "c\\", "\"", "d\\"}));
+  EXPECT_EQ(SplitOf("\"a\\", escaped, false).result, SplitResult::kNeedMore);
+  EXPECT_EQ(SplitOf("\"a\\", escaped).reason, "a quote is not closed");
+  EXPECT_EQ(SplitOf("\"a\\\"\n1", escaped).reason, "a quote is not closed");
+}
+
 TEST(SplitRecordTest, QuotesInsideAFieldAreText) {
   EXPECT_EQ(SplitOf("1,2\"3\n4,5\n").fields, (Fields{"1", "2\"3"}));
   EXPECT_EQ(SplitOf("52'37.8\"N, \"x\",\"a,b\"\r\n").fields,

@@ -27,10 +27,12 @@ TEST(InferenceTest, TypesAreTheNarrowestThatHaveAllValues) {
             "a:int64?,b:float64?,c:date?,d:string?,e:uint64?");
   EXPECT_EQ(ColumnsOf("a,b\n1,2024-01-02\n2.5,7\n"), "a:float64?,b:string?");
   EXPECT_EQ(ColumnsOf("a,b\n-1,18446744073709551616\n18446744073709551615,1\n"),
-            "a:string?,b:string?");
+            "a:string?,b:float64?");
   // Numbers that would not show their text again.
   EXPECT_EQ(ColumnsOf("zip,id,n\n00501,9007199254740993.0,0\n10115,9007199254740992,0.5\n"),
             "zip:string?,id:float64?,n:float64?");
+  EXPECT_EQ(ColumnsOf("a,b,c\n999999999999998592,36893488147419103233,1e300\n0.5,0.5,0.5\n"),
+            "a:float64?,b:string?,c:float64?");
   EXPECT_EQ(ColumnsOf("a,b,c\n-07,1.5,0\n3,9007199254740993,-0\n"), "a:string?,b:string?,c:int64?");
   EXPECT_EQ(ColumnsOf("a,b\n,1\n,2\n"), "a:string?,b:int64?");
   EXPECT_EQ(ColumnsOf("a,b\n 1 ,2\n3,4\n"), "a:int64?,b:int64?");
@@ -68,8 +70,41 @@ TEST(InferenceTest, HeadersAreTextsAboveOtherThings) {
   EXPECT_FALSE(Infer("FR,1,2,3\nDE,1,2,3\n").header);
   EXPECT_FALSE(Infer("FR,2001,2003,2004\nDE,1,2,3\n").header);
   EXPECT_EQ(ColumnsOf("a,b\n1,2,x\n3,4,y\n"), "c1:int64?,a:int64?,b:string?");
+  EXPECT_FALSE(Infer("a,b\nx,y,z\nu,v,w\n").header);
   EXPECT_TRUE(Infer("\"\",ok\n1,TRUE\n2,FALSE\n").header);
   EXPECT_FALSE(Infer("\"\",ok\nx,TRUE\ny,FALSE\n").header);
+}
+
+TEST(InferenceTest, EscapesAreFoundByWhatTheyHelp) {
+  const InferredFile file = Infer("a,b\n\"x \\\"y\\\" z\",1\n\"c:\\\\\",2\n");
+  EXPECT_EQ(FormatText(file), "delimiter ',', a header, escape '\\'");
+  EXPECT_EQ(Infer("a,b\n\"x \"\"y\"\" z\",1\n\"c:\\\",2\n").delimited.escape, '\0');
+}
+
+TEST(InferenceTest, DatesAndFractionsInOtherForms) {
+  const InferredFile german =
+      Infer("Tag;Preis;n;x\n31.12.2024;1.234,5;7;a\n1.2.2025;-0,25;8;1,5\nNA;;9;\n");
+  EXPECT_EQ(Columns(german), "Tag:date?,Preis:float64?,n:int64?,x:string?");
+  EXPECT_EQ(FormatText(german),
+            "delimiter ';', a header, dates DD.MM.YYYY, decimal commas, null is 'NA'");
+  EXPECT_EQ(ColumnsOf("d\n2024/01/02\n2024/1/3\n"), "d:date?");
+  EXPECT_EQ(ColumnsOf("d,e\n12/31/2024,2024-01-02\n01/02/2024,2024-01-03\n"), "d:date?,e:date?");
+  // One column tells the form of the other.
+  EXPECT_EQ(Infer("d,e\n01/02/2024,13/02/2024\n").forms.date, "DD/MM/YYYY");
+  const InferredFile doubtful = Infer("d,n\n01/02/2024,1\n03/04/2024,2\n");
+  EXPECT_EQ(Columns(doubtful), "d:string?,n:int64?");
+  EXPECT_THAT(doubtful.notes, ElementsAre("column 1 may be dates: --date-format DD/MM/YYYY or "
+                                          "MM/DD/YYYY"));
+  EXPECT_EQ(Columns(Infer("d,n\n01/02/2024,1\n", {.forms = {.date = "MM/DD/YYYY"}})),
+            "d:date?,n:int64?");
+  EXPECT_EQ(Columns(Infer("d,n\n1 5 2024,1\n", {.forms = {.date = "DD MM YYYY"}})),
+            "d:date?,n:int64?");
+  // What is none.
+  EXPECT_EQ(ColumnsOf("d\n31.12.24\n01.02.25\n"), "d:string?");
+  EXPECT_EQ(ColumnsOf("d\n31.13.2024\n"), "d:string?");
+  EXPECT_EQ(ColumnsOf("a,b\n\"1,5\",1\n"), "a:string?,b:int64?");
+  EXPECT_EQ(ColumnsOf("a;b\n1,500;1\n"), "a:string?,b:int64?");
+  EXPECT_EQ(ColumnsOf("a;b\n1,5;1.5\n"), "a:string?,b:float64?");
 }
 
 TEST(InferenceTest, LinesAboveATableAreTold) {
@@ -81,6 +116,7 @@ TEST(InferenceTest, LinesAboveATableAreTold) {
 
 TEST(InferenceTest, SpacesDivideWhatIsNoText) {
   EXPECT_EQ(ColumnsOf("\"name\" \"n\"\n\"New York\" 7\nBonn 8\n"), "name:string?,n:int64?");
+  EXPECT_EQ(ColumnsOf("x n\n\"New York\" 7 1\nBonn 8 2\n"), "c1:string?,x:int64?,n:int64?");
   EXPECT_EQ(ColumnsOf("full name\nAda Lovelace\nAlan Turing\n"), "full name:string?");
 }
 

@@ -28,8 +28,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr RowFileFormat kTbl{.delimited = {'|', false, true}};
-constexpr RowFileFormat kCsv{};
+const RowFileFormat kTbl{.delimited = {'|', false, true}};
+const RowFileFormat kCsv{};
 
 struct ReadRows {
   std::vector<std::string> lines;  // each as text again; null as "-"
@@ -140,6 +140,30 @@ TEST(RowFileTest, GuessedTypesLoseNoDigits) {
             "f line 2: column 1 (zip) is '00501', of which a number does not keep all digits: "
             "--types 'zip=string' does");
   EXPECT_THAT(read.complaints[2], HasSubstr("line 4: column 3 (x) is '9007199254740993', of"));
+}
+
+TEST(RowFileTest, DatesAndFractionsInOtherForms) {
+  const Schema schema = SchemaOf("d:date?,x:float64?,p:decimal(2)?,n:int64?");
+  RowFileFormat format;
+  format.delimited.delimiter = ';';
+  format.forms = {.date = "DD.MM.YYYY", .decimal_comma = true};
+  const ReadRows read = ReadAll(
+      "31.12.2024;1,5;1.234,50;1\n1.2.2025;-1.000.000,25;7;2\n2024-02-29;1e3;0,1;3\n"
+      " 1.1.1 ;1;1;4\n;1.5;1;5\n;1,5,5;1;6\n;1.00,5;1;7\n;1,5;1;8\n30.2.2024;1;1;9\n",
+      format, schema);
+  EXPECT_THAT(read.lines, ElementsAre("2024-12-31|1.5|1234.50|1", "2025-02-01|-1000000.25|7.00|2",
+                                      "2024-02-29|1000|0.10|3", "-|1.5|1.00|8"));
+  EXPECT_EQ(read.complaints.size(), 5u);
+}
+
+TEST(RowFileTest, FormsOfDatesAreChecked) {
+  for (const char* good : {"DD.MM.YYYY", "YYYYMMDD", "MM/DD/YYYY", "YYYY-MM-DD"}) {
+    EXPECT_EQ(CheckDateForm(good), "");
+  }
+  for (const char* bad : {"", "DD.MM.YY", "DD.MM", "DD.MM.YYYYY", "DDD.MM.YYYY", "D1D.MM.YYYY",
+                          "DD.MM.YYYY1", "MM.MM.YYYY"}) {
+    EXPECT_NE(CheckDateForm(bad), "") << bad;
+  }
 }
 
 TEST(RowFileTest, StringsAreTextAndBytesAreNot) {

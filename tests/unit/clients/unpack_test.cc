@@ -66,7 +66,7 @@ std::string Unpacked(const std::string& packed) {
   return text;
 }
 
-// Of numbers, which do not compress to nothing.
+// Some numbers, which do not compress to nothing.
 std::string Text(size_t bytes) {
   std::string text;
   for (uint64_t i = 1; text.size() < bytes; ++i)

@@ -1,0 +1,44 @@
+#include "clients/cli/loading/inferred_text.h"
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/files/schema_text.h"
+#include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/output.h"
+
+namespace eris::cli {
+
+int ShowInferred(const Cli& cli, const ImportFlags& flags, const InferredFile& file,
+                 const Schema& schema) {
+  Output output;
+  if (cli.json()) {
+    Json columns = Json::Array();
+    for (const ColumnSchema& column : schema.columns) {
+      columns.push_back(Json{{"name", column.name}, {"type", ColumnTypeText(column)}});
+    }
+    const char escape = file.delimited.escape;
+    output.WriteJson({{"delimiter", std::string(1, file.delimited.delimiter)},
+                      {"escape", escape == '\0' ? std::string() : std::string(1, escape)},
+                      {"header", file.header},
+                      {"nulls", file.nulls},
+                      {"date_format", file.forms.date},
+                      {"decimal_comma", file.forms.decimal_comma},
+                      {"columns", columns}});
+    return output.Finish(kExitOk);
+  }
+  output.Write(absl::StrCat(FormatText(file), "\n"));
+  for (const std::string& note : file.notes) output.Write(absl::StrCat(note, "\n"));
+  output.Write(absl::StrCat("--schema '", SchemaText(schema), "'",
+                            flags.key.empty() ? "" : absl::StrCat(" --key ", flags.key), "\n"));
+  return output.Finish(kExitOk);
+}
+
+void TellInferred(const InferredFile& file, const Schema& schema) {
+  std::fprintf(stderr, "eris: %s; columns %s\n", FormatText(file).c_str(),
+               SchemaText(schema).c_str());
+  for (const std::string& note : file.notes) std::fprintf(stderr, "eris: %s\n", note.c_str());
+}
+
+}  // namespace eris::cli
