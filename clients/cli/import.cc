@@ -136,6 +136,10 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
   }
   if (!found.ok()) return found.status();
   if (absl::Status status = CheckExisting(flags, *found); !status.ok()) return status;
+  if (!flags.types.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--types is for new tables, and ", flags.object,
+                                                   " has ", SchemaText(found->schema), " already"));
+  }
   target.object.kind = found->kind;
   target.object.schema = found->schema;
   if (!flags.create.expect.empty()) {
@@ -359,6 +363,10 @@ int TryImport(const Cli& cli, client::Client& client, const ImportFlags& flags,
 }
 
 int RunImport(const Cli& cli, const ImportFlags& flags) {
+  if (!flags.types.empty() && !flags.Infers()) {
+    return Report(absl::InvalidArgumentError(
+        "--types is for columns that are inferred: give --kind table, without --schema"));
+  }
   InputFile input;
   if (absl::Status status = input.Open(flags.path); !status.ok()) return Report(status);
   if (flags.dry_run || flags.infer) return RunDryImport(cli, flags, input);

@@ -22,8 +22,8 @@
 namespace eris::cli {
 namespace {
 
-// Bytes of strings in one request: servers accept messages of 32 MiB by default.
-constexpr size_t kStringBytesPerRequest = 8 << 20;
+// Bytes of values in one request: servers accept messages of 32 MiB by default.
+constexpr size_t kValueBytesPerRequest = 8 << 20;
 
 struct WriteFlags {
   std::string object;
@@ -80,7 +80,7 @@ class Writer {
     };
     const absl::Status status = reader.ForEach(output_, take, [this](bool last) {
       const bool full =
-          batch_.rows.rows == kKeysPerRequest || batch_.string_bytes() >= kStringBytesPerRequest;
+          batch_.rows.rows == kKeysPerRequest || batch_.value_bytes() >= kValueBytesPerRequest;
       return batch_.rows.rows > 0 && (last || full) ? Send() : absl::OkStatus();
     });
     // An error before the first answer prints no empty table.

@@ -82,6 +82,16 @@ def test_compressed_files_and_other_forms(programs):
         harness.check("TMPDIR names another folder" in done.stderr, done.stderr)
 
 
+def test_first_rows_of_an_index_in_other_forms_are_no_header(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        path = write(directory, "a.csv", "31.12.2024,5\n 30.12.2024 ,6\n")
+        server.eris("import", "days", path, "--key-type", "date", "--date-format", "DD.MM.YYYY")
+        harness.check_equal(rows(server, "days").splitlines()[1:], ["2024-12-30,6", "2024-12-31,5"], "rows")
+        server.refused("import", "days", path, "--types", "x=string", said="--types is for columns that are inferred")
+        server.eris("import", "t", path, "--kind", "table")
+        server.refused("import", "t", path, "--kind", "table", "--types", "c1=string", said="--types is for new tables")
+
+
 def test_a_type_that_the_sample_got_wrong_is_widened(programs):
     with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
         # The odd values come behind the first MiB, where few places are looked at: none of them has quotes around it.

@@ -394,7 +394,10 @@ def test_rows_are_put(case):
         server.refused("put", "few", row, said=said, code=INVALID)
     server.eris("create", "bare", "--schema", "a:int32,b:bytes")
     server.eris("put", "bare", "1,00ff", "1,00ff", "--hex")
-    harness.check_equal(server.eris("count", "bare").stdout, "2\n", "rows appended")
+    server.eris("put", "bare", "2,\\x00ff", "3,x")
+    got = sorted(server.eris("export", "bare", "-").stdout.splitlines()[1:])
+    harness.check_equal(got, ["1,\\x00ff", "1,\\x00ff", "2,\\x00ff", "3,\\x78"], "rows appended")
+    server.refused("put", "few", "1,,1,\n2,,1,", said="more than one row", code=INVALID)
     server.eris("drop", "few")
     server.eris("drop", "bare")
 

@@ -39,6 +39,8 @@ size_t TakeQuoted(absl::string_view text, size_t at, char escape, std::string& s
     const bool has_next = stop + 1 < text.size();
     if (text[stop] != '"') {
       if (!has_next) return absl::string_view::npos;
+      // Before anything else it is text, as in C:\temp.
+      if (text[stop + 1] != '"' && text[stop + 1] != escape) scratch += escape;
       scratch += text[stop + 1];
     } else if (has_next && text[stop + 1] == '"') {
       scratch += '"';

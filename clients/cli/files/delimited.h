@@ -17,7 +17,7 @@ struct DelimitedFormat {
   // other fields they are text.
   bool quotes = true;
   bool trailing_delimiter = false;  // a delimiter before the line end starts no further field
-  // In quotes: the character behind it is text, also a quote. 0: there is none.
+  // In quotes: a quote behind it is text, and so is a second one of it. 0: there is none.
   char escape = '\0';
 };
 

@@ -120,6 +120,7 @@ class PlainField {
         if (comma || (points && digits != 3)) return false;
         comma = true;
       }
+      if (points && !comma && c != ',' && !IsDigit(c)) return false;
       digits += IsDigit(c) && !comma ? 1 : 0;
       plain_[bytes_++] = c == ',' ? '.' : c;
     }

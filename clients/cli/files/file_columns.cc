@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/files/import_hint.h"
@@ -116,7 +117,11 @@ class Chooser {
       if (!ParseU64(choice_.key[i], number)) {
         by_name = true;
       } else if (number >= 1 && number <= first_.size()) {
-        any_key |= ParseWord(schema_.columns[i], first_[number - 1], word);
+        const ColumnSchema& column = schema_.columns[i];
+        const absl::string_view field = absl::StripAsciiWhitespace(first_[number - 1]);
+        const PlainField plain(format_.forms, column.type, field);
+        any_key |=
+            ParseWord(column, format_.forms.Change(column.type) ? plain.text() : field, word);
       }
     }
     return by_name || !any_key;

@@ -141,9 +141,9 @@ struct RowFile::Cursors {
     if (!StoreField(field.type, field.scale, text, to)) return false;
     return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
   }
-  // In quotes a text is itself, and nothing an empty string.
+  // In quotes a text is itself, and nothing an empty string; of numbers and dates null, too.
   bool IsNull(const Field& field, const char* text, size_t length) const {
-    if (in_quotes) return length == 0 && !IsByteString(field.type);
+    if (in_quotes && IsByteString(field.type)) return false;
     if (length == 0) return true;
     return (null_lengths & LengthBit(length)) != 0 &&
            std::count(null_texts.begin(), null_texts.end(), absl::string_view(text, length)) > 0;

@@ -7,9 +7,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/delimited.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/text/byte_text.h"
 #include "clients/cli/text/parse.h"
 #include "text/cut_text.h"
 
@@ -66,12 +68,10 @@ absl::Status AddDelta(absl::string_view text, ColumnBuffers& to) {
 
 }  // namespace
 
-size_t RowsToWrite::string_bytes() const {
+size_t RowsToWrite::value_bytes() const {
   size_t bytes = 0;
   for (const client::OwnedRows* part : {&rows, &expected}) {
-    for (const ColumnBuffers& column : part->columns) {
-      if (!column.offsets.empty()) bytes += column.values.size();
-    }
+    for (const ColumnBuffers& column : part->columns) bytes += column.values.size();
   }
   return bytes;
 }
@@ -104,6 +104,27 @@ absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from
   return add(parts->value, to.rows.columns.back());
 }
 
+namespace {
+
+// A string, or bytes, which \x and hexadecimal digits may be, as `eris export` writes them.
+absl::Status AddBytes(const ColumnSchema& column, ByteFormat format, absl::string_view text,
+                      ColumnBuffers& to) {
+  if (column.type == ColumnType::kBytes && format == ByteFormat::kText &&
+      absl::ConsumePrefix(&text, kHexPrefix)) {
+    format = ByteFormat::kHex;
+  }
+  const absl::StatusOr<std::string> bytes = ParseByteText(format, text);
+  if (!bytes.ok()) return bytes.status();
+  if (column.type == ColumnType::kString && !IsUtf8(*bytes)) {
+    return absl::InvalidArgumentError(absl::StrCat("'", ShowBytes(ByteFormat::kText, *bytes),
+                                                   "' is not UTF-8, and a string is text"));
+  }
+  AddString(*bytes, to);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status AddTableRow(const Schema& schema, ByteFormat format, absl::string_view text,
                          client::OwnedRows& to) {
   std::vector<absl::string_view> fields;
@@ -113,7 +134,10 @@ absl::Status AddTableRow(const Schema& schema, ByteFormat format, absl::string_v
       SplitResult::kRecord) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no row: ", reason));
   }
-  if (fields.size() != schema.columns.size() || consumed != text.size()) {
+  if (consumed != text.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is more than one row"));
+  }
+  if (fields.size() != schema.columns.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "' has ", fields.size(), fields.size() == 1 ? " field" : " fields",
                      ", a row has ", schema.columns.size(), ": ", SchemaText(schema)));
@@ -131,13 +155,15 @@ absl::Status AddTableRow(const Schema& schema, ByteFormat format, absl::string_v
       if (row % 8 == 0) buffers.validity.push_back('\0');
       if (!null) buffers.validity.back() |= static_cast<char>(1 << (row % 8));
     }
+    absl::Status status;
     if (IsByteString(column.type)) {
-      const absl::StatusOr<std::string> bytes = null ? std::string() : ParseByteText(format, field);
-      if (!bytes.ok()) return bytes.status();
-      AddString(*bytes, buffers);
+      status = AddBytes(column, format, field, buffers);
     } else if (null) {
       buffers.values.append(ColumnValueBytes(column.type), '\0');
-    } else if (const absl::Status status = AddCell(column, field, buffers); !status.ok()) {
+    } else {
+      status = AddCell(column, field, buffers);
+    }
+    if (!status.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("column ", column.name, ": ", status.message()));
     }

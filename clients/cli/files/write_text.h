@@ -17,8 +17,7 @@ struct RowsToWrite {
   client::OwnedRows rows;
   client::OwnedRows expected;  // of kCompareAndSet: the value column
 
-  // The bytes of string values.
-  size_t string_bytes() const;
+  size_t value_bytes() const;
 };
 
 // How the arguments are read.

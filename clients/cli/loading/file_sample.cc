@@ -92,9 +92,8 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
   KnownOfFile known{.header = flags.header, .forms = flags.forms};
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
-  if (flags.IsTbl() || !flags.delimiter.empty() || !flags.format.empty() || !flags.escape.empty()) {
-    known.delimited = *delimited;
-  }
+  known.escape = delimited->escape;
+  if (flags.IsTbl() || !flags.delimiter.empty()) known.delimited = *delimited;
   if (flags.null_text) known.nulls = {*flags.null_text};
   absl::StatusOr<InferredFile> file = InferFile(input.name(), sample, known);
   if (!file.ok()) return file.status();

@@ -11,145 +11,22 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/files/field_text.h"
+#include "clients/cli/loading/delimiter_guess.h"
+#include "clients/cli/loading/value_types.h"
 #include "clients/cli/text/byte_text.h"
 #include "clients/cli/text/parse.h"
 
 namespace eris::cli {
 namespace {
 
-using Record = std::vector<std::string>;
-
-constexpr std::array<char, 4> kDelimiters = {',', '\t', ';', '|'};
 // Texts that stand for null in files of statistics programs and databases, if all other values of a
 // column are numbers or dates.
 constexpr std::array<absl::string_view, 14> kNullTexts = {
     "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "nil", "\\N", "None", "NaN", "?", "-", "."};
-constexpr size_t kShapeRecordsMax = 200;
 // Forms of dates that are looked for, besides the one that the user gives.
 constexpr std::array<absl::string_view, 7> kDateForms = {"YYYY/MM/DD", "YYYY.MM.DD", "DD.MM.YYYY",
                                                          "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY",
                                                          "MM-DD-YYYY"};
-// From narrow to wide. What is none of these is a string.
-constexpr std::array<ColumnType, 4> kTypes = {ColumnType::kInt64, ColumnType::kUint64,
-                                              ColumnType::kFloat64, ColumnType::kDate};
-
-bool IsOf(ColumnType type, absl::string_view text) {
-  text = absl::StripAsciiWhitespace(text);
-  if (text.empty() || text.size() > kNumberBytesMax) return false;
-  std::array<char, kNumberBytesMax + 8> padded{};
-  std::copy(text.begin(), text.end(), padded.begin());
-  uint64_t value = 0;
-  return StoreField(type, 0, {padded.data(), text.size()}, reinterpret_cast<char*>(&value)) &&
-         !LosesDigits(type, text);
-}
-// The same of a text that may be in another form.
-bool IsOf(ColumnType type, absl::string_view text, const FieldForms& forms) {
-  if (!forms.Change(type)) return IsOf(type, text);
-  const PlainField plain(forms, type, absl::StripAsciiWhitespace(text));
-  return plain.good() && IsOf(type, plain.text());
-}
-bool IsOfAny(absl::string_view text) {
-  return std::any_of(kTypes.begin(), kTypes.end(),
-                     [&](ColumnType type) { return IsOf(type, text); });
-}
-
-// The records of a text, at most `records_max`. The last one may be cut off; it is left out.
-// `lines`: on which line of the text each begins. `bad`: how many were passed over.
-std::vector<Record> RecordsOf(absl::string_view text, bool at_end, const DelimitedFormat& format,
-                              size_t records_max, std::vector<size_t>* lines = nullptr,
-                              size_t* bad = nullptr) {
-  size_t line = 1;
-  std::vector<Record> records;
-  std::vector<absl::string_view> fields;
-  std::string scratch, reason;
-  while (!text.empty() && records.size() < records_max) {
-    size_t consumed = 0;
-    const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
-    if (result == SplitResult::kNeedMore) break;
-    const absl::string_view record = text.substr(0, consumed);
-    const bool blank = record.find_first_not_of("\r\n") == text.npos;
-    text.remove_prefix(consumed);
-    if (result == SplitResult::kRecord && !blank) {
-      records.emplace_back(fields.begin(), fields.end());
-      if (lines != nullptr) lines->push_back(line);
-    }
-    if (bad != nullptr && result == SplitResult::kBad) ++*bad;
-    line += static_cast<size_t>(std::count(record.begin(), record.end(), '\n'));
-  }
-  return records;
-}
-
-// How well a delimiter explains a text.
-struct Shape {
-  size_t fields = 0;   // of most records
-  size_t records = 0;  // that have as many
-  size_t all = 0;
-};
-Shape ShapeOf(const std::vector<Record>& records) {
-  std::vector<size_t> counts;
-  for (const Record& record : records) {
-    if (counts.size() <= record.size()) counts.resize(record.size() + 1);
-    ++counts[record.size()];
-  }
-  Shape shape{.all = records.size()};
-  for (size_t fields = 0; fields < counts.size(); ++fields) {
-    if (counts[fields] >= shape.records && counts[fields] > 0) {
-      shape.fields = fields;
-      shape.records = counts[fields];
-    }
-  }
-  return shape;
-}
-
-// Whether a space divides all lines but the first, which may be a header, into as many fields, of
-// which one is a number in each. Otherwise spaces divide words.
-bool SpacesDivide(const FileSample& sample) {
-  std::vector<Record> records =
-      RecordsOf(sample.beginning, sample.is_whole, {.delimiter = ' '}, kShapeRecordsMax);
-  if (records.size() < 2 || records[0].size() < 2) return false;
-  records.erase(records.begin());
-  const Shape shape = ShapeOf(records);
-  if (shape.fields < 2 || shape.records < shape.all) return false;
-  for (size_t column = 0; column < shape.fields; ++column) {
-    const auto is_number = [&](const Record& one) { return IsOfAny(one[column]); };
-    if (std::all_of(records.begin(), records.end(), is_number)) return true;
-  }
-  return false;
-}
-
-// The one by which the most records have the same number of fields, more than one. Of several the
-// one with more fields.
-DelimitedFormat FindDelimiter(const FileSample& sample) {
-  DelimitedFormat best;
-  Shape best_shape;
-  for (const char delimiter : kDelimiters) {
-    const DelimitedFormat format{.delimiter = delimiter};
-    const Shape shape =
-        ShapeOf(RecordsOf(sample.beginning, sample.is_whole, format, kShapeRecordsMax));
-    if (shape.fields < 2) continue;
-    const uint64_t here = shape.records * std::max<size_t>(best_shape.all, 1);
-    const uint64_t there = best_shape.records * shape.all;
-    if (here > there || (here == there && shape.fields > best_shape.fields)) {
-      best = format;
-      best_shape = shape;
-    }
-  }
-  if (best_shape.fields == 0 && SpacesDivide(sample)) best.delimiter = ' ';
-  return best;
-}
-
-// Whether more records are good if quotes in quotes are written \".
-bool EscapesHelp(const FileSample& sample, DelimitedFormat format) {
-  if (!format.quotes || format.escape != '\0') return false;
-  if (!absl::StrContains(sample.beginning, "\\\"")) return false;
-  size_t bad_without = 0, bad_with = 0;
-  RecordsOf(sample.beginning, sample.is_whole, format, ~size_t{0}, nullptr, &bad_without);
-  format.escape = '\\';
-  RecordsOf(sample.beginning, sample.is_whole, format, ~size_t{0}, nullptr, &bad_with);
-  return bad_with < bad_without;
-}
-
 // What the values of one column may be. `date_forms`: that are looked for.
 class Values {
  public:
@@ -172,9 +49,9 @@ class Values {
   }
   bool empty() const { return !any_ && null_texts_.empty(); }
   // The texts of nulls without which the column has a narrower type.
-  std::set<absl::string_view> NullTexts() const {
-    const bool narrow = TypeOf(types_) != ColumnType::kString || comma_or_date();
-    const bool helps = any_ && narrow && TypeOf(with_nulls_) == ColumnType::kString;
+  std::set<absl::string_view> NullTexts(const FieldForms& forms) const {
+    const bool narrow = type({kNullTexts.begin(), kNullTexts.end()}, forms) != ColumnType::kString;
+    const bool helps = any_ && utf8_ && narrow && TypeOf(with_nulls_) == ColumnType::kString;
     return helps ? null_texts_ : std::set<absl::string_view>();
   }
   ColumnType type(const std::vector<std::string>& nulls, const FieldForms& forms = {}) const {
@@ -186,13 +63,15 @@ class Values {
     if (!any_ && (all_known || null_texts_.empty())) return ColumnType::kString;
     const ColumnType plain = TypeOf(all_known ? types_ : with_nulls_);
     if (!any_ || !all_known) return plain;
+    const bool fraction = fraction_ && (comma_ || !point_);  // 192.168.1.1 is none
     if (forms.decimal_comma && plain == ColumnType::kFloat64) {
-      return fraction_ ? ColumnType::kFloat64 : ColumnType::kString;
+      return fraction ? ColumnType::kFloat64 : ColumnType::kString;
     }
     if (plain != ColumnType::kString) return plain;
     if (!forms.date.empty() && IsInForm(forms.date)) return ColumnType::kDate;
-    return forms.decimal_comma && fraction_ ? ColumnType::kFloat64 : ColumnType::kString;
+    return forms.decimal_comma && fraction ? ColumnType::kFloat64 : ColumnType::kString;
   }
+  bool comma_or_date() const { return HasDecimalCommas() || !DateForms().empty(); }
   // Forms of dates that all values have, if they are nothing else.
   std::vector<std::string> DateForms() const {
     std::vector<std::string> found;
@@ -210,13 +89,14 @@ class Values {
   }
 
  private:
-  using Possible = std::array<bool, kTypes.size()>;
+  using Possible = std::array<bool, kValueTypes.size()>;
   static void Narrow(absl::string_view text, Possible& types) {
-    for (size_t i = 0; i < kTypes.size(); ++i) types[i] = types[i] && IsOf(kTypes[i], text);
+    for (size_t i = 0; i < kValueTypes.size(); ++i)
+      types[i] = types[i] && IsOf(kValueTypes[i], text);
   }
   static ColumnType TypeOf(const Possible& types) {
     const auto found = std::find(types.begin(), types.end(), true);
-    return found == types.end() ? ColumnType::kString : kTypes[found - types.begin()];
+    return found == types.end() ? ColumnType::kString : kValueTypes[found - types.begin()];
   }
 
   void NarrowForms(absl::string_view text) {
@@ -227,13 +107,14 @@ class Values {
     fraction_ = fraction_ && IsOf(ColumnType::kFloat64, text, {.decimal_comma = true});
     const size_t comma = text.find(',');
     decimal_comma_ |= comma != text.npos && text.size() - comma - 1 != 3;
+    comma_ |= comma != text.npos;
+    point_ |= absl::StrContains(text, '.');
   }
   bool IsInForm(const std::string& form) const {
     const auto found = std::find(forms_->begin(), forms_->end(), form);
     return found != forms_->end() && in_form_[found - forms_->begin()];
   }
   bool is_text() const { return any_ && TypeOf(types_) == ColumnType::kString; }
-  bool comma_or_date() const { return HasDecimalCommas() || !DateForms().empty(); }
 
   const std::vector<std::string>* forms_;
   bool any_ = false;
@@ -244,6 +125,8 @@ class Values {
   std::vector<bool> in_form_;  // by forms_: all values are dates in it
   bool fraction_ = true;       // all values are numbers with decimal commas, or whole
   bool decimal_comma_ = false;
+  bool comma_ = false;  // one has a comma, or a point
+  bool point_ = false;
 };
 
 class Inference {
@@ -257,7 +140,7 @@ class Inference {
   }
 
   absl::StatusOr<InferredFile> Run(const std::string& file) {
-    made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_);
+    made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_, known_.escape);
     if (EscapesHelp(sample_, made_.delimited)) made_.delimited.escape = '\\';
     std::vector<size_t> lines;
     records_ = RecordsOf(sample_.beginning, sample_.is_whole, made_.delimited, ~size_t{0}, &lines);
@@ -271,11 +154,11 @@ class Inference {
     if (known_.nulls) made_.nulls = *known_.nulls;
     const std::vector<Values> rest = ValuesFrom(1);
     short_header_ = IsShortHeader(rest);
-    NoteOtherLinesAbove(lines);
     made_.header = known_.header.has_value() ? *known_.header : IsHeader(rest);
+    if (!made_.header || records_[0].size() == width_) NoteOtherLinesAbove(lines);
     const std::vector<Values> values = made_.header ? rest : ValuesFrom(0);
-    if (!known_.nulls) FindNulls(values);
     FindForms(values);
+    if (!known_.nulls) FindNulls(values);
     for (const Values& each : values) {
       const ColumnType type = each.type(made_.nulls, made_.forms);
       made_.columns.push_back({.name = {}, .type = type, .scale = 0, .nullable = true});
@@ -313,25 +196,41 @@ class Inference {
   // empty or comes twice. Some of them may be years, one after the other.
   bool IsHeader(const std::vector<Values>& rest) const {
     const Record& first = records_[0];
-    if (first.size() != width_) return short_header_;
+    if (short_header_) return true;
+    // Where lines end with a delimiter, the last column has neither a name nor a value.
+    const bool last_is_empty = first.size() + 1 == width_ && rest.back().empty();
+    if (first.size() != width_ && !last_is_empty) return false;
     bool above_others = false;
     std::set<absl::string_view> names;
     std::vector<absl::string_view> numbers;
-    for (size_t column = 0; column < width_; ++column) {
+    for (size_t column = 0; column < first.size(); ++column) {
       const absl::string_view name = first[column];
-      const bool is_number = IsOfAny(name);
+      const bool is_number = IsValue(name);
       if (is_number) numbers.push_back(name);
       const ColumnType type = rest[column].type({kNullTexts.begin(), kNullTexts.end()});
       const bool others = type != ColumnType::kString && type != ColumnType::kBytes;
-      above_others |= !name.empty() && !is_number && others;
+      above_others |= !name.empty() && !is_number && (others || rest[column].comma_or_date());
       // A column of row numbers may have no name.
       if (name.empty() && column == 0 && type == ColumnType::kInt64) continue;
       names.insert(name);
     }
     const bool all_named = records_.size() > 1 && names.count("") == 0 &&
-                           names.size() + (first[0].empty() ? 1 : 0) == width_;
-    if (!numbers.empty()) return all_named && numbers.size() < width_ && AreYears(numbers);
+                           names.size() + (first[0].empty() ? 1 : 0) == first.size();
+    if (!numbers.empty()) return all_named && numbers.size() < first.size() && AreYears(numbers);
     return above_others || all_named;
+  }
+  // Whether a text is rather a value than a name: also 007, 31.12.2024, 1,5 and times.
+  bool IsValue(absl::string_view text) const {
+    text = absl::StripAsciiWhitespace(text);
+    constexpr size_t kDateBytes = 10;
+    const auto reads = [&](ColumnType type) { return Reads(type, text); };
+    const auto in_form = [&](const std::string& form) {
+      return IsOf(ColumnType::kDate, text, {.date = form});
+    };
+    return std::any_of(kValueTypes.begin(), kValueTypes.end(), reads) ||
+           std::any_of(date_forms_.begin(), date_forms_.end(), in_form) ||
+           IsOf(ColumnType::kFloat64, text, {.decimal_comma = true}) ||
+           (text.size() > kDateBytes && Reads(ColumnType::kDate, text.substr(0, kDateBytes)));
   }
   static bool AreYears(const std::vector<absl::string_view>& texts) {
     int before = 0;
@@ -347,12 +246,13 @@ class Inference {
   // numbers.
   bool IsShortHeader(const std::vector<Values>& rest) const {
     const Record& first = records_[0];
-    if (first.size() + 1 != width_) return false;
+    if (first.size() + 1 != width_ || rest.back().empty()) return false;
     bool above_others = false;
     for (size_t i = 0; i < first.size(); ++i) {
-      if (first[i].empty() || IsOfAny(first[i])) return false;
+      if (first[i].empty() || IsValue(first[i])) return false;
       const ColumnType type = rest[i + 1].type({kNullTexts.begin(), kNullTexts.end()});
       above_others |= type != ColumnType::kString && type != ColumnType::kBytes;
+      above_others |= rest[i + 1].comma_or_date();
     }
     return above_others;
   }
@@ -372,7 +272,7 @@ class Inference {
 
   void FindNulls(const std::vector<Values>& values) {
     std::set<absl::string_view> texts;
-    for (const Values& each : values) texts.merge(each.NullTexts());
+    for (const Values& each : values) texts.merge(each.NullTexts(made_.forms));
     for (const absl::string_view text : texts) made_.nulls.emplace_back(text);
   }
 

@@ -20,6 +20,7 @@ namespace eris::cli {
 // What the user has said, and need not be found out.
 struct KnownOfFile {
   std::optional<DelimitedFormat> delimited{};
+  char escape = '\0';  // of a format that is not known
   std::optional<bool> header{};
   std::optional<std::vector<std::string>> nulls{};
   FieldForms forms{};  // what is set of it

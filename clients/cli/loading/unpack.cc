@@ -45,6 +45,11 @@ class Gzip {
 
   // Goes on as far as there is text and room. Returns what is wrong with the text.
   std::string Step(Passage& text) {
+    // Zeros fill blocks of tapes.
+    while (at_end_ && text.in_left > 0 && *text.in == '\0') {
+      ++text.in;
+      --text.in_left;
+    }
     if (at_end_ && text.in_left == 0) return "";
     if (at_end_) inflateReset(&stream_);
     // zlib reads it only, but asks for a pointer that is not const.

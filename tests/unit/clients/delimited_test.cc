@@ -74,6 +74,7 @@ TEST(SplitRecordTest, QuotesMayBeEscaped) {
   const DelimitedFormat escaped{.escape = '\\'};
   EXPECT_EQ(SplitOf("\"a \\\"b\\\"\",\"c\\\\\",\"\"\"\",d\\\n", escaped).fields,
             (Fields{"a \"b\"", "c\\", "\"", "d\\"}));
+  EXPECT_EQ(SplitOf("\"C:\\temp\\new\"\n", escaped).fields, (Fields{"C:\\temp\\new"}));
   EXPECT_EQ(SplitOf("\"a\\", escaped, false).result, SplitResult::kNeedMore);
   EXPECT_EQ(SplitOf("\"a\\", escaped).reason, "a quote is not closed");
   EXPECT_EQ(SplitOf("\"a\\\"\n1", escaped).reason, "a quote is not closed");

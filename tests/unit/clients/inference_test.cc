@@ -75,6 +75,30 @@ TEST(InferenceTest, HeadersAreTextsAboveOtherThings) {
   EXPECT_FALSE(Infer("\"\",ok\nx,TRUE\ny,FALSE\n").header);
 }
 
+TEST(InferenceTest, ValuesAreNoNames) {
+  for (const char* rows : {"01234,abc\n02345,def\n", "31/12/2024,abc\n30/12/2024,def\n",
+                           "31.12.2024;abc\n30.12.2024;def\n", "1,5;abc\n2,5;def\n",
+                           "2024-01-01 10:00:00,ERROR\n2024-01-01 10:00:01,INFO\n"}) {
+    EXPECT_FALSE(Infer(rows).header) << rows;
+  }
+  // Names above decimal commas, and above dates in other forms.
+  EXPECT_TRUE(Infer(";Preis;Menge\nA;1,5;2,5\nB;2,5;3,5\n").header);
+  EXPECT_TRUE(Infer("a;a\n31.12.2024;x\n30.12.2024;y\n").header);
+}
+
+TEST(InferenceTest, LinesThatEndWithADelimiterKeepTheirNames) {
+  EXPECT_EQ(ColumnsOf("name,city,qty\nann,bonn,5,\nbob,kiel,6,\n"),
+            "name:string?,city:string?,qty:int64?,c4:string?");
+}
+
+TEST(InferenceTest, SemicolonsDivideNumbersWithDecimalCommas) {
+  EXPECT_EQ(ColumnsOf("1,5;2,5;3,5\n1,6;2,7;3,8\n"), "c1:float64?,c2:float64?,c3:float64?");
+  EXPECT_EQ(ColumnsOf("1;2,5\n2;3,5\n"), "c1:int64?,c2:float64?");
+  EXPECT_EQ(ColumnsOf("1,a;b\n2,c;d\n"), "c1:int64?,c2:string?");
+  EXPECT_EQ(ColumnsOf("a;b;c\n1,5;192.168.100.123;1.2e-10\n2,5;10.100.20.1;x\n"),
+            "a:float64?,b:string?,c:string?");
+}
+
 TEST(InferenceTest, EscapesAreFoundByWhatTheyHelp) {
   const InferredFile file = Infer("a,b\n\"x \\\"y\\\" z\",1\n\"c:\\\\\",2\n");
   EXPECT_EQ(FormatText(file), "delimiter ',', a header, escape '\\'");
@@ -130,6 +154,9 @@ TEST(InferenceTest, TextsOfNullsAreThoseThatNarrowAColumn) {
   EXPECT_EQ(ColumnsOf("a,b\n1.5,1\nNaN,2\n"), "a:float64?,b:int64?");
   EXPECT_EQ(Columns(Infer("a,b\n1,x\n-99,y\nnone,z\n", {.nulls = {{"none"}}})),
             "a:int64?,b:string?");
+  // Where nulls would not help.
+  EXPECT_THAT(Infer("d,s\n\"1,5\",NA\nNA,x\n").nulls, IsEmpty());
+  EXPECT_THAT(Infer("d,s\n01/02/2024,NA\nNA,x\n").nulls, IsEmpty());
   // Nothing but nulls.
   EXPECT_EQ(ColumnsOf("a,b,c\nNA,1,7\nNA,NA,8\n"), "a:string?,b:int64?,c:int64?");
 }

@@ -156,6 +156,25 @@ TEST(RowFileTest, DatesAndFractionsInOtherForms) {
   EXPECT_EQ(read.complaints.size(), 5u);
 }
 
+TEST(RowFileTest, ExponentsAreNoGroupsOfDigits) {
+  RowFileFormat format;
+  format.delimited.delimiter = ';';
+  format.forms = {.decimal_comma = true};
+  const ReadRows read =
+      ReadAll("1.2e-10\n1.234e10\n1,2e-10\n1.234\n-1.234,5\n", format, SchemaOf("x:float64"));
+  EXPECT_THAT(read.lines, ElementsAre("1.2e-10", "1234", "-1234.5"));
+  EXPECT_EQ(read.complaints.size(), 2u);
+}
+
+TEST(RowFileTest, NullsMayBeInQuotesUnlessTheyAreText) {
+  RowFileFormat format;
+  format.nulls = {"NA"};
+  const ReadRows read =
+      ReadAll("\"1\",\"NA\"\n\"NA\",NA\n", format, SchemaOf("n:int64?,s:string?"));
+  EXPECT_THAT(read.complaints, ElementsAre());
+  EXPECT_THAT(read.lines, ElementsAre("1|NA", "-|-"));
+}
+
 TEST(RowFileTest, FormsOfDatesAreChecked) {
   for (const char* good : {"DD.MM.YYYY", "YYYYMMDD", "MM/DD/YYYY", "YYYY-MM-DD"}) {
     EXPECT_EQ(CheckDateForm(good), "");

@@ -91,6 +91,12 @@ TEST(UnpackTest, PartsFollowEachOther) {
   EXPECT_TRUE(Unpacked(Zstd(one) + Zstd(none) + Zstd(two)) == one + two);
 }
 
+TEST(UnpackTest, ZerosBehindGzipAreNothing) {
+  const std::string text = Text(1000);
+  EXPECT_TRUE(Unpacked(Gzip(text) + std::string(300'000, '\0')) == text);
+  EXPECT_TRUE(Unpacked(Gzip(text) + std::string(5, '\0') + Gzip(text)) == text + text);
+}
+
 TEST(UnpackTest, DamageIsTold) {
   for (const auto& pack : {Gzip, Zstd}) {
     const std::string packed = pack(Text(400'000));

@@ -101,7 +101,7 @@ TEST(WriteTextTest, StringsStandAsTheyAre) {
   EXPECT_EQ(read("7=" + path, /*from_input=*/true), "7=" + path);
 }
 
-TEST(WriteTextTest, RowsAreAddedAndTheirStringsCounted) {
+TEST(WriteTextTest, RowsAreAddedAndTheirValuesCounted) {
   RowsToWrite to;
   const Schema schema = KeyValueSchema({}, ColumnType::kString);
   const WriteSyntax syntax{.mode = WriteMode::kCompareAndSet, .format = ByteFormat::kHex};
@@ -109,12 +109,12 @@ TEST(WriteTextTest, RowsAreAddedAndTheirStringsCounted) {
   EXPECT_TRUE(AddWrite(schema, syntax, false, "2=:03", to).ok());
   EXPECT_EQ(to.rows.rows, 2u);
   EXPECT_EQ(to.expected.rows, 2u);
-  EXPECT_EQ(to.string_bytes(), 4u);
+  EXPECT_EQ(to.value_bytes(), 2 * 8 + 4u);
   EXPECT_EQ(to.rows.GetString(1, 1), "\3");
   RowsToWrite erased;
   EXPECT_TRUE(AddWrite(schema, {.mode = WriteMode::kErase}, false, " 7 ", erased).ok());
   EXPECT_EQ(erased.rows.columns.size(), 1u);
-  EXPECT_EQ(erased.string_bytes(), 0u);
+  EXPECT_EQ(erased.value_bytes(), 8u);
 }
 
 }  // namespace
