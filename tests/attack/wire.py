@@ -98,15 +98,16 @@ class Connection:
     """An HTTP/2 connection that keeps to the server's flow control, as far as it is asked to."""
 
     def __init__(self, address):
-        self.socket = connect(address)
-        # Answers are taken, however long they are.
-        self.socket.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 1 << 30)) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+        self.socket = connect(address, hello=False)
         self.window, self.first_window = 65535, 65535
         self.streams = {}  # stream: window
         self.buffer = bytearray()
         self.answers = {}  # stream: [(kind, payload)]
         self.closed = ""
         self.settled = False  # the server's settings have come
+        # Answers are taken, however long they are. The server may have closed it already.
+        self.send_raw(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 1 << 30)) + frame(SETTINGS, ACK, 0)
+                      + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
         end = time.monotonic() + 1
         while not self.settled and not self.closed and time.monotonic() < end:
             self.read(0.005)
