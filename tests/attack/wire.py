@@ -81,7 +81,15 @@ def _literal(payload, name):
 
 def connect(address, hello=True):
     host, _, port = address.rpartition(":")
-    client = socket.create_connection((host, int(port)), timeout=10)
+    end = time.monotonic() + 30
+    while True:
+        try:
+            client = socket.create_connection((host, int(port)), timeout=10)
+            break
+        except ConnectionResetError:  # a proxy that limits connections
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hello:
         client.sendall(PREFACE + frame(SETTINGS, 0, 0) + frame(SETTINGS, ACK, 0))
