@@ -31,9 +31,12 @@ void SplitPlain(absl::string_view line, const DelimitedFormat& format,
 size_t TakeQuoted(absl::string_view text, size_t at, char escape, std::string& scratch,
                   std::vector<absl::string_view>& fields) {
   const size_t start = scratch.size();
-  const char stops[] = {'"', escape == '\0' ? '"' : escape};
+  const char stops[] = {'"', escape};
   for (++at;;) {
-    const size_t stop = text.find_first_of(absl::string_view(stops, sizeof(stops)), at);
+    // One character is found by vectors, two are not.
+    const size_t stop = escape == '\0'
+                            ? text.find('"', at)
+                            : text.find_first_of(absl::string_view(stops, sizeof(stops)), at);
     if (stop == absl::string_view::npos) return stop;
     scratch.append(text.data() + at, stop - at);
     const bool has_next = stop + 1 < text.size();

@@ -16,8 +16,8 @@
 namespace eris::cli {
 
 struct FieldForms {
-  // YYYY, MM and DD with other characters between them; a month or a day may have one digit. Empty:
-  // YYYY-MM-DD alone, which is a date beside another form, too.
+  // YYYY, MM and DD with other characters between them; a month or a day may have one digit.
+  // YYYY-MM-DD is a date whatever the form is. Empty: only that.
   std::string date{};
   // 1,5 is 1.5, and 1.234.567,5 is 1234567.5.
   bool decimal_comma = false;
