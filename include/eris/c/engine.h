@@ -102,7 +102,8 @@ typedef struct eris_create_options {
 } eris_create_options;
 
 // Creates an object. Blocks until every AEU has its partition. Errors: ERIS_INVALID_ARGUMENT,
-// ERIS_ALREADY_EXISTS, ERIS_NOT_FOUND (no object `beside`), ERIS_RESOURCE_EXHAUSTED.
+// ERIS_ALREADY_EXISTS, ERIS_NOT_FOUND (the object that options->beside names),
+// ERIS_RESOURCE_EXHAUSTED.
 ERIS_API eris_code eris_create(eris_engine* engine, const char* name,
                                const eris_create_options* options, eris_error** error);
 // Blocks until every AEU has freed the object's memory. Handles of it stay valid; calls with them

@@ -100,7 +100,7 @@ TEST(TokenFileTest, AMissingFileIsMadeToAddButNotToRemove) {
   EXPECT_EQ(*ReadTokensFile(path), TokenLine(one));
 }
 
-// A limit of the file's size stands in for a full disk: the first write takes a part of the text.
+// As on a full disk, the first write takes only a part of the text: the size of files is limited.
 TEST(TokenFileTest, AFileThatCannotBeWrittenToItsEndKeepsTheOldOne) {
   const TemporaryFolder folder;
   const std::string text = "certificate:x.example ops admin * never\n";
