@@ -15,7 +15,7 @@ using routing::CommandType;
 using routing::RangeTable;
 using storage::Key;
 using storage::Range;
-using Phase = SimObject::Phase;
+using ObjectPhase = SimObject::Phase;
 
 namespace {
 
@@ -73,11 +73,11 @@ void Simulation::FaultStep() {
     default: {
       const auto slot = static_cast<uint32_t>(random_.Below(slots_.size()));
       SimObject& object = *slots_[slot];
-      if (object.phase == Phase::kLive) {
+      if (object.phase == ObjectPhase::kLive) {
         // With that bug a range may still be on its way when the object's memory goes.
         const bool drops = plan_.drops && options_.bug != PlantedBug::kDropStubEarly;
         if (drops && random_.OneIn(3)) AskToDrop(object);
-      } else if (object.phase == Phase::kGone) {
+      } else if (object.phase == ObjectPhase::kGone) {
         CreateObject(slot);
       } else {
         ControlStep(object);
@@ -88,7 +88,7 @@ void Simulation::FaultStep() {
 
 SimObject* Simulation::PickLive() {
   SimObject* object = slots_[random_.Below(slots_.size())];
-  return object->phase == Phase::kLive ? object : nullptr;
+  return object->phase == ObjectPhase::kLive ? object : nullptr;
 }
 
 // No clock decides: a snapshot is begun at a time that lies behind, or before, any that the AEUs
@@ -305,7 +305,7 @@ void Simulation::AskToDrop(SimObject& object) {
 
 void Simulation::DropObject(SimObject& object) {
   Note("an object is dropped", object.world.route.slot(), object.world.route.object().value);
-  object.phase = Phase::kDropping;
+  object.phase = ObjectPhase::kDropping;
   object.unpublished.clear();
   for (uint32_t i = 0; i < world_.aeus(); ++i) {
     if (object.holders[i]) object.to_send.push_back(i);
@@ -316,8 +316,8 @@ void Simulation::DropObject(SimObject& object) {
 }
 
 bool Simulation::ControlStep(SimObject& object) {
-  if (object.phase == Phase::kLive || object.phase == Phase::kGone) return false;
-  const bool creates = object.phase == Phase::kCreating;
+  if (object.phase == ObjectPhase::kLive || object.phase == ObjectPhase::kGone) return false;
+  const bool creates = object.phase == ObjectPhase::kCreating;
   const routing::ObjectRoute& route = object.world.route;
   const auto table = route.Pin();
   const CommandHeader header{.type = creates ? CommandType::kInstall : CommandType::kDrop,
@@ -368,10 +368,10 @@ bool Simulation::ControlStep(SimObject& object) {
     if (state != storage::KeyState::kAbsent) Fail("a control command was refused");
   }
   if (creates) {
-    object.phase = Phase::kLive;
+    object.phase = ObjectPhase::kLive;
     outcome_.coverage.Add(Event::kObjectsCreated);
   } else {
-    object.phase = Phase::kGone;
+    object.phase = ObjectPhase::kGone;
     object.gone_since = now_;
     for (uint32_t i = 0; i < world_.aeus(); ++i) {
       if (AeuTestPeer::SlotOf(world_[i], route) != nullptr) Fail("an AEU kept a dropped object");

@@ -16,7 +16,7 @@ using expressions::operator>=;
 using expressions::operator<=;
 using expressions::operator&&;
 using storage::Key;
-using Phase = SimTableScan::Phase;
+using ScanPhase = SimTableScan::Phase;
 
 namespace {
 
@@ -121,7 +121,7 @@ bool Simulation::PassesGate(const SimObject& object, uint64_t snapshot) const {
 bool Simulation::ScansWaitAtGate(const SimObject& object) const {
   return std::any_of(clients_.begin(), clients_.end(), [&](const Client& client) {
     const SimTableScan* const scan = client.table_scan.get();
-    return scan != nullptr && scan->object == &object && scan->phase == Phase::kAtGate;
+    return scan != nullptr && scan->object == &object && scan->phase == ScanPhase::kAtGate;
   });
 }
 
@@ -170,7 +170,7 @@ void Simulation::SendTableScan(SimTableScan& scan) {
     scan.parts.push_back(std::move(part));
   }
   scan.stops = false;
-  scan.phase = Phase::kOut;
+  scan.phase = ScanPhase::kOut;
   scan.parts_out = static_cast<uint32_t>(targets.size());
   if (targets.empty()) return;
   const routing::TableScanSegment segment{scan.part_list.data(), scan.part_list.size()};
@@ -196,7 +196,7 @@ void Simulation::SendTableScan(SimTableScan& scan) {
 }
 
 void Simulation::ObserveTableScan(SimTableScan& scan) {
-  if (scan.phase != Phase::kOut) return;
+  if (scan.phase != ScanPhase::kOut) return;
   if (scan.into != nullptr) ObserveScanInto(scan);
   bool moved = false;
   for (const auto& part : scan.parts) {
@@ -305,7 +305,7 @@ void Simulation::ReadTableChunk(SimTableScan& scan) {
 bool Simulation::ReadTableScan(uint32_t client) {
   if (clients_[client].table_scan == nullptr) return false;
   SimTableScan& scan = *clients_[client].table_scan;
-  if (scan.phase == Phase::kAtGate) {
+  if (scan.phase == ScanPhase::kAtGate) {
     if (PassesGate(*scan.object, scan.snapshot.held.epoch)) SendTableScan(scan);
     return true;
   }
@@ -369,7 +369,7 @@ void Simulation::EndTableScan(uint32_t client) {
     outcome_.coverage.Add(Event::kTableSums);
   }
   if (resumes || (all && adds)) {
-    scan.phase = Phase::kAtGate;
+    scan.phase = ScanPhase::kAtGate;
     if (PassesGate(object, scan.snapshot.held.epoch)) SendTableScan(scan);
     return;
   }

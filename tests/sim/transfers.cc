@@ -19,7 +19,7 @@ using storage::Key;
 using storage::KeyState;
 using storage::Partition;
 using storage::Range;
-using Phase = SimTransfer::Phase;
+using TransferPhase = SimTransfer::Phase;
 
 void Simulation::TransferStep() {
   if (!transfers_.empty() && !random_.OneIn(4)) {
@@ -34,7 +34,7 @@ void Simulation::TransferStep() {
 }
 
 void Simulation::EndTransfers() {
-  std::erase_if(transfers_, [](const auto& one) { return one->phase == Phase::kDone; });
+  std::erase_if(transfers_, [](const auto& one) { return one->phase == TransferPhase::kDone; });
   for (SimObject* const object : slots_) {
     const bool live = object->phase == SimObject::Phase::kLive;
     if (live && object->drop_asked && !Transfers(*object)) DropObject(*object);
@@ -114,7 +114,7 @@ void Simulation::StartTransfer() {
     if (transfer->from == transfer->to || busy(transfer->from.value)) return;
   }
   transfer->base = table;
-  if (object->holders[to]) transfer->phase = Phase::kGive;
+  if (object->holders[to]) transfer->phase = TransferPhase::kGive;
   Note("a transfer begins", transfer->from.value, to, rest.lo.head);
   outcome_.coverage.Add(Event::kTransfers);
   outcome_.coverage.Add(Event::kTransfersBack, back);
@@ -146,7 +146,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
   routing::ObjectRoute& route = object.world.route;
   SimStep* const step = transfer.step;
   switch (transfer.phase) {
-    case Phase::kReserve: {
+    case TransferPhase::kReserve: {
       routing::InstallSegment install = object.Install(transfer.to);
       install.slot_only = !object.heap();
       if (object.heap())
@@ -158,20 +158,20 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         return false;
       }
       object.holders[transfer.to.value] = 1;
-      transfer.phase = Phase::kReserving;
+      transfer.phase = TransferPhase::kReserving;
       transfer.waiting.Begin(turns_, now_);
       return true;
     }
-    case Phase::kReserving:
+    case TransferPhase::kReserving:
       if (transfer.reply->answered == 0) return false;
       if (transfer.reply->state_column[0] != KeyState::kAbsent) Fail("a slot was refused");
       object.members[transfer.to.value] = 1;  // now that scans can ask it
-      transfer.phase = Phase::kGive;
+      transfer.phase = TransferPhase::kGive;
       return true;
-    case Phase::kGive: {
+    case TransferPhase::kGive: {
       // At the border of a chunk nothing is under way.
       if (object.phase != SimObject::Phase::kLive) {
-        transfer.phase = Phase::kDone;
+        transfer.phase = TransferPhase::kDone;
         return true;
       }
       if (draining_ || object.drop_asked || random_.OneIn(8)) {
@@ -179,7 +179,7 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         if (!transfer.released) outcome_.coverage.Add(Event::kTransfersStopped);
         transfer.released = true;
         if (!releases) {
-          transfer.phase = Phase::kDone;
+          transfer.phase = TransferPhase::kDone;
           return true;
         }
       }
@@ -204,19 +204,19 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       }
       transfer.published = false;
       if (object.is_table()) transfer.gate_since = world_.snapshots().Now().epoch;
-      transfer.phase = Phase::kGiven;
+      transfer.phase = TransferPhase::kGiven;
       transfer.waiting.Begin(turns_, now_);
       FailTransfer(transfer);
       Note("a step is given", transfer.from.value, transfer.to.value, transfer.rest.lo.head);
       return true;
     }
-    case Phase::kGiven:
+    case TransferPhase::kGiven:
       return AwaitStep(transfer);
-    case Phase::kPublish:
+    case TransferPhase::kPublish:
       PublishStep(transfer);
-      transfer.phase = Phase::kConclude;
+      transfer.phase = TransferPhase::kConclude;
       return true;
-    case Phase::kConclude: {
+    case TransferPhase::kConclude: {
       // A coordinator that takes an installed chunk for refused.
       const bool takes_back = options_.bug == PlantedBug::kTakeChunkBack &&
                               step->outcome == StepOutcome::kInstalled &&
@@ -231,11 +231,11 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         step->outcome = outcome;
         return false;
       }
-      transfer.phase = Phase::kConcluding;
+      transfer.phase = TransferPhase::kConcluding;
       transfer.waiting.Begin(turns_, now_);
       return true;
     }
-    case Phase::kConcluding: {
+    case TransferPhase::kConcluding: {
       if (transfer.reply->answered == 0) return false;
       if (transfer.reply->state_column[0] != KeyState::kAbsent &&
           object.phase == SimObject::Phase::kLive) {
@@ -262,11 +262,11 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       const bool last = object.heap() ? step->rows == 0 : step->covers == rest;
       if (!transfer.went_well || last) {
         const bool asks = transfer.kind != TransferKind::kCopy && random_.OneIn(2);
-        transfer.phase = asks ? Phase::kAskHome : Phase::kDone;
+        transfer.phase = asks ? TransferPhase::kAskHome : TransferPhase::kDone;
         return true;
       }
       if (object.heap()) {
-        transfer.phase = Phase::kGive;
+        transfer.phase = TransferPhase::kGive;
         return true;
       }
       if (!TraitsOf(transfer.kind).in_chunks || transfer.end == Partition::End::kLow) {
@@ -274,10 +274,10 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
       } else {
         rest.hi = step->covers.lo;
       }
-      transfer.phase = Phase::kGive;
+      transfer.phase = TransferPhase::kGive;
       return true;
     }
-    case Phase::kAskHome: {
+    case TransferPhase::kAskHome: {
       transfer.reply = std::make_unique<test::TestReply>(1);
       const routing::ComeHomeSegment segment{};
       if (!SendControl(transfer, transfer.to, CommandType::kComeHome, transfer.reply.get(),
@@ -285,15 +285,15 @@ bool Simulation::AdvanceTransfer(SimTransfer& transfer) {
         return false;
       }
       Note("memory is asked for", transfer.to.value);
-      transfer.phase = Phase::kAskingHome;
+      transfer.phase = TransferPhase::kAskingHome;
       transfer.waiting.Begin(turns_, now_);
       return true;
     }
-    case Phase::kAskingHome:
+    case TransferPhase::kAskingHome:
       if (transfer.reply->answered == 0) return false;
-      transfer.phase = Phase::kDone;
+      transfer.phase = TransferPhase::kDone;
       return true;
-    case Phase::kDone:
+    case TransferPhase::kDone:
       return false;
   }
   return false;
@@ -330,7 +330,7 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
     if (options_.bug == PlantedBug::kDropStubEarly && random_.OneIn(2)) {
       // The source hears that all went well, and the target has not even begun.
       step.outcome = StepOutcome::kInstalled;
-      transfer.phase = Phase::kPublish;
+      transfer.phase = TransferPhase::kPublish;
       return true;
     }
     return false;
@@ -354,12 +354,12 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
             step.kind == TransferKind::kCopy ? Event::kStepsOfHeaps : Event::kSegmentSteps,
             step.rows > 0);
       }
-      transfer.phase = Phase::kPublish;
+      transfer.phase = TransferPhase::kPublish;
       break;
     case StepOutcome::kReturned:
       if (!allocation_failed_ && live) Fail("a range came back: " + step.status.ToString());
       outcome_.coverage.Add(Event::kStepsReturned);
-      transfer.phase = Phase::kConclude;
+      transfer.phase = TransferPhase::kConclude;
       break;
     case StepOutcome::kRefused:
       outcome_.coverage.Add(step.release ? Event::kReleases : Event::kStepsRefused);
@@ -379,7 +379,7 @@ bool Simulation::AwaitStep(SimTransfer& transfer) {
       }
       transfer.step = nullptr;
       transfer.gate_since = 0;
-      transfer.phase = Phase::kDone;
+      transfer.phase = TransferPhase::kDone;
       break;
     case StepOutcome::kUnderWay:
       Fail("a step has ended without an outcome");

@@ -13,7 +13,7 @@ namespace {
 using Kind = Expression::Kind;
 using Truth = Verdict::Truth;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 Int128 PowerOfTen(int exponent) {
   Int128 power = 1;
@@ -101,20 +101,20 @@ double RealResult(Kind kind, double left, double right) {
 
 // How far the result of doubles that are not exact may be away.
 double SlackOf(Kind kind, const Cell& left, const Cell& right, double result) {
-  if (kind == Kind::kDivide && right.any_zero) return kInfinity;
+  if (kind == Kind::kDivide && right.any_zero) return kUnbounded;
   if (left.slack == 0 && right.slack == 0) return 0;
-  if (kind == Kind::kRemainder) return kInfinity;
+  if (kind == Kind::kRemainder) return kUnbounded;
   const double x = std::abs(RealOf(left));
   const double y = std::abs(RealOf(right));
   double slack = left.slack + right.slack;
   if (kind == Kind::kMultiply) {
     slack = x * right.slack + y * left.slack + left.slack * right.slack;
   } else if (kind == Kind::kDivide) {
-    if (!(y > right.slack)) return kInfinity;
+    if (!(y > right.slack)) return kUnbounded;
     slack = (left.slack + std::abs(result) * right.slack) / (y - right.slack);
   }
   slack += 4 * std::numeric_limits<double>::epsilon() * std::abs(result);
-  return std::isfinite(slack) ? slack : kInfinity;
+  return std::isfinite(slack) ? slack : kUnbounded;
 }
 
 Cell RealArithmetic(Kind kind, const Cell& left, const Cell& right) {
