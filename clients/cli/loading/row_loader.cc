@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "clients/batch_stream.h"
-#include "clients/cli/loading/progress_bar.h"
+#include "clients/cli/text/progress_bar.h"
 
 namespace eris::cli {
 namespace {

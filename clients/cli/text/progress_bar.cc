@@ -1,4 +1,4 @@
-#include "clients/cli/loading/progress_bar.h"
+#include "clients/cli/text/progress_bar.h"
 
 #include <unistd.h>
 

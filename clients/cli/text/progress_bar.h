@@ -1,6 +1,6 @@
 // A progress bar on stderr if that is a terminal; otherwise silent. One thread.
-#ifndef ERIS_CLIENTS_CLI_LOADING_PROGRESS_BAR_H_
-#define ERIS_CLIENTS_CLI_LOADING_PROGRESS_BAR_H_
+#ifndef ERIS_CLIENTS_CLI_TEXT_PROGRESS_BAR_H_
+#define ERIS_CLIENTS_CLI_TEXT_PROGRESS_BAR_H_
 
 #include <cstdint>
 
@@ -27,4 +27,4 @@ class ProgressBar {
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_LOADING_PROGRESS_BAR_H_
+#endif  // ERIS_CLIENTS_CLI_TEXT_PROGRESS_BAR_H_
