@@ -43,6 +43,7 @@ ROOMS = {
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
     "server": ["log overload", "metrics", "guard", "access", "state", "door", "calls", "substrait", "data queries", "admin flight", "http", "."],
     "clients/cli": ["text", "files access", "loading doctor settings", ".", "watching queries"],
+    "clients/load": [".", "figures"],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.
 WIRE = re.compile(r"(?:eris/v1/|arrow/|.*\.pb\.h$|grpc|google/protobuf)")

@@ -20,6 +20,9 @@
 namespace eris::load {
 
 enum class Layout : uint8_t { kDense, kSparse };
+constexpr const char* NameOf(Layout layout) {
+  return layout == Layout::kDense ? "dense" : "sparse";
+}
 
 constexpr uint64_t ValueOf(uint64_t key) { return Mix(key + 0x9e3779b97f4a7c15u); }
 

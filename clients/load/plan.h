@@ -12,6 +12,8 @@
 
 namespace eris::load {
 
+inline constexpr double kRateMin = 0.001;  // of an open loop, in requests per second
+
 struct Plan {
   std::string object = "bench";
   Workload workload;

@@ -13,17 +13,6 @@
 namespace eris::load {
 namespace {
 
-struct Percentile {
-  const char* title;  // in a table
-  const char* name;   // in JSON and CSV
-  double percent;
-};
-constexpr Percentile kPercentiles[] = {{"p50", "p50_us", 50},
-                                       {"p90", "p90_us", 90},
-                                       {"p99", "p99_us", 99},
-                                       {"p99.9", "p99_9_us", 99.9},
-                                       {"p99.99", "p99_99_us", 99.99}};
-
 double ToUs(uint64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 std::string CpuModel() {
@@ -35,18 +24,6 @@ std::string CpuModel() {
 }
 
 bool CameUp(const OperationTally& one) { return one.answered + one.not_sent > 0; }
-
-// Each kind that occurred, and all together.
-std::vector<std::pair<std::string, OperationTally>> Rows(const Tally& tally) {
-  std::vector<std::pair<std::string, OperationTally>> rows;
-  for (size_t i = 0; i < kOperations; ++i) {
-    if (CameUp(tally.operations[i])) {
-      rows.emplace_back(kOperationNames[i], tally.operations[i]);
-    }
-  }
-  rows.emplace_back("all", tally.All());
-  return rows;
-}
 
 // Alternating names and figures of a histogram.
 void AddLatency(const base::Histogram& histogram, Json& out) {
@@ -62,30 +39,13 @@ std::string FormatUs(double us) {
   return absl::StrFormat("%.*f", us < 10 ? 2 : us < 100 ? 1 : 0, us);
 }
 
-std::string LatencyCells(const base::Histogram& histogram) {
-  std::string cells = absl::StrFormat("%10s", FormatUs(histogram.mean_ns() / 1e3));
-  for (const Percentile& one : kPercentiles) {
-    absl::StrAppendFormat(&cells, "%10s", FormatUs(ToUs(histogram.PercentileNs(one.percent))));
-  }
-  absl::StrAppendFormat(&cells, "%11s", FormatUs(ToUs(histogram.max_ns())));
-  return cells;
-}
-
-std::string LatencyTitles() {
-  std::string titles = absl::StrFormat("%10s", "mean us");
-  for (const Percentile& one : kPercentiles) absl::StrAppendFormat(&titles, "%10s", one.title);
-  return titles + absl::StrFormat("%11s", "max");
-}
-
 std::string Percents(const std::vector<double>& shares) {
   return absl::StrJoin(shares, ", ", [](std::string* out, double share) {
     absl::StrAppendFormat(out, "%.0f %%", share * 100);
   });
 }
 
-const char* LayoutName(Layout layout) { return layout == Layout::kDense ? "dense" : "sparse"; }
-
-std::string RateOf(const Plan& plan) {
+std::string PaceOf(const Plan& plan) {
   if (plan.rate == 0) return "closed loop";
   return absl::StrFormat("open loop, %.0f requests/s", plan.rate);
 }
@@ -124,6 +84,44 @@ Json OperationJson(const OperationTally& one, double seconds, bool open_loop) {
 
 }  // namespace
 
+Machine ReadMachine() { return {CpuModel(), std::thread::hardware_concurrency()}; }
+
+std::vector<std::string> SettingsLines(const Plan& plan, const ReportContext& context) {
+  return {
+      absl::StrFormat("%s of %s at %s: %d keys, %s, %s%s", plan.load ? "load" : plan.workload.name,
+                      plan.object, context.target, plan.keys, NameOf(plan.layout),
+                      NameOf(plan.workload.distribution),
+                      plan.verify ? ", every answer verified" : ""),
+      absl::StrFormat("%d x %d x %d requests of %d keys under way, %s, seed %d", plan.generators,
+                      plan.streams, plan.in_flight, plan.batch, PaceOf(plan), plan.seed)};
+}
+
+std::vector<std::pair<std::string, OperationTally>> RowsOf(const Tally& tally) {
+  std::vector<std::pair<std::string, OperationTally>> rows;
+  for (size_t i = 0; i < kOperations; ++i) {
+    if (CameUp(tally.operations[i])) {
+      rows.emplace_back(kOperationNames[i], tally.operations[i]);
+    }
+  }
+  rows.emplace_back("all", tally.All());
+  return rows;
+}
+
+std::string LatencyCells(const base::Histogram& histogram) {
+  std::string cells = absl::StrFormat("%10s", FormatUs(histogram.mean_ns() / 1e3));
+  for (const Percentile& one : kPercentiles) {
+    absl::StrAppendFormat(&cells, "%10s", FormatUs(ToUs(histogram.PercentileNs(one.percent))));
+  }
+  absl::StrAppendFormat(&cells, "%11s", FormatUs(ToUs(histogram.max_ns())));
+  return cells;
+}
+
+std::string LatencyTitles() {
+  std::string titles = absl::StrFormat("%10s", "mean us");
+  for (const Percentile& one : kPercentiles) absl::StrAppendFormat(&titles, "%10s", one.title);
+  return titles + absl::StrFormat("%11s", "max");
+}
+
 std::vector<std::string> Remarks(const Plan& plan, const ReportContext& context,
                                  const RunResult& result) {
   std::vector<std::string> remarks;
@@ -154,18 +152,14 @@ std::vector<std::string> Remarks(const Plan& plan, const ReportContext& context,
 }
 
 std::string ToTable(const Plan& plan, const ReportContext& context, const RunResult& result) {
-  std::string out = absl::StrFormat(
-      "%s of %s at %s: %d keys, %s, %s%s\n%d x %d x %d requests of %d keys under way, %s, seed "
-      "%d\n%.1f s measured%s, generators' processor time %s\n\n",
-      plan.load ? "load" : plan.workload.name, plan.object, context.target, plan.keys,
-      LayoutName(plan.layout), NameOf(plan.workload.distribution),
-      plan.verify ? ", every answer verified" : "", plan.generators, plan.streams, plan.in_flight,
-      plan.batch, RateOf(plan), plan.seed, result.seconds,
-      plan.warm_up_s > 0 ? absl::StrFormat(" behind %.1f s", plan.warm_up_s) : "",
-      Percents(result.cpu));
+  std::string out = absl::StrJoin(SettingsLines(plan, context), "\n");
+  absl::StrAppendFormat(&out, "\n%.1f s measured%s, generators' processor time %s\n\n",
+                        result.seconds,
+                        plan.warm_up_s > 0 ? absl::StrFormat(" behind %.1f s", plan.warm_up_s) : "",
+                        Percents(result.cpu));
   absl::StrAppendFormat(&out, "%-18s%12s%12s%14s%s\n", "operation", "requests", "requests/s",
                         "keys/s", LatencyTitles());
-  const auto rows = Rows(result.tally);
+  const auto rows = RowsOf(result.tally);
   for (const auto& [name, one] : rows) {
     absl::StrAppendFormat(&out, "%-18s%12d%12.0f%14.0f%s\n", name, one.answered,
                           static_cast<double>(one.answered) / result.seconds,
@@ -193,24 +187,31 @@ std::string ToTable(const Plan& plan, const ReportContext& context, const RunRes
   return out + "\n";
 }
 
-Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& result) {
-  const Tally& tally = result.tally;
-  const OperationTally all = tally.All();
-  Json out = {{"workload", plan.load ? "load" : plan.workload.name},
+Json SettingsJson(const Plan& plan, const ReportContext& context) {
+  const Machine machine = ReadMachine();
+  Json out = {{"format", kReportFormat},
+              {"workload", plan.load ? "load" : plan.workload.name},
               {"object", plan.object},
               {"target", context.target},
               {"version", context.version},
               {"commit", context.commit},
               {"build", context.build},
               {"machine",
-               {{"cpu", CpuModel()},
-                {"cpus", std::thread::hardware_concurrency()},
+               {{"cpu", machine.cpu},
+                {"cpus", machine.cpus},
                 {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                                      static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))}}},
               {"seed", plan.seed},
               {"flags", Json::Object()},
-              {"verified", plan.verify},
-              {"seconds", result.seconds},
+              {"verified", plan.verify}};
+  for (const auto& [name, value] : context.flags) out["flags"][name] = value;
+  return out;
+}
+
+Json FiguresJson(const Plan& plan, const ReportContext& context, const RunResult& result) {
+  const Tally& tally = result.tally;
+  const OperationTally all = tally.All();
+  Json out = {{"seconds", result.seconds},
               {"requests", result.requests},
               {"answered", all.answered},
               {"refused", tally.refused},
@@ -225,7 +226,6 @@ Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& res
               {"cut_off_rows", tally.cut_off_rows},
               {"backlog_max", tally.backlog},
               {"not_sent", all.not_sent}};
-  for (const auto& [name, value] : context.flags) out["flags"][name] = value;
   const Json together = OperationJson(all, result.seconds, plan.rate > 0);
   for (const std::string& name : together.names()) {
     if (!out.contains(name)) out[name] = together[name];
@@ -241,9 +241,16 @@ Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& res
   return out;
 }
 
+Json ToJson(const Plan& plan, const ReportContext& context, const RunResult& result) {
+  Json out = SettingsJson(plan, context);
+  const Json figures = FiguresJson(plan, context, result);
+  for (const std::string& name : figures.names()) out[name] = figures[name];
+  return out;
+}
+
 std::string ToCsv(const Plan& plan, const RunResult& result) {
   std::string out = "operation";
-  for (const auto& [name, one] : Rows(result.tally)) {
+  for (const auto& [name, one] : RowsOf(result.tally)) {
     Json cells = OperationJson(one, result.seconds, plan.rate > 0);
     if (plan.rate > 0) {
       const Json service = cells["service"];

@@ -7,36 +7,10 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "tests/unit/load/some_run.h"
 
 namespace eris::load {
 namespace {
-
-Plan SomePlan(double rate) {
-  Plan plan;
-  plan.workload = *FindWorkload("a");
-  plan.rate = rate;
-  plan.seed = 42;
-  plan.verify = true;
-  return plan;
-}
-
-RunResult SomeResult() {
-  RunResult result;
-  for (const Operation operation : {Operation::kLookup, Operation::kUpsert}) {
-    OperationTally& one = result.tally.operations[static_cast<size_t>(operation)];
-    one.answered = 100;
-    one.keys = 1000;
-    for (uint64_t i = 1; i <= 100; ++i) {
-      one.latency.Add(i * 1000);
-      one.service.Add(i * 500);
-    }
-  }
-  result.requests = 200;
-  result.seconds = 2;
-  result.cpu = {0.5};
-  result.series = {{.to_s = 1, .requests = 90, .keys = 900}, {.from_s = 1, .to_s = 2}};
-  return result;
-}
 
 double NumberOf(const Json& json) { return std::stod(json.Dump()); }
 
@@ -48,6 +22,7 @@ TEST(ReportTest, JsonHasTotalsKindsSeriesMachineAndFlags) {
                             .build = "Release",
                             .flags = {{"keys", "5"}}},
                            SomeResult());
+  EXPECT_EQ(json["format"], kReportFormat);
   EXPECT_EQ(json["workload"], "a");
   EXPECT_EQ(json["version"], "1.2");
   EXPECT_EQ(json["commit"], "abc");
