@@ -15,9 +15,13 @@
 #include "clients/cli/bench_flags.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
+#include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/output.h"
+#include "clients/cli/text/output_file.h"
 #include "clients/cli/version.h"
 #include "clients/load/embedded_target.h"
+#include "clients/load/figures/plot.h"
+#include "clients/load/figures/sweep.h"
 #include "clients/load/null_target.h"
 #include "clients/load/remote_target.h"
 #include "clients/load/report.h"
@@ -45,15 +49,22 @@ constexpr char kFooter[] =
     "its arrival, whether or not there was room to send it; the service time, from the actual\n"
     "sending, is shown beside it.\n"
     "\n"
-    "Exit codes: 0 fine; 1 wrong answers (--verify), or no such object; 2 usage; 3 the server\n"
-    "cannot be reached or did not answer in time; 4 refused; 130 interrupted: Ctrl-C ends the run "
+    "--sweep finds the peak in a closed loop, and the latency at shares of that rate in open "
+    "loops:\n"
+    "one command, a line for each rate. --plot draws what was measured; the file is opened before "
+    "the\n"
+    "run begins.\n"
     "\n"
-    "early, what it did by then is reported, and a second one ends the program.\n"
+    "Exit codes: 0 fine; 1 wrong answers (--verify), or no such object; 2 usage; 3 the server\n"
+    "cannot be reached or did not answer in time; 4 refused; 130 interrupted: Ctrl-C or SIGTERM "
+    "ends\n"
+    "the run early, what it did by then is reported, and a second one ends the program.\n"
     "\n"
     "Examples:\n"
     "  eris bench load --keys 10000000 --batch 16384 --connections 2\n"
     "  eris bench a --keys 10000000 --batch 1 --connections 2 --in-flight 32 --verify\n"
     "  eris bench c --keys 10000000 --batch 1 --rate 20000 --warm-up 2 --seconds 30 --output json\n"
+    "  eris bench c --keys 10000000 --batch 1 --sweep --warm-up 1 --plot sweep.svg\n"
     "  eris bench lookup --keys 10000000 --distribution shifting --hot-part 0.05 --shift-seconds "
     "5\n"
     "  eris bench scan --keys 10000000 --scan-rows 0 --requests 1 --verify\n"
@@ -77,11 +88,11 @@ class LiveView {
   bool drawn_ = false;
 };
 
-// Set by the handler of SIGINT; relaxed: they only end loops, and are read again after that.
+// Set by the handler of signals; relaxed: they only end loops, and are read again after that.
 // Failures set `stop_run` too.
 std::atomic<bool> stop_run = false, interrupted = false;
 
-// From now on SIGINT ends the run, which still reports; a second one ends the program.
+// From now on SIGINT or SIGTERM ends the run, which still reports; a second one ends the program.
 void StopOnInterrupt() {
   struct sigaction action = {};
   action.sa_handler = [](int) {
@@ -89,7 +100,7 @@ void StopOnInterrupt() {
     stop_run.store(true, std::memory_order_relaxed);
   };
   action.sa_flags = SA_RESETHAND | SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
 }
 
 // The target of the load, and everything that it needs.
@@ -195,52 +206,129 @@ absl::StatusOr<int> LoadEngine(Site& site, const BenchFlags& flags, const load::
   return ExitCode(*loaded);
 }
 
+// What a workload needs is there before it: the object, with its keys. Returns an exit code if the
+// verb ends here.
+absl::StatusOr<int> Prepare(Site& site, const BenchFlags& flags, const load::Plan& plan,
+                            const load::KeySet& keys) {
+  if (plan.load) {
+    const absl::Status status = CreateObject(site, flags, plan, keys);
+    if (!status.ok()) return status;
+  } else if (!site.clients.empty()) {
+    const absl::Status found = site.clients[0]->Get(plan.object).status();
+    if (absl::IsNotFound(found)) {
+      return absl::NotFoundError(absl::StrCat(found.message(), "; `eris bench load --object ",
+                                              plan.object, "` makes and fills it"));
+    }
+    // A server with only data calls, such as bench/remote/echo_server.cc, has no catalogue.
+    if (!found.ok() && !absl::IsUnimplemented(found)) return found;
+  } else if (site.engine) {
+    return LoadEngine(site, flags, plan, keys);
+  }
+  return kExitOk;
+}
+
+// The peak, then a run at each share of it. Ends with the first run that does not end well. Errors:
+// those of making a target, and a peak that is too low.
+absl::StatusOr<std::vector<load::SweepRun>> RunSweep(Site& site, const load::Plan& plan,
+                                                     const load::KeySet& keys,
+                                                     const std::vector<uint32_t>& shares) {
+  std::fputs("eris: the peak, in a closed loop\n", stderr);
+  std::vector<load::SweepRun> runs{{.plan = plan, .result = {}}};
+  for (size_t i = 0;; ++i) {
+    absl::StatusOr<load::RunResult> result = RunPlan(site, runs.back().plan, keys);
+    if (!result.ok()) return result.status();
+    runs.back().result = *std::move(result);
+    if (i == shares.size() || ExitCode(runs.back().result) != kExitOk) return runs;
+    absl::StatusOr<load::Plan> next = load::PlanAt(runs.front(), shares[i]);
+    if (!next.ok()) return next.status();
+    std::fprintf(stderr, "eris: %u %% of the peak: %.0f requests/s\n", shares[i], next->rate);
+    runs.push_back({.percent = shares[i], .plan = *std::move(next), .result = {}});
+  }
+}
+
+// What is written of a run or a sweep.
+struct BenchReport {
+  std::string text;  // by --output
+  std::string plot;
+  std::vector<std::string> remarks;
+  int code = kExitOk;
+};
+
+BenchReport ReportOf(const load::Plan& plan, const load::ReportContext& context,
+                     const load::RunResult& result, const std::string& format) {
+  return {.text = format == "json"  ? load::ToJson(plan, context, result).DumpLines() + "\n"
+                  : format == "csv" ? load::ToCsv(plan, result)
+                                    : load::ToTable(plan, context, result),
+          .plot = load::PlotRun(plan, context, result),
+          .remarks = load::Remarks(plan, context, result),
+          .code = ExitCode(result)};
+}
+
+BenchReport ReportOf(const load::ReportContext& context, const std::vector<load::SweepRun>& runs,
+                     const std::string& format) {
+  BenchReport report{.text = format == "json"  ? load::SweepToJson(context, runs).DumpLines() + "\n"
+                             : format == "csv" ? load::SweepToCsv(runs)
+                                               : load::SweepToTable(context, runs),
+                     .plot = load::PlotSweep(context, runs),
+                     .remarks = {},
+                     .code = ExitCode(runs.back().result)};
+  for (const load::SweepRun& run : runs) {
+    for (const std::string& remark : load::Remarks(run.plan, context, run.result)) {
+      report.remarks.push_back(absl::StrCat(run.name(), ": ", remark));
+    }
+  }
+  return report;
+}
+
 int RunBench(const Cli& cli, const BenchFlags& flags, const Flags& verb) {
   absl::StatusOr<load::Plan> plan = flags.ToPlan(verb);
   if (!plan.ok()) return Report(plan.status());
+  const absl::StatusOr<std::vector<uint32_t>> shares = flags.SweepShares(verb);
+  if (!shares.ok()) return Report(shares.status());
   plan->timeout_s = cli.timeout_s;
+  OutputFile plot;
+  if (flags.plot) {
+    if (absl::Status status = plot.Open(*flags.plot); !status.ok()) return Report(status);
+  }
   const load::KeySet keys(plan->keys, plan->layout);
   absl::StatusOr<Site> site = OpenSite(cli, flags, *plan);
   if (!site.ok()) return Report(site.status());
   StopOnInterrupt();
-  if (plan->load) {
-    const absl::Status status = CreateObject(*site, flags, *plan, keys);
-    if (!status.ok()) return Report(status);
-  } else if (!site->clients.empty()) {
-    const absl::Status found = site->clients[0]->Get(plan->object).status();
-    if (absl::IsNotFound(found)) {
-      return Report(absl::NotFoundError(absl::StrCat(
-          found.message(), "; `eris bench load --object ", plan->object, "` makes and fills it")));
-    }
-    // A server with only data calls, such as bench/remote/echo_server.cc, has no catalogue.
-    if (!found.ok() && !absl::IsUnimplemented(found)) return Report(found);
-  } else if (site->engine) {
-    const absl::StatusOr<int> code = LoadEngine(*site, flags, *plan, keys);
-    if (!code.ok()) return Report(code.status());
-    if (*code != kExitOk) return *code;
-  }
-  const absl::StatusOr<load::RunResult> result = RunPlan(*site, *plan, keys);
-  if (!result.ok()) return Report(result.status());
+  // Since plot.Open a signal has only been recorded.
+  if (absl::Status status = CheckInterrupted(); !status.ok()) return Report(status);
+  const absl::StatusOr<int> prepared = Prepare(*site, flags, *plan, keys);
+  if (!prepared.ok()) return Report(prepared.status());
+  if (*prepared != kExitOk) return *prepared;
 
   const load::ReportContext context{.target = site->name,
                                     .null_target = flags.null_target,
                                     .version = ProjectVersion(),
                                     .commit = Commit(),
                                     .build = ERIS_BUILD_TYPE,
-                                    .flags = GivenFlags(verb)};
+                                    .flags = GivenFlags(verb, *plan)};
   const std::string format = flags.output.value_or(cli.output);
-  Output output;
-  if (format == "json") {
-    output.WriteJson(load::ToJson(*plan, context, *result));
-  } else if (format == "csv") {
-    output.Write(load::ToCsv(*plan, *result));
+  BenchReport report;
+  if (shares->empty()) {
+    const absl::StatusOr<load::RunResult> result = RunPlan(*site, *plan, keys);
+    if (!result.ok()) return Report(result.status());
+    report = ReportOf(*plan, context, *result, format);
   } else {
-    output.Write(load::ToTable(*plan, context, *result));
+    const auto runs = RunSweep(*site, *plan, keys, *shares);
+    if (!runs.ok()) return Report(runs.status());
+    report = ReportOf(context, *runs, format);
   }
-  for (const std::string& remark : load::Remarks(*plan, context, *result)) {
+  Output output;
+  output.Write(report.text);
+  for (const std::string& remark : report.remarks) {
     std::fprintf(stderr, "eris: %s\n", remark.c_str());
   }
-  return output.Finish(ExitCode(*result));
+  const int code = output.Finish(report.code);
+  if (!flags.plot) return code;
+  Output image(plot.file());
+  image.Write(report.plot);
+  if (const int drawn = image.Finish(kExitOk); drawn != kExitOk) return drawn;
+  const absl::Status kept = plot.Keep();
+  return kept.ok() ? code : Report(kept);
 }
 
 }  // namespace

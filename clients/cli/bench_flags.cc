@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/text/parse.h"
+#include "clients/load/figures/sweep.h"
 #include "clients/load/key_picker.h"
 #include "eris/batch.h"
 #include "eris/types.h"
@@ -19,7 +20,6 @@ using load::Operation;
 constexpr uint32_t kPercentMax = 100;
 constexpr uint64_t kU64Max = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kGeneratorsMax = 1024;
-constexpr double kRateMin = 0.001;                // for an open loop
 constexpr uint32_t kRequestsUnderWayMax = 65536;  // for all streams of a connection
 
 // Refuses each of `names` that was given; `reason` says when they are allowed.
@@ -159,6 +159,18 @@ void BenchFlags::AddPace(Flags& verb) {
       .Check(Within(0.0, 1e9))
       .Group(kGroup)
       .ShowDefault();
+  verb.Add("--sweep", shares,
+           "First a closed loop for the peak, then open loops at these percentages of it; each "
+           "takes --warm-up and --seconds")
+      .OptionalValue()
+      .ShowDefault()
+      .Type("PERCENT,...; alone")
+      .Check({[](const std::string& text) {
+                const auto read = load::ParseShares(text);
+                return read.ok() ? std::string() : std::string(read.status().message());
+              },
+              ""})
+      .Group(kGroup);
   verb.Add("--seconds", plan.seconds, "Measured")
       .Check(Within(0.1, 86400.0))
       .Group(kGroup)
@@ -176,6 +188,12 @@ void BenchFlags::AddPace(Flags& verb) {
       .ShowDefault();
   verb.Add("--output", output, "table, json or csv")
       .Check(OneOf({"table", "json", "csv"}))
+      .Group(kGroup);
+  verb.Add("--plot", plot,
+           "Also draw the result into this file, as SVG: throughput and latency over time and "
+           "latency by percentile; of a sweep latency over the rate")
+      .Type("FILE")
+      .Check(CheckNotEmpty)
       .Group(kGroup);
 }
 
@@ -245,9 +263,9 @@ absl::Status BenchFlags::CheckTarget(const Flags& verb, const load::Plan& of) co
                                                    uint64_t{of.streams} * of.in_flight,
                                                    "; at most ", kRequestsUnderWayMax));
   }
-  if (of.rate > 0 && of.rate < kRateMin) {
+  if (of.rate > 0 && of.rate < load::kRateMin) {
     status.Update(absl::InvalidArgumentError(
-        absl::StrCat("--rate ", of.rate, ": at least ", kRateMin, ", or 0")));
+        absl::StrCat("--rate ", of.rate, ": at least ", load::kRateMin, ", or 0")));
   }
   if (of.load) {
     status.Update(Refuse(verb,
@@ -311,11 +329,31 @@ absl::StatusOr<load::Plan> BenchFlags::ToPlan(const Flags& verb) const {
   return of;
 }
 
-std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb) {
+absl::StatusOr<std::vector<uint32_t>> BenchFlags::SweepShares(const Flags& verb) const {
+  if (!verb.Given("--sweep")) return std::vector<uint32_t>();
+  if (workload == "load") {
+    return absl::InvalidArgumentError("--sweep does not go with load, which writes every key once");
+  }
+  absl::Status status = Refuse(verb, {"--rate", "--until-unavailable"},
+                               "does not go with --sweep, which sets the rate of each of its runs");
+  if (!status.ok()) return status;
+  return load::ParseShares(shares);
+}
+
+std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb,
+                                                            const load::Plan& plan) {
   std::vector<std::pair<std::string, std::string>> flags;
+  const auto follows = [](const std::string& name) {
+    return name == "in-flight" || name == "layout" || name == "distribution";
+  };
   for (Flags::Value& one : verb.Values()) {
+    // --sweep has a text also if it is not given: that of --sweep alone.
+    if (follows(one.name) || one.name == "plot" || (one.name == "sweep" && !one.given)) continue;
     flags.emplace_back(std::move(one.name), std::move(one.text));
   }
+  flags.emplace_back("in-flight", absl::StrCat(plan.in_flight));
+  flags.emplace_back("layout", load::NameOf(plan.layout));
+  flags.emplace_back("distribution", load::NameOf(plan.workload.distribution));
   return flags;
 }
 

@@ -21,7 +21,8 @@ struct BenchFlags {
   bool null_target = false;
   bool replace = false;
   std::string kind = "index";
-  std::optional<std::string> layout, distribution, output;
+  std::optional<std::string> layout, distribution, output, plot;
+  std::string shares = "50,70,90,100";  // of a sweep
   std::optional<uint64_t> scan_rows;
   std::optional<uint32_t> upsert_percent, insert_percent, scan_percent, rmw_percent, in_flight;
   load::Plan plan;
@@ -32,6 +33,9 @@ struct BenchFlags {
   // The plan described by the flags. `verb` tells which were given. Errors: InvalidArgument (flags
   // that exclude each other).
   absl::StatusOr<load::Plan> ToPlan(const Flags& verb) const;
+  // The shares of a sweep; empty: no sweep is wanted. Errors: InvalidArgument (flags that exclude a
+  // sweep).
+  absl::StatusOr<std::vector<uint32_t>> SweepShares(const Flags& verb) const;
 
  private:
   void AddTarget(Flags& verb);
@@ -43,8 +47,10 @@ struct BenchFlags {
   absl::Status CheckKeys(const Flags& verb, const load::Plan& of) const;
 };
 
-// Options as given or by default, by name.
-std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb);
+// Options as given or by default, by name, for a report: what follows from the workload comes from
+// the plan.
+std::vector<std::pair<std::string, std::string>> GivenFlags(const Flags& verb,
+                                                            const load::Plan& plan);
 
 }  // namespace eris::cli
 

@@ -3,8 +3,11 @@ makes no sense is refused."""
 import csv
 import io
 import json
+import os
 import signal
 import subprocess
+import tempfile
+import xml.etree.ElementTree
 
 import harness
 
@@ -117,6 +120,49 @@ def test_without_a_server(programs):
             done = programs.run("bench", workload, "--keys", "50000", "--requests", "200", "--verify", "--output", "json",
                                 *flags, code=0)
             harness.check_equal(json.loads(done.stdout)["answered"], 200, f"{workload} {flags}: answered")
+
+
+def test_a_sweep_finds_the_peak_and_runs_at_shares_of_it(programs):
+    sweep = ["bench", "lookup", "--null", "--keys", "5000", "--batch", "1", "--seconds", "0.2"]
+    run = json.loads(programs.run(*sweep, "--sweep", "10,40", "--output", "json", code=0).stdout)
+    harness.check_equal([one["percent"] for one in run["sweep"]], [10, 40], "shares")
+    harness.check_equal(run["flags"]["sweep"], "10,40", "the flag")
+    peak = run["peak"]["requests_per_second"]
+    harness.check_equal([round(one["rate"] / peak, 3) for one in run["sweep"]], [0.1, 0.4], "rates")
+    harness.check(all(one["answered"] > 0 and "service" in one for one in run["sweep"]), run["sweep"])
+    table = programs.run(*sweep, "--sweep", code=0).stdout
+    lines = [line.split()[0] for line in table.splitlines() if line[:1].isdigit() and "%" in line[:6]]
+    harness.check_equal(lines, ["50", "70", "90", "100"], "shares of --sweep alone")
+    text = programs.run(*sweep, "--sweep", "20", "--output", "csv", code=0).stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    harness.check_equal([(row["percent"], row["operation"]) for row in rows],
+                        [("", "lookup"), ("", "all"), ("20", "lookup"), ("20", "all")], "rows of CSV")
+    plain = json.loads(programs.run(*sweep, "--output", "json", code=0).stdout)
+    harness.check("sweep" not in plain["flags"] and "sweep" not in plain, "a run that is no sweep")
+    programs.refused("bench", "lookup", "--null", "--sweep", "--rate", "5", said="--rate")
+    programs.refused("bench", "load", "--null", "--sweep", said="--sweep")
+    programs.refused("bench", "--null", "--sweep", "a", said="such as 50,70,90,100")
+    programs.refused("bench", "--null", "--sweep=0", said="'0'")
+
+
+def test_plots(programs):
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "out.svg")
+        run = ["bench", "a", "--null", "--keys", "5000", "--seconds", "0.5", "--interval", "0.1", "--plot", path]
+        programs.run(*run, code=0)
+        texts = [one.text for one in xml.etree.ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+        for text in ("Throughput", "Latency", "Latency by percentile", "keys per second", "lookup", "upsert", "p99"):
+            harness.check(text in texts, f"{text} is not in {texts}")
+        harness.check(any(" cpus; eris " in text for text in texts), texts)
+        programs.run(*run, "--sweep", "20,60", code=0)
+        texts = [one.text for one in xml.etree.ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+        harness.check("requests due per second" in texts, texts)
+        harness.check_equal(os.listdir(directory), ["out.svg"], "files")
+        # Before the run begins: nothing is on stderr but the error.
+        nowhere = os.path.join(directory, "nowhere", "out.svg")
+        refused = programs.run(*run[:-1], nowhere, code=2)
+        harness.check_equal(refused.stderr, f"eris: INVALID_ARGUMENT: cannot write {nowhere}: No such file or directory\n",
+                            "the error")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +63,56 @@ TEST(BenchFlagsTest, CombinationsThatMakeNoSenseAreRefusedByName) {
     ASSERT_TRUE(absl::IsInvalidArgument(plan.status())) << words << ": " << plan.status();
     EXPECT_NE(std::string(plan.status().message()).find(words), std::string::npos) << plan.status();
   }
+}
+
+// The shares of a sweep, and the flags for the report.
+struct Swept {
+  absl::StatusOr<std::vector<uint32_t>> shares;
+  std::map<std::string, std::string> flags;
+};
+
+Swept ParseSweep(const std::vector<std::string>& arguments) {
+  BenchFlags flags;
+  Flags verb("test");
+  flags.AddTo(verb);
+  const absl::Status parsed = verb.Parse(arguments);
+  if (!parsed.ok()) return {parsed, {}};
+  const auto plan = flags.ToPlan(verb);
+  if (!plan.ok()) return {plan.status(), {}};
+  const auto given = GivenFlags(verb, *plan);
+  return {flags.SweepShares(verb), {given.begin(), given.end()}};
+}
+
+TEST(BenchFlagsTest, ASweepIsGivenByItsSharesOrAlone) {
+  EXPECT_TRUE(ParseSweep({"c"}).shares->empty());
+  EXPECT_EQ(*ParseSweep({"c", "--sweep"}).shares, (std::vector<uint32_t>{50, 70, 90, 100}));
+  EXPECT_EQ(ParseSweep({"c", "--sweep", "--batch", "1"}).shares->size(), 4u);
+  EXPECT_EQ(*ParseSweep({"c", "--sweep", "20,40"}).shares, (std::vector<uint32_t>{20, 40}));
+  EXPECT_EQ(ParseSweep({"c", "--sweep=20,40"}).shares->size(), 2u);
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"c", "--sweep", "--rate", "5"}, "--rate"},
+      {{"c", "--sweep", "--until-unavailable"}, "--until-unavailable"},
+      {{"load", "--sweep"}, "--sweep"},
+      {{"--sweep", "c"}, "'c'"},
+      {{"c", "--sweep", "50,500"}, "1 to 200"},
+  };
+  for (const auto& [arguments, words] : cases) {
+    const absl::Status status = ParseSweep(arguments).shares.status();
+    ASSERT_TRUE(absl::IsInvalidArgument(status)) << words << ": " << status;
+    EXPECT_NE(std::string(status.message()).find(words), std::string::npos) << status;
+  }
+}
+
+TEST(BenchFlagsTest, TheReportHasWhatFollowsFromTheWorkload) {
+  auto flags = ParseSweep({"scan", "--plot", "x.svg"}).flags;
+  EXPECT_EQ(flags["in-flight"], "1");
+  EXPECT_EQ(flags["distribution"], "uniform");
+  EXPECT_EQ(flags["layout"], "sparse");
+  EXPECT_EQ(flags["batch"], "1024");
+  // How it was drawn is no setting; and --sweep was not given.
+  EXPECT_EQ(flags.count("plot") + flags.count("sweep"), 0u);
+  EXPECT_EQ(ParseSweep({"c", "--sweep", "20"}).flags["sweep"], "20");
+  EXPECT_EQ(ParseSweep({"c", "--sweep"}).flags["sweep"], "50,70,90,100");
 }
 
 TEST(BenchFlagsTest, WhatIsNoNumberWithinItsLimitsIsRefused) {
