@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/bench_flags.h"
+#include "clients/cli/results/bench_compare.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/interrupt.h"
@@ -53,7 +54,7 @@ constexpr char kFooter[] =
     "loops:\n"
     "one command, a line for each rate. --plot draws what was measured; the file is opened before "
     "the\n"
-    "run begins.\n"
+    "run begins. `eris bench compare a.json b.json` shows two results with their ratios.\n"
     "\n"
     "Exit codes: 0 fine; 1 wrong answers (--verify), or no such object; 2 usage; 3 the server\n"
     "cannot be reached or did not answer in time; 4 refused; 130 interrupted: Ctrl-C or SIGTERM "
@@ -337,6 +338,7 @@ void AddBench(Flags& program, Cli& cli) {
   auto flags = std::make_shared<BenchFlags>();
   Flags& verb = program.AddVerb("bench", "Load a server, or an engine in this process");
   flags->AddTo(verb);
+  AddBenchCompare(verb, flags->output, cli);
   verb.SetFooter(kFooter);
   verb.SetRun([flags, &verb, &cli] { return RunBench(cli, *flags, verb); });
 }

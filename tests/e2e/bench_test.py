@@ -165,5 +165,42 @@ def test_plots(programs):
                             "the error")
 
 
+def test_compare(programs):
+    with tempfile.TemporaryDirectory() as directory:
+        def write(name, *flags):
+            done = programs.run("bench", "lookup", "--null", "--seconds", "0.2", "--output", "json", *flags, code=0)
+            return save(name, done.stdout)
+
+        def save(name, text):
+            path = os.path.join(directory, name)
+            with open(path, "w") as file:
+                file.write(text)
+            return path
+
+        one, other = write("a.json", "--keys", "5000"), write("b.json", "--keys", "5000", "--seed", "2")
+        done = programs.run("bench", "compare", one, other, code=0)
+        harness.check_equal(done.stderr, "", "warnings")
+        harness.check("requests_per_second" in done.stdout and "seed" in done.stdout, done.stdout)
+        compared = json.loads(programs.run("bench", "compare", one, other, "--output", "json", code=0).stdout)
+        harness.check_equal(compared["comparable"], True, "comparable")
+        for figure in compared["figures"]:
+            harness.check(abs(figure["b"] / figure["a"] - figure["ratio"]) < 1e-6, figure)
+        third = write("c.json", "--keys", "6000", "--connections", "2")
+        warned = programs.run("bench", "compare", one, third, code=0).stderr
+        for text in ("not comparable", "other keys 5000 and 6000", "other connections 1 and 2"):
+            harness.check(text in warned, warned)
+        sweep = write("d.json", "--keys", "5000", "--sweep", "50")
+        programs.refused("bench", "compare", one, sweep, said="d.json is a sweep")
+        both = json.loads(programs.run("bench", "compare", sweep, sweep, "--output", "json", code=0).stdout)
+        harness.check_equal({figure["run"] for figure in both["figures"]}, {"peak", "50 %"}, "runs")
+        programs.refused("bench", "compare", one, os.path.join(directory, "none.json"), said="none.json", code=1)
+        programs.refused("bench", "compare", one, save("x.json", "not JSON"), said="x.json is no JSON")
+        programs.refused("bench", "compare", one, save("y.json", '{"format": 7}'), said="y.json has the field format 7")
+        programs.refused("bench", "compare", save("z.json", '{"format": 1}'), one, said="z.json has no field workload")
+        programs.refused("bench", "compare", one, said="b is required")
+        programs.refused("bench", "compare", one, other, "--keys", "5", said="keys does not go with")
+        programs.refused("bench", "compare", one, other, "--output", "csv", said="csv")
+
+
 if __name__ == "__main__":
     harness.run_tests(globals(), harness.Programs(harness.parse_args().build))

@@ -81,6 +81,12 @@ std::vector<std::string> VerbsOf(CLI::App& app) {
   return verbs;
 }
 
+bool TakesPositionals(const CLI::App& app) {
+  const std::vector<const CLI::Option*> options = app.get_options();
+  return std::any_of(options.begin(), options.end(),
+                     [](const CLI::Option* option) { return option->get_positional(); });
+}
+
 [[noreturn]] void ThrowUsage(const std::string& what, const std::vector<std::string>& verbs) {
   throw CLI::ParseError(absl::StrCat(what, "\nThe verbs are: ", absl::StrJoin(verbs, ", ")),
                         CLI::ExitCodes::RequiredError);
@@ -102,6 +108,8 @@ void CheckVerbs(CLI::App& program, const std::vector<std::string>& arguments) {
       continue;
     }
     if (std::find(verbs.begin(), verbs.end(), *argument) == verbs.end()) {
+      // `bench compare a b` has a verb, `bench load` an argument: the library checks those.
+      if (TakesPositionals(*app)) return;
       const std::string nearest = text::NearestOf(verbs, *argument);
       const std::string meant =
           nearest.empty() ? "" : absl::StrCat("; did you mean '", before, nearest, "'?");

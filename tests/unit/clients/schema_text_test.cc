@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Schema SchemaOf(absl::string_view text) {
+Schema ParsedSchema(absl::string_view text) {
   const absl::StatusOr<Schema> schema = ParseSchema(text, "");
   EXPECT_TRUE(schema.ok()) << schema.status();
   return *schema;
@@ -22,7 +22,7 @@ Schema SchemaOf(absl::string_view text) {
 
 TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
   const std::string text = "a:int64,b:decimal(2),c:string?,d:int32,e:uint64,f:float64?,g:date";
-  EXPECT_EQ(SchemaText(SchemaOf(text)), text);
+  EXPECT_EQ(SchemaText(ParsedSchema(text)), text);
   const absl::StatusOr<Schema> keyed = ParseSchema(" a:int64 , b : date", "b, a");
   ASSERT_TRUE(keyed.ok()) << keyed.status();
   EXPECT_THAT(keyed->key, ElementsAre(1u, 0u));
@@ -38,7 +38,7 @@ TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
 }
 
 TEST(SchemaTextTest, LineitemOfTpchHasItsTypesAndKey) {
-  const Schema schema = SchemaOf("tpch:lineitem");
+  const Schema schema = ParsedSchema("tpch:lineitem");
   EXPECT_EQ(SchemaText(schema),
             "l_orderkey:int64,l_partkey:int64,l_suppkey:int64,l_linenumber:int32,"
             "l_quantity:decimal(2),l_extendedprice:decimal(2),l_discount:decimal(2),"
@@ -79,9 +79,9 @@ TEST(SchemaTextTest, TypesOfKeysGoRound) {
 TEST(SchemaTextTest, WhatIsNotOfTheKeyIsOneTypeOrSomeColumns) {
   EXPECT_EQ(ValuesText(KeyValueSchema()), "uint64");
   EXPECT_EQ(ValuesText(KeyValueSchema(ColumnType::kDate, ColumnType::kString)), "string");
-  EXPECT_EQ(ValuesText(SchemaOf("tpch:nation")), "3 columns");
+  EXPECT_EQ(ValuesText(ParsedSchema("tpch:nation")), "3 columns");
   EXPECT_EQ(ValuesText(*ParseSchema("a:decimal(2)?,b:date", "b")), "decimal(2)?");
-  EXPECT_EQ(KeyTypesText(SchemaOf("a:int32")), "-");
+  EXPECT_EQ(KeyTypesText(ParsedSchema("a:int32")), "-");
 }
 
 TEST(SchemaTextTest, EveryTpchTableHasItsColumns) {
