@@ -19,6 +19,8 @@
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
+#include "clients/cli/text/progress_bar.h"
+#include "clients/cli/text/progress_watch.h"
 #include "eris/key_encoding.h"
 
 namespace eris::cli {
@@ -115,12 +117,52 @@ absl::Status WithWhatStays(const absl::Status& status, const Cli& cli, const std
       ": what has moved by then stays, `eris balancer history ", object, "` shows it"));
 }
 
+// Rows that transfers have moved until now, done or under way; unset: the server does not tell.
+std::optional<uint64_t> RowsMoved(client::Client& client) {
+  const absl::StatusOr<client::Balance> balance = client::BalancerClient(client).Status();
+  if (!balance.ok()) return std::nullopt;
+  uint64_t rows = balance->status.rows_moved;
+  for (const TransferRecord& transfer : balance->status.running) rows += transfer.rows;
+  return rows;
+}
+
+// Tells how many rows have moved since this call, through a client that does not wait long.
+ProgressWatch::Look MovesFromNow(const client::Client& client) {
+  if (!ProgressIsSeen()) return nullptr;
+  const std::shared_ptr<client::Client> quick = client.WithTimeout(absl::Seconds(1));
+  const uint64_t before = RowsMoved(*quick).value_or(0);
+  return [quick, before]() -> std::optional<uint64_t> {
+    const std::optional<uint64_t> now = RowsMoved(*quick);
+    if (!now) return std::nullopt;
+    return *now - std::min(*now, before);
+  };
+}
+
+// The result of `call`, which moves ranges, with the rows moved meanwhile shown.
+template <class Call>
+absl::Status WithMovesShown(const client::Client& client, Call call) {
+  const ProgressWatch watch(/*total=*/0, MovesFromNow(client));
+  return call();
+}
+
+// One cycle, with a bar whose total is what the plan of this moment would move.
+absl::StatusOr<client::Plan> Rebalance(client::Client& client, const std::string& object) {
+  client::BalancerClient balancer(client);
+  uint64_t rows = 0;
+  if (ProgressIsSeen()) {
+    const absl::StatusOr<client::Plan> plan = balancer.PlanFor(object);
+    if (!plan.ok()) return plan.status();
+    for (const PlannedTransfer& transfer : plan->plan.transfers) rows += transfer.rows;
+  }
+  const ProgressWatch watch(rows, MovesFromNow(client));
+  return balancer.Rebalance(object);
+}
+
 int RunPlan(const Cli& cli, const std::string& object, bool rebalance) {
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
-  client::BalancerClient balancer(**client);
   absl::StatusOr<client::Plan> plan =
-      rebalance ? balancer.Rebalance(object) : balancer.PlanFor(object);
+      rebalance ? Rebalance(**client, object) : client::BalancerClient(**client).PlanFor(object);
   if (rebalance && !plan.ok()) plan = WithWhatStays(plan.status(), cli, object);
   return Print(cli, plan,
                [rebalance](const client::Plan& shown) { return ToText(shown, rebalance); });
@@ -213,14 +255,16 @@ absl::Status AwaitHome(const Cli& cli, const MoveFlags& flags, client::BalancerC
 }
 
 // Moves the range, and shows the transfers that this took.
-int MoveTo(const Cli& cli, const MoveFlags& flags, client::BalancerClient& balancer,
-           const KeyRange& range, ColumnType type, Json where) {
+int MoveTo(const Cli& cli, const MoveFlags& flags, client::Client& client, const KeyRange& range,
+           ColumnType type, Json where) {
+  client::BalancerClient balancer(client);
   const absl::Time deadline = absl::Now() + cli.timeout();
   const auto newest = balancer.History(flags.object, 1);
   if (!newest.ok()) return Report(newest.status());
   const uint64_t before = newest->empty() ? 0 : newest->front().record.id;
   const std::optional<TransferKind> kind = TransferKindNamed(flags.kind);  // empty: none
-  absl::Status status = balancer.Move(flags.object, range, AeuId{flags.aeu}, kind, type);
+  absl::Status status = WithMovesShown(
+      client, [&] { return balancer.Move(flags.object, range, AeuId{flags.aeu}, kind, type); });
   if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
   auto transfers = TransfersAfter(balancer, flags, before);
   if (!transfers.ok()) return Report(transfers.status());
@@ -245,18 +289,19 @@ int RunMove(const Cli& cli, const MoveFlags& flags, bool presplit) {
   if (absl::Status status = CheckAeus(*to->client, flags, presplit); !status.ok()) {
     return Report(status);
   }
-  client::BalancerClient balancer(*to->client);
   // As given; null: no bound on that side.
   Json where{{"lo", nullptr}, {"hi", nullptr}};
   if (!flags.from.empty()) where["lo"] = flags.from;
   if (!flags.to.empty()) where["hi"] = flags.to;
   if (presplit) {
-    const absl::Status status = balancer.Presplit(flags.object, *range, flags.parts, type);
+    const absl::Status status = WithMovesShown(*to->client, [&] {
+      return client::BalancerClient(*to->client).Presplit(flags.object, *range, flags.parts, type);
+    });
     if (!status.ok()) return Report(WithWhatStays(status, cli, flags.object));
     return Say(cli, {{"object", flags.object}, {"range", where}, {"parts", flags.parts}},
                absl::StrCat("split for ", flags.parts, " AEUs\n"));
   }
-  return MoveTo(cli, flags, balancer, *range, type, std::move(where));
+  return MoveTo(cli, flags, *to->client, *range, type, std::move(where));
 }
 
 std::vector<std::string> KindNames() {

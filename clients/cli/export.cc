@@ -1,4 +1,5 @@
 // eris export: an object's rows as a file, which eris import reads again.
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/output_file.h"
 #include "clients/cli/text/parse.h"
+#include "clients/cli/text/progress_bar.h"
 
 namespace eris::cli {
 namespace {
@@ -23,6 +25,12 @@ struct ExportFlags {
   bool IsTbl() const { return format.empty() ? IsTblPath(path) : format == "tbl"; }
 };
 
+absl::Status WriteWithBar(client::ScanReader& reader, const ObjectInfo& object, std::FILE* file,
+                          const Output& output, RowText& text) {
+  ProgressBar bar(object.keys, ProgressIsSeenBy(file));
+  return WriteScan(reader, /*one_moment=*/true, output, bar, text);
+}
+
 int RunExport(const Cli& cli, const ExportFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
@@ -30,13 +38,14 @@ int RunExport(const Cli& cli, const ExportFlags& flags) {
   if (flags.path == "-") {
     Output output;
     RowText text(output, flags.IsTbl());
-    return output.Finish(Report(WriteScan(*reader, /*one_moment=*/true, output, text)));
+    const absl::Status written = WriteWithBar(*reader, to->info, stdout, output, text);
+    return output.Finish(Report(written));
   }
   OutputFile file;
   if (absl::Status status = file.Open(flags.path); !status.ok()) return Report(status);
   Output output(file.file());
   RowText text(output, flags.IsTbl());
-  const absl::Status written = WriteScan(*reader, /*one_moment=*/true, output, text);
+  const absl::Status written = WriteWithBar(*reader, to->info, file.file(), output, text);
   if (const int code = output.Finish(Report(written)); code != kExitOk) return code;
   if (absl::Status status = file.Keep(); !status.ok()) return Report(status);
   Output summary;

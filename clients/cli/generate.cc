@@ -11,6 +11,7 @@
 #include "clients/cli/text/interrupt.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/output_file.h"
+#include "clients/cli/text/progress_bar.h"
 
 namespace eris::cli {
 namespace {
@@ -21,9 +22,10 @@ struct GenerateFlags {
   SampleScale scale;
 };
 
-// Returns the number of rows written; stops when the reader of `output` has closed it. Errors:
-// Cancelled.
-absl::StatusOr<uint64_t> WriteRows(const GenerateFlags& flags, Output& output) {
+// Returns the number of rows written into `file`, through `output`; stops when its reader has
+// closed it. Errors: Cancelled.
+absl::StatusOr<uint64_t> WriteRows(const GenerateFlags& flags, std::FILE* file, Output& output) {
+  ProgressBar bar(flags.scale.orders(), ProgressIsSeenBy(file));
   uint64_t rows = 0;
   std::string text;
   for (uint64_t number = 0; number < flags.scale.orders() && output.open(); ++number) {
@@ -35,6 +37,7 @@ absl::StatusOr<uint64_t> WriteRows(const GenerateFlags& flags, Output& output) {
       rows += AppendLineitems(flags.scale, number, text);
     }
     output.Write(text);
+    bar.Show(number + 1, rows);
     if (absl::Status status = CheckInterrupted(); !status.ok()) return status;
   }
   return rows;
@@ -43,13 +46,13 @@ absl::StatusOr<uint64_t> WriteRows(const GenerateFlags& flags, Output& output) {
 int RunGenerate(const Cli& cli, const GenerateFlags& flags) {
   if (flags.path == "-") {
     Output output;
-    const absl::Status status = WriteRows(flags, output).status();
+    const absl::Status status = WriteRows(flags, stdout, output).status();
     return output.Finish(Report(status));
   }
   OutputFile file;
   if (absl::Status status = file.Open(flags.path); !status.ok()) return Report(status);
   Output output(file.file());
-  const absl::StatusOr<uint64_t> rows = WriteRows(flags, output);
+  const absl::StatusOr<uint64_t> rows = WriteRows(flags, file.file(), output);
   if (const int code = output.Finish(Report(rows.status())); code != kExitOk) return code;
   if (absl::Status status = file.Keep(); !status.ok()) return Report(status);
   Output summary;

@@ -1,5 +1,8 @@
 // eris scan: rows of a key range, in key order; for a table the result of a query.
+#include <algorithm>
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +12,8 @@
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
 #include "clients/cli/text/parse.h"
+#include "clients/cli/text/progress_bar.h"
+#include "clients/cli/text/progress_watch.h"
 
 namespace eris::cli {
 namespace {
@@ -29,6 +34,26 @@ int ShowRowsWritten(const Cli& cli, const std::string& target, uint64_t rows) {
   return output.Finish(kExitOk);
 }
 
+// How many rows an object has gained since this call; asked through a connection that does not wait
+// long.
+ProgressWatch::Look GainOf(const client::Client& client, const std::string& object) {
+  if (!ProgressIsSeen()) return nullptr;
+  const std::shared_ptr<client::Client> quick = client.WithTimeout(absl::Seconds(1));
+  const absl::StatusOr<ObjectInfo> first = quick->Get(object);
+  const uint64_t before = first.ok() ? first->keys : 0;
+  return [quick, object, before]() -> std::optional<uint64_t> {
+    const absl::StatusOr<ObjectInfo> now = quick->Get(object);
+    if (!now.ok()) return std::nullopt;
+    return now->keys - std::min(now->keys, before);
+  };
+}
+
+absl::StatusOr<uint64_t> WriteInto(const Cli::ObjectClient& from, const Query& query,
+                                   const ScanVerbFlags& flags) {
+  const ProgressWatch watch(flags.scan.RowsOf(from.info), GainOf(*from.client, flags.scan.into));
+  return from.client->ScanInto(flags.object, query, flags.scan.into);
+}
+
 int RunScan(const Cli& cli, const ScanVerbFlags& flags) {
   const auto to = cli.ConnectTo(flags.object);
   if (!to.ok()) return Report(to.status());
@@ -36,14 +61,16 @@ int RunScan(const Cli& cli, const ScanVerbFlags& flags) {
   if (!query.ok()) return Report(query.status());
   if (absl::Status status = flags.format.bytes.Check(to->info); !status.ok()) return Report(status);
   if (!flags.scan.into.empty()) {
-    const absl::StatusOr<uint64_t> rows =
-        to->client->ScanInto(flags.object, *query, flags.scan.into);
+    const absl::StatusOr<uint64_t> rows = WriteInto(*to, *query, flags);
     return rows.ok() ? ShowRowsWritten(cli, flags.scan.into, *rows) : Report(rows.status());
   }
   const auto reader = to->client->Scan(to->info, *query);
   Output output;
   FormattedRows rows(cli, flags.format, output);
-  return output.Finish(Report(WriteScan(*reader, /*one_moment=*/false, output, rows.sink())));
+  ProgressBar bar(flags.scan.RowsOf(to->info), ProgressIsSeenBy(stdout));
+  const absl::Status written = WriteScan(*reader, /*one_moment=*/false, output, bar, rows.sink());
+  bar.Clear();
+  return output.Finish(Report(written));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "clients/cli/scan_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -137,8 +138,13 @@ absl::StatusOr<Query> ScanFlags::QueryOf(const ObjectInfo& object) const {
   return query;
 }
 
+uint64_t ScanFlags::RowsOf(const ObjectInfo& object) const {
+  if (range.any() || !filter.empty() || !aggregates.empty()) return 0;
+  return limit == 0 ? object.keys : std::min(limit, object.keys);
+}
+
 absl::Status WriteScan(client::ScanReader& reader, bool one_moment, const Output& output,
-                       RowSink& sink) {
+                       ProgressBar& bar, RowSink& sink) {
   client::OwnedRows rows;
   uint64_t written = 0;
   for (;;) {
@@ -151,11 +157,13 @@ absl::Status WriteScan(client::ScanReader& reader, bool one_moment, const Output
                        " rows, and the rest would be of a later moment: try again"));
     }
     if (reader.new_snapshot()) {
+      bar.Clear();
       std::fputs("eris: the connection broke: the rows from here on are of a later moment\n",
                  stderr);
     }
     if (absl::Status status = sink.Add(reader.schema(), rows); !status.ok()) return status;
     written += rows.rows;
+    bar.Show(written, written);
     if (absl::Status status = CheckInterrupted(); !status.ok()) return status;
   }
   sink.End(reader.schema());

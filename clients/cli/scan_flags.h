@@ -10,6 +10,7 @@
 #include "clients/cli/range_flags.h"
 #include "clients/cli/text/flags.h"
 #include "clients/cli/text/output.h"
+#include "clients/cli/text/progress_bar.h"
 #include "clients/cli/text/row_sink.h"
 #include "clients/scan_reader.h"
 #include "eris/query.h"
@@ -32,13 +33,17 @@ struct ScanFlags {
   // Errors: InvalidArgument, naming the flag and the position in its text; flags for another kind
   // of object.
   absl::StatusOr<Query> QueryOf(const ObjectInfo& object) const;
+  // About how many rows the scan gives; 0: that cannot be known, because only some rows are asked
+  // for.
+  uint64_t RowsOf(const ObjectInfo& object) const;
 };
 
 // Writes the rows to the sink, until the end or until the reader of `output`, which the sink writes
 // to, has closed it. `one_moment`: a scan that continues at a later moment is Aborted; otherwise
-// this is reported on stderr. Errors: those of both; Cancelled (CatchInterrupts).
+// this is reported on stderr. `bar` shows the rows. Errors: those of both; Cancelled
+// (CatchInterrupts).
 absl::Status WriteScan(client::ScanReader& reader, bool one_moment, const Output& output,
-                       RowSink& sink);
+                       ProgressBar& bar, RowSink& sink);
 
 }  // namespace eris::cli
 

@@ -155,7 +155,11 @@ bool BadLines::Add(const std::string& complaint) {
     status_ = absl::InvalidArgumentError(complaint);
     return false;
   }
-  if (++skipped_ <= kBadLinesShown) std::fprintf(stderr, "eris: skipped: %s\n", complaint.c_str());
+  if (++skipped_ <= kBadLinesShown) {
+    // A bar may be on the line: the other thread draws it.
+    std::fprintf(stderr, "%seris: skipped: %s\n", ProgressIsSeen() ? "\r\033[K" : "",
+                 complaint.c_str());
+  }
   return true;
 }
 
@@ -212,6 +216,7 @@ absl::Status LoadRows(client::Client& client, const ObjectInfo& object, const Lo
 
 absl::Status ReadRows(const LoadOptions& options, RowFile& file, LoadedRows& read) {
   BadLines bad(options.skip_bad_lines);
+  ProgressBar bar(options.file_bytes, options.progress);
   client::OwnedRows rows;
   absl::Status status;
   for (bool more = true; more && status.ok();) {
@@ -219,6 +224,7 @@ absl::Status ReadRows(const LoadOptions& options, RowFile& file, LoadedRows& rea
     status = result.ok() ? bad.status() : result.status();
     more = result.ok() && *result == RowFile::Result::kFull;
     read.rows += rows.rows;
+    bar.Show(file.bytes_read(), read.rows);
   }
   bad.End();
   read.skipped = bad.skipped();

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/output.h"
+#include "clients/cli/text/progress_bar.h"
 #include "clients/query_reader.h"
 
 namespace eris::cli {
@@ -67,12 +69,16 @@ int ShowText(const Cli& cli, const absl::StatusOr<std::string>& text) {
 }
 
 absl::Status WriteRows(client::QueryReader& reader, const Output& output, RowSink& sink) {
+  ProgressBar bar(/*total=*/0, ProgressIsSeenBy(stdout));
   client::OwnedRows rows;
+  uint64_t written = 0;
   for (;;) {
     const absl::StatusOr<bool> more = reader.Next(rows);
     if (!more.ok()) return more.status();
     if (!*more || !output.open()) break;
     if (absl::Status status = sink.Add(reader.schema(), rows); !status.ok()) return status;
+    written += rows.rows;
+    bar.Show(written, written);
   }
   sink.End(reader.schema());
   return absl::OkStatus();
