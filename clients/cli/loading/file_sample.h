@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/inference/inference.h"
 #include "clients/cli/loading/import_flags.h"
-#include "clients/cli/loading/inference.h"
 #include "clients/cli/loading/input_file.h"
 
 namespace eris::cli {

@@ -2,8 +2,8 @@
 #ifndef ERIS_CLIENTS_CLI_LOADING_INFERRED_TEXT_H_
 #define ERIS_CLIENTS_CLI_LOADING_INFERRED_TEXT_H_
 
+#include "clients/cli/inference/inference.h"
 #include "clients/cli/loading/import_flags.h"
-#include "clients/cli/loading/inference.h"
 #include "clients/cli/text/cli.h"
 #include "eris/schema.h"
 

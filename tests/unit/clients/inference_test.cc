@@ -1,4 +1,4 @@
-#include "clients/cli/loading/inference.h"
+#include "clients/cli/inference/inference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

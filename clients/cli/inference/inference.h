@@ -1,7 +1,7 @@
 // What a file of delimited text is, by a part of it: its delimiter, whether it has a header, which
 // texts are nulls, and the names and types of its columns. Pure functions; any thread.
-#ifndef ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_
-#define ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_
+#ifndef ERIS_CLIENTS_CLI_INFERENCE_INFERENCE_H_
+#define ERIS_CLIENTS_CLI_INFERENCE_INFERENCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -58,4 +58,4 @@ ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_LOADING_INFERENCE_H_
+#endif  // ERIS_CLIENTS_CLI_INFERENCE_INFERENCE_H_

@@ -1,4 +1,4 @@
-#include "clients/cli/loading/inference.h"
+#include "clients/cli/inference/inference.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/loading/delimiter_guess.h"
-#include "clients/cli/loading/value_types.h"
+#include "clients/cli/inference/delimiter_guess.h"
+#include "clients/cli/inference/value_types.h"
 #include "clients/cli/text/byte_text.h"
 #include "clients/cli/text/parse.h"
 

@@ -1,6 +1,6 @@
 // By which characters a file of delimited text is divided. Pure functions; any thread.
-#ifndef ERIS_CLIENTS_CLI_LOADING_DELIMITER_GUESS_H_
-#define ERIS_CLIENTS_CLI_LOADING_DELIMITER_GUESS_H_
+#ifndef ERIS_CLIENTS_CLI_INFERENCE_DELIMITER_GUESS_H_
+#define ERIS_CLIENTS_CLI_INFERENCE_DELIMITER_GUESS_H_
 
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
-#include "clients/cli/loading/inference.h"
+#include "clients/cli/inference/inference.h"
 
 namespace eris::cli {
 
@@ -37,4 +37,4 @@ bool EscapesHelp(const FileSample& sample, DelimitedFormat format);
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_LOADING_DELIMITER_GUESS_H_
+#endif  // ERIS_CLIENTS_CLI_INFERENCE_DELIMITER_GUESS_H_

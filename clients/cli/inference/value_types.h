@@ -1,6 +1,6 @@
 // Which types a text of a file may have. Pure functions; any thread.
-#ifndef ERIS_CLIENTS_CLI_LOADING_VALUE_TYPES_H_
-#define ERIS_CLIENTS_CLI_LOADING_VALUE_TYPES_H_
+#ifndef ERIS_CLIENTS_CLI_INFERENCE_VALUE_TYPES_H_
+#define ERIS_CLIENTS_CLI_INFERENCE_VALUE_TYPES_H_
 
 #include <algorithm>
 #include <array>
@@ -45,4 +45,4 @@ inline bool IsOfAny(absl::string_view text) {
 
 }  // namespace eris::cli
 
-#endif  // ERIS_CLIENTS_CLI_LOADING_VALUE_TYPES_H_
+#endif  // ERIS_CLIENTS_CLI_INFERENCE_VALUE_TYPES_H_

@@ -1,11 +1,11 @@
-#include "clients/cli/loading/delimiter_guess.h"
+#include "clients/cli/inference/delimiter_guess.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "absl/strings/match.h"
-#include "clients/cli/loading/value_types.h"
+#include "clients/cli/inference/value_types.h"
 
 namespace eris::cli {
 namespace {
