@@ -5,6 +5,7 @@
 #ifndef ERIS_CLIENTS_CLI_FILES_FIELD_TEXT_H_
 #define ERIS_CLIENTS_CLI_FILES_FIELD_TEXT_H_
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -112,6 +113,46 @@ inline constexpr std::array<int32_t, kTableYears* 12 + 1> kMonthStarts = [] {
   return starts;
 }();
 
+// One to seven digits with a point between two of them, as the number without it.
+inline bool ParseTinyFraction(const char* text, size_t length, uint64_t& digits, size_t& behind) {
+  const uint64_t word = Load8(text);
+  const uint64_t points = word ^ 0x2E2E2E2E2E2E2E2E;
+  const uint64_t found = (points - 0x0101010101010101) & ~points & 0x8080808080808080;
+  const auto point = static_cast<size_t>(std::countr_zero(found)) / 8;
+  if (point == 0 || point + 1 >= length) return false;
+  const uint64_t before = (uint64_t{1} << (8 * point)) - 1;
+  const uint64_t joined = (word & before) | ((word >> 8) & ~before);
+  const uint64_t aligned = (joined ^ 0x3030303030303030) << (8 * (9 - length));
+  digits = NumberOf(aligned);
+  behind = length - point - 1;
+  return AreDigits(aligned);
+}
+
+// Digits, maybe with a point, few enough that a double is the number without the point, and another
+// one the power of ten. Their quotient is rounded once, as from_chars rounds.
+inline bool ParseShortDouble(absl::string_view text, double& number) {
+  const bool negative = !text.empty() && text[0] == '-';
+  if (negative) text.remove_prefix(1);
+  uint64_t digits = 0;
+  size_t behind = 0;
+  if (text.size() > 8 || !ParseTinyFraction(text.data(), text.size(), digits, behind)) {
+    const size_t point = std::min(text.find('.'), text.size());
+    if (text.size() > std::numeric_limits<double>::digits10 + size_t{point < text.size()}) {
+      return false;
+    }
+    if (!ParseShortDigits(text.data(), point, digits)) return false;
+    if (point < text.size()) {
+      uint64_t fraction = 0;
+      behind = text.size() - point - 1;
+      if (!ParseShortDigits(text.data() + point + 1, behind, fraction)) return false;
+      digits = digits * kPowersOfTen[behind] + fraction;
+    }
+  }
+  number = static_cast<double>(digits) / static_cast<double>(kPowersOfTen[behind]);
+  if (negative) number = -number;
+  return true;
+}
+
 template <class Integer>
 bool ParseWhole(absl::string_view text, Integer& number) {
   const char* const end = text.data() + text.size();
@@ -172,7 +213,7 @@ bool ParseField(absl::string_view text, Integer& number) {
 }
 // As from_chars: also inf and nan.
 inline bool ParseField(absl::string_view text, double& number) {
-  return internal::ParseWhole(text, number);
+  return internal::ParseShortDouble(text, number) || internal::ParseWhole(text, number);
 }
 inline bool ParseDecimalField(absl::string_view text, uint8_t scale, int64_t& unscaled) {
   const char* const begin = text.data();
@@ -237,6 +278,12 @@ inline bool StoreField(ColumnType type, uint8_t scale, absl::string_view text, c
   }
   if (type == ColumnType::kDecimal) {
     return store(int64_t{}, [&](int64_t& value) { return ParseDecimalField(text, scale, value); });
+  }
+  if (type == ColumnType::kFloat64) {
+    return store(double{}, [&](double& value) { return ParseField(text, value); });
+  }
+  if (type == ColumnType::kInt64) {
+    return store(int64_t{}, [&](int64_t& value) { return ParseField(text, value); });
   }
   return VisitColumnType(type, [&]<class T>(ColumnTraits<T>) {
     if constexpr (std::is_arithmetic_v<T>) {

@@ -101,12 +101,17 @@ struct RowFile::Cursors {
         buffers.values.resize(row * field.width);
       }
       if (!field.nullable) continue;
-      uint64_t present = 0;
-      for (uint64_t at = 0; at < row; ++at) present += cursors[i].validity[at >> 3] >> (at & 7) & 1;
-      buffers.validity.resize(present == row ? 0 : (row + 7) / 8);
+      buffers.validity.resize(AreSet(cursors[i].validity, row) ? 0 : (row + 7) / 8);
     }
   }
 
+  // Whether the first bits are.
+  static bool AreSet(const uint8_t* bits, uint64_t count) {
+    const bool bytes =
+        std::all_of(bits, bits + count / 8, [](uint8_t byte) { return byte == 0xff; });
+    const auto rest = static_cast<uint8_t>((1 << (count & 7)) - 1);
+    return bytes && (rest == 0 || (bits[count / 8] & rest) == rest);
+  }
   // Grows a string column.
   static void MakeRoom(Cursor& cursor, size_t bytes) {
     std::string& values = cursor.buffers->values;

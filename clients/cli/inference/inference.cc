@@ -44,7 +44,7 @@ class Values {
     any_ = true;
     utf8_ = utf8_ && IsUtf8(text);
     Narrow(text, types_);
-    Narrow(text, with_nulls_);
+    for (size_t i = 0; i < types_.size(); ++i) with_nulls_[i] = with_nulls_[i] && types_[i];
     NarrowForms(absl::StripAsciiWhitespace(text));
   }
   bool empty() const { return !any_ && null_texts_.empty(); }

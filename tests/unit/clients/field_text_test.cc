@@ -1,11 +1,15 @@
 #include "clients/cli/files/field_text.h"
 
+#include <charconv>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "eris/key_text.h"
 #include "gtest/gtest.h"
+#include "tests/support/seed.h"
 
 namespace eris::cli {
 namespace {
@@ -30,6 +34,28 @@ bool ParsesDate(absl::string_view text, absl::string_view expected) {
   int32_t days = 0;
   return ParseDateField(absl::string_view(padded).substr(0, text.size()), days) &&
          DateText(days) == expected;
+}
+
+// Short ones have a way of their own.
+TEST(FieldTextTest, FractionsAreRoundedAsFromCharsRounds) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE(test::SeedText(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text = absl::StrCat(random() >> (random() % 64));
+    text.insert(random() % text.size(), ".");
+    if (random() % 2 == 0) text.insert(0, "-");
+    double expected = 0;
+    std::from_chars(text.data(), text.data() + text.size(), expected);
+    ASSERT_TRUE(Parses(text, expected)) << text;
+  }
+  EXPECT_TRUE(Parses("0.000000000000001", 1e-15));
+  EXPECT_TRUE(Parses("-0.0", -0.0));
+  double number = 0;
+  for (const absl::string_view bad : {".", "-.", "1.-5", "1..5", "--1.5", "1.5x", "+1.5"}) {
+    const std::string padded = std::string(bad) + std::string(16, '7');
+    EXPECT_FALSE(ParseField(absl::string_view(padded).substr(0, bad.size()), number)) << bad;
+  }
 }
 
 TEST(FieldTextTest, NumbersToTheirLimits) {
