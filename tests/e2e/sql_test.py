@@ -178,6 +178,9 @@ def test_bytes(case):
                           ("select min(data), max(data), count(data) from blobs", [["\\x00ff", "\\x7a7a", "2"]]),
                           ("select a.id from blobs a join blobs b on a.data = b.data where substring(a.name, 1, 1) = 'é'", [["1"]])):
         harness.check_equal(case.rows(sql), expected, sql)
+    printed = json.loads(case.sql("select data from blobs order by id", "--format", "json"))
+    harness.check_equal(printed, case.server.eris_json("scan", "blobs", "--columns", "data"), "bytes as JSON")
+    harness.check_equal(printed, [{"data_base64": "AP8="}, {"data": "zz"}, {"data": None}], "bytes as JSON")
     for sql in ("select id from blobs where name = data", "select id from blobs where data like 'z%'"):
         code, said = case.fails(sql)
         harness.check(code == 2 and "are not supported" in said, said)
@@ -235,6 +238,7 @@ def test_ways_in_and_out(case):
         analysed = case.sql(*arguments)
         harness.check("scan nation" in analysed and "        25 rows; " in analysed and "answer: 1 rows" in analysed, analysed)
     harness.check_equal(case.sql("select 1 as a; select ';' as \"b;\"; -- the end;\n"), "a\n1\n\nb;\n;\n", "two statements")
+    harness.check_equal(case.sql("--timing", "--", "--a comment\nselect 1 as a").splitlines()[:2], ["a", "1"], "a statement that begins with a dash")
     timed = case.sql("--timing", "select r_name from region")
     harness.check(re.search(r"^\(5 rows, [\d.]+ ms\)$", timed, re.M), timed)
     harness.check_equal(json.loads(case.sql("--timing", "--format", "json", "select 1 as a")), [{"a": "1"}], "json with the time beside it")

@@ -262,6 +262,9 @@ struct Flags::Command {
   Command* program;  // the program's command
   std::vector<std::unique_ptr<Flags>> verbs;
   std::function<int()> run;  // for the program: the function of the given verb
+  bool passes_on = false;
+
+  void MarkRest(std::vector<std::string>& arguments) const;
 };
 
 Flags::Flags(const std::string& description, const std::string& name)
@@ -269,7 +272,8 @@ Flags::Flags(const std::string& description, const std::string& name)
         auto app = std::make_unique<CLI::App>(description, name);
         app->fallthrough();
         CLI::App& borrowed = *app;
-        auto command = std::unique_ptr<Command>(new Command{std::move(app), borrowed, {}, {}, {}});
+        auto command =
+            std::unique_ptr<Command>(new Command{std::move(app), borrowed, {}, {}, {}, false});
         command->program = command.get();
         return command;
       }()) {}
@@ -336,16 +340,24 @@ Flag Flags::AddSwitch(const std::string& names, std::optional<bool>& value,
 
 Flags& Flags::AddVerb(const std::string& name, const std::string& description) {
   CLI::App& app = *command_->app.add_subcommand(name, description);
-  auto verb = std::unique_ptr<Command>(new Command{nullptr, app, command_->program, {}, {}});
+  auto verb = std::unique_ptr<Command>(new Command{nullptr, app, command_->program, {}, {}, false});
   command_->verbs.push_back(std::unique_ptr<Flags>(new Flags(std::move(verb))));
   return *command_->verbs.back();
 }
 void Flags::PassOn() {
+  command_->passes_on = true;
   command_->app.prefix_command();
   command_->app.fallthrough(false);
   command_->app.set_help_flag();
 }
-std::vector<std::string> Flags::Rest() const { return command_->app.remaining(); }
+// Behind a verb that passes on: the library leaves all that follows a word as it is, but would take
+// a first "--" for itself.
+constexpr char kFirstWord[] = "words";
+std::vector<std::string> Flags::Rest() const {
+  std::vector<std::string> rest = command_->app.remaining();
+  if (!rest.empty() && rest[0] == kFirstWord) rest.erase(rest.begin());
+  return rest;
+}
 void Flags::RequireVerb() { command_->app.require_subcommand(1); }
 void Flags::SetVersion(const std::string& text) {
   command_->app.set_version_flag("--version", text, "Print the version and exit");
@@ -358,6 +370,20 @@ void Flags::SetRun(std::function<int()> run) {
   });
 }
 
+// If the first verb passes on, puts kFirstWord behind it.
+void Flags::Command::MarkRest(std::vector<std::string>& arguments) const {
+  for (auto at = arguments.begin(); at != arguments.end(); ++at) {
+    const bool is_value = at != arguments.begin() && absl::StartsWith(*std::prev(at), "-");
+    const auto is_verb = [&](const std::unique_ptr<Flags>& verb) {
+      return verb->command_->app.get_name() == *at;
+    };
+    const auto verb = std::find_if(verbs.begin(), verbs.end(), is_verb);
+    if (verb == verbs.end() || is_value) continue;
+    if ((*verb)->command_->passes_on) arguments.insert(std::next(at), kFirstWord);
+    return;
+  }
+}
+
 void Flags::ParseOrThrow(std::vector<std::string> arguments) {
   CLI::App& app = command_->app;
   if (app.get_require_subcommand_min() > 0) {
@@ -367,6 +393,7 @@ void Flags::ParseOrThrow(std::vector<std::string> arguments) {
     }
     CheckVerbs(app, arguments);
   }
+  command_->MarkRest(arguments);
   // as the library requires
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {

@@ -159,10 +159,11 @@ TEST_F(FlagsTest, AMistypedFlagIsNamedWithTheOneThatWasMeant) {
 }
 
 TEST(FlagsPassOnTest, WhatFollowsTheVerbIsLeftAsItIs) {
-  std::string server;
+  std::string server, object;
   Flags program("of tests", "test");
   program.Add("--server", server, "Where");
   program.RequireVerb();
+  program.AddVerb("get", "Does not").Add("object", object, "Name");
   Flags& verb = program.AddVerb("sql", "Passes on");
   verb.PassOn();
   const std::vector<std::string> rest{"--format", "csv", "select 1; -- x", "--server",
@@ -172,6 +173,17 @@ TEST(FlagsPassOnTest, WhatFollowsTheVerbIsLeftAsItIs) {
   ASSERT_TRUE(program.Parse(all).ok());
   EXPECT_EQ(verb.Rest(), rest);
   EXPECT_EQ(server, "here");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--", "-1"},
+                                                {"--timing", "--", "-- x\nselect 1"},
+                                                {"words"},
+                                                {}}) {
+    all = {"sql"};
+    all.insert(all.end(), words.begin(), words.end());
+    ASSERT_TRUE(program.Parse(all).ok());
+    EXPECT_EQ(verb.Rest(), words);
+  }
+  ASSERT_TRUE(program.Parse({"--server", "sql", "get", "sql"}).ok());
+  EXPECT_EQ(server + object, "sqlsql");
 }
 
 TEST_F(FlagsTest, HelpBeforeAVerbIsItsHelp) {

@@ -1,4 +1,5 @@
 """The rows of an answer as a table of text, CSV, JSON or Arrow. Each takes an iterator of record batches, of which there is at least one."""
+import base64
 import decimal
 import json
 import math
@@ -89,10 +90,20 @@ def write_csv(batches: Batches, out: BinaryIO) -> int:
 
 
 def _json_value(value: Any, is_wide: bool) -> Any:
-    """Text for integers of 64 bits and decimals, which readers of JSON would round; bytes as in CSV."""
+    """Text for integers of 64 bits and decimals, which readers of JSON would round."""
     if value is None or isinstance(value, float) and math.isfinite(value) or isinstance(value, int) and not is_wide:
         return value
     return _text(value)
+
+
+def _json_member(name: str, value: Any, is_wide: bool) -> tuple[str, Any]:
+    """As `eris scan --output json`: bytes are text if they are UTF-8, and else in base64, under a name that says so."""
+    if not isinstance(value, bytes):
+        return name, _json_value(value, is_wide)
+    try:
+        return name, value.decode()
+    except UnicodeDecodeError:
+        return f"{name}_base64", base64.b64encode(value).decode()
 
 
 def write_json(batches: Batches, out: BinaryIO) -> int:
@@ -101,7 +112,7 @@ def write_json(batches: Batches, out: BinaryIO) -> int:
     for batch in batches:
         wide = [field.type.bit_width != 32 if _is_number(batch, number) else False for number, field in enumerate(batch.schema)]
         for row in _rows(batch):
-            values = {name: _json_value(value, its) for name, value, its in zip(batch.schema.names, row, wide)}
+            values = dict(_json_member(name, value, its) for name, value, its in zip(batch.schema.names, row, wide))
             out.write(b"[\n  " if rows == 0 else b",\n  ")
             out.write(json.dumps(values, ensure_ascii=False).encode())
             rows += 1
