@@ -381,70 +381,12 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   return code;
 }
 
-void AddFlags(Flags& verb, ImportFlags& flags) {
-  verb.Add("object", flags.object, "Name").Required().Check(CheckName);
-  verb.Add("file", flags.path, "File, also compressed with gzip or zstd, or - for standard input")
-      .Required();
-  verb.Add("--format", flags.format, "csv or tbl; default: tbl for *.tbl, else csv")
-      .Check(OneOf({"csv", "tbl"}));
-  verb.Add("--delimiter", flags.delimiter, "One character, or tab; default , (tbl: |)");
-  verb.Add("--escape", flags.escape, "In quotes, the character before a quote that is text: \\");
-  verb.AddSwitch(
-      "--header,!--no-header", flags.header,
-      "The first line is (not) a header; default: it is one if none of its key fields is a key; "
-      "of a table, if it names its columns");
-  const Flag infer =
-      verb.Add("--infer", flags.infer,
-               "Show what the file seems to be: delimiter, header, nulls, and --schema for a table "
-               "of all its columns, to be changed and pasted. Loads nothing, and needs no server");
-  verb.Add("--null", flags.null_text, "A text that is null, as an empty field is: NA, \\N");
-  verb.Add("--date-format", flags.forms.date, "How dates are written: DD.MM.YYYY, MM/DD/YYYY, ...")
-      .Check(CheckDateForm);
-  verb.Add("--decimal-comma", flags.forms.decimal_comma, "1,5 is 1.5, and 1.000 a thousand");
-  verb.Add("--skip", flags.skip_lines, "Lines to pass over at the beginning of the file");
-  verb.Add("--dry-run", flags.dry_run,
-           "Read and check the file as for an object that is missing, and send nothing: needs no "
-           "server");
-  const Flag schema = flags.create.AddTo(verb).schema;
-  infer.Excludes(schema);
-  verb.Add("--types", flags.types,
-           "COLUMN=TYPE,... instead of the types that --kind table without --schema infers")
-      .Excludes(schema);
-  verb.Add("--table", flags.table,
-           "TPC-H table that names the columns; default: from the name of a .tbl file")
-      .Excludes(schema);
-  verb.Add("--key", flags.key,
-           "Key column, by name or by number from 1 (default: the first); of two-part keys "
-           "two: 1,4. Of a new table: up to four key columns by name, or none (default, "
-           "but for tpch:)")
-      .Check(CheckNotEmpty);
-  verb.Add("--value", flags.value,
-           "Value column, by name or by number from 1; default: the first that is no key")
-      .Excludes(schema);
-  verb.Add("--create,!--no-create", flags.create_missing,
-           "Create the object if it is missing (default), or refuse");
-  verb.Add("--keep", flags.keep,
-           "Keep an object that this import has created when it fails; default: drop it again");
-  verb.Add("--on-error", flags.on_error,
-           "What a bad line does: abort, or skip, which shows the first ones and counts them")
-      .Check(OneOf({"abort", "skip"}))
-      .ShowDefault();
-  verb.Add("--batch", flags.batch, "Rows in one request")
-      .Check(Within(1u, kBatchKeysMax))
-      .ShowDefault();
-  verb.Add("--in-flight", flags.in_flight, "Requests under way at once")
-      .Check(Within(1u, 64u))
-      .ShowDefault();
-  verb.Add("--progress,!--no-progress", flags.progress,
-           "Progress bar, on a terminal only (default)");
-}
-
 }  // namespace
 
 void AddImport(Flags& program, Cli& cli) {
   auto flags = std::make_shared<ImportFlags>();
   Flags& verb = program.AddVerb("import", "Load a CSV or TPC-H .tbl file into an object");
-  AddFlags(verb, *flags);
+  flags->AddTo(verb);
   verb.SetFooter(
       R"(Fields are read by the types of the object's columns. A bad line is named with its number and the
 reason; with --on-error abort (exit code 2) all rows before it have been loaded. An object that

@@ -12,6 +12,7 @@
 #include "clients/cli/files/delimited.h"
 #include "clients/cli/files/field_forms.h"
 #include "clients/cli/files/object_flags.h"
+#include "clients/cli/text/flags.h"
 
 namespace eris::cli {
 
@@ -41,6 +42,8 @@ struct ImportFlags {
   std::optional<std::string> null_text{};
   uint64_t skip_lines = 0;
   FieldForms forms{};
+
+  void AddTo(Flags& verb);
 
   // Whether a missing object gets the columns that the file seems to have.
   bool Infers() const { return infer || (create.kind == "table" && create.schema.empty()); }
