@@ -120,7 +120,7 @@ def ascending(run):
             file.writelines(f"{key},{key}\n" for key in range(keys))
         for aeus in ALL_AEUS[:1] if run.tiny else ALL_AEUS:
             with Server(run, aeus) as it:
-                it.import_file("keys", path)
+                it.import_file("keys", path, "--kind", "index")
                 moved, uneven = it.settle(), it.max_over_mean()
             worst, moved_most = max(worst, uneven), max(moved_most, moved / keys)
             words.append(f"{aeus} AEUs: {uneven:.3f}, {moved / keys:.3f} moved")

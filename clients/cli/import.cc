@@ -362,11 +362,20 @@ int TryImport(const Cli& cli, client::Client& client, const ImportFlags& flags,
   return again ? kExitOk : Report(end);
 }
 
-int RunImport(const Cli& cli, const ImportFlags& flags) {
-  if (!flags.types.empty() && !flags.Infers()) {
-    return Report(absl::InvalidArgumentError(
-        "--types is for columns that are inferred: give --kind table, without --schema"));
+absl::Status CheckFlags(const ImportFlags& flags) {
+  if (flags.create.kind == "table" && flags.AreForIndex()) {
+    return absl::InvalidArgumentError(
+        "--value, --table, --key-type and --value-type are for indexes, and --kind is table");
   }
+  if (!flags.types.empty() && !flags.Infers()) {
+    return absl::InvalidArgumentError(
+        "--types is for columns that are inferred, of a table without --schema");
+  }
+  return absl::OkStatus();
+}
+
+int RunImport(const Cli& cli, const ImportFlags& flags) {
+  if (absl::Status status = CheckFlags(flags); !status.ok()) return Report(status);
   InputFile input;
   if (absl::Status status = input.Open(flags.path); !status.ok()) return Report(status);
   if (flags.dry_run || flags.infer) return RunDryImport(cli, flags, input);
@@ -388,34 +397,35 @@ void AddImport(Flags& program, Cli& cli) {
   Flags& verb = program.AddVerb("import", "Load a CSV or TPC-H .tbl file into an object");
   flags->AddTo(verb);
   verb.SetFooter(
-      R"(Fields are read by the types of the object's columns. A bad line is named with its number and the
-reason; with --on-error abort (exit code 2) all rows before it have been loaded. An object that
-the import has created is dropped again when it fails, unless --keep is given or others may have
-written to it. Ctrl-C lets an import fail in the same way; once more ends it at once. A new object
-gets partition bounds from a sample of the file, one equal share for each AEU. Without --schema it is
-an index, which keeps one column of the file as its value, and as its key one, or of --key two
-(uint64 each unless --key-type says otherwise).
+      R"(A new object is a table of all columns of the file, with the names of its header and the types
+that a part of the file shows; each may be null, but those of --key. If a later value does not fit,
+the file is read again with a wider type. --schema says names and types instead. An index, which keeps one column of the file as its value, and as its key one, or
+of --key two, is asked for by --kind index, --value, --key-type or --value-type (uint64 each unless
+they say otherwise). A new object gets partition bounds from a sample of the file, one equal share
+for each AEU.
 
-Into a table every column is read; a field that is empty is null where the column
-may be, one of "" an empty string. A header names all columns of the table, in any order, and
-maybe others, which are passed over. Rows whose key is there are replaced; without a key they
-are appended. --kind table without --schema is a table of all columns of the file, with the names
-of its header and the types that a part of the file shows, each of which may be null; if a later
-value does not fit, the file is read again with a wider type.
+Into a table every column is read; a field that is empty is null where the column may be, one of ""
+an empty string. A header names all columns of the table, in any order, and maybe others, which are
+passed over. Rows whose key is there are replaced; without a key they
+are appended. Fields are read by the types of the object's columns. A bad line is named with its
+number and the reason; with --on-error abort (exit code 2) all rows before it have been loaded. An
+object that the import has created is dropped again when it fails, unless --keep is given or others
+may have written to it. Ctrl-C lets an import fail in the same way; once more ends it at once.
 
 Examples:
+  eris import trades trades.csv
+  eris import trades trades.csv --infer
+  eris import trades trades.csv --key id --types 'price=decimal(4)' --null NA
+  eris import big big.csv.zst
+  eris import lineitem lineitem.tbl --schema tpch:lineitem
+  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id
   eris import orders orders.tbl --key o_orderkey --value o_custkey
   eris import lineitem lineitem.tbl --key l_orderkey,l_linenumber --value l_partkey
   eris import visits visits.csv --key user,day --value count --key-type uint64,date
   eris import users users.csv --key id --value group --on-error skip
   eris import rainfall days.csv --key-type date
-  eris import lineitem lineitem.tbl --schema tpch:lineitem
-  eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id
-  eris import trades trades.csv --infer
-  eris import trades trades.csv --kind table --key id --types 'price=decimal(4)' --null NA
-  eris import copy exported.csv --key key,second_key
-  eris import big big.csv.zst --kind table
-  xzcat big.csv.xz | eris import big - --no-header --expect 0:1000000
+  eris import copy exported.csv --key key,second_key --value value
+  xzcat big.csv.xz | eris import big - --kind index --no-header --expect 0:1000000
 )");
   verb.SetRun([flags, &cli] { return RunImport(cli, *flags); });
 }

@@ -176,9 +176,9 @@ def test_what_cannot_lie_beside_is_refused(programs):
         path = os.path.join(directory, "numbers.csv")
         with open(path, "w") as file:
             file.write("key,value\n1,2\n")
-        server.refused("import", "x", path, "--beside", "nothing", said='"nothing"', code=NOT_FOUND)
+        server.refused("import", "x", path, "--kind", "index", "--beside", "nothing", said='"nothing"', code=NOT_FOUND)
         server.refused("import", "numbers", path, "--beside", "days", said="--beside is days, but numbers")
-        server.eris("import", "x", path, "--beside", "numbers")
+        server.eris("import", "x", path, "--kind", "index", "--beside", "numbers")
         harness.check_equal(server.eris_json("list", "x")[0]["beside"], ["numbers"], "an imported object")
 
 

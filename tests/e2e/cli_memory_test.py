@@ -44,7 +44,7 @@ def test_memory_adds_up(programs):
     rows = "".join(f"{key},{key}\n" for key in range(200_000))
     with harness.Server(programs, "--topology", "numa:2 core:1 pu:1", "--memory-limit",
                         "512MiB") as server:
-        server.eris("import", "a", "-", "--no-header", "--expect", "0:200000", input=rows)
+        server.eris("import", "a", "-", "--kind", "index", "--no-header", "--expect", "0:200000", input=rows)
         memory = memory_at_rest(server)
         harness.check_equal(memory["limit_bytes"], str(512 << 20), "limit")
         harness.check_equal([(one["name"], one["numa_node"]) for one in memory["objects"]],
@@ -67,7 +67,7 @@ def test_memory_adds_up(programs):
 def test_memory_verify_finds_every_page_where_it_should_be(programs):
     rows = "".join(f"{key},{key}\n" for key in range(200_000))
     with harness.Server(programs) as server:
-        server.eris("import", "a", "-", "--no-header", "--expect", "0:200000", input=rows)
+        server.eris("import", "a", "-", "--kind", "index", "--no-header", "--expect", "0:200000", input=rows)
         bound = all(one["bound"] for one in server.eris_json("memory")["numa_nodes"])
         done = server.run(programs.eris, "memory", "verify", "--pages", "0", "--output", "json",
                           code=OK if bound else UNVERIFIED)

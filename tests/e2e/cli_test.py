@@ -258,7 +258,7 @@ def test_scan_into_head_ends_quietly(programs):
         path = os.path.join(directory, "rows.csv")
         with open(path, "w") as file:
             file.writelines(f"{key},{key}\n" for key in range(300_000))
-        server.eris("import", "rows", path, "--no-header")
+        server.eris("import", "rows", path, "--kind", "index", "--no-header")
         for output in ("table", "json"):
             done = subprocess.run(
                 ["bash", "-c", f"'{programs.eris}' scan rows --output {output} | head -3; "
@@ -279,7 +279,7 @@ def test_export_and_import_go_round(programs):
         with open(source, "w") as file:
             file.write("key,value\n")
             file.writelines(f"{key},{value}\n" for key, value in rows)
-        harness.check_equal(server.eris_json("import", "a", source)["rows"], "50000", "rows")
+        harness.check_equal(server.eris_json("import", "a", source, "--kind", "index")["rows"], "50000", "rows")
         exported = os.path.join(directory, "a.csv")
         server.eris("export", "a", exported)
         with open(source) as one, open(exported) as two:
@@ -287,8 +287,8 @@ def test_export_and_import_go_round(programs):
         harness.check_equal(sorted(os.listdir(directory)), ["a.csv", "source.csv"], "files")
         tbl = server.eris("export", "a", "-", "--format", "tbl").stdout
         harness.check(tbl.startswith(f"{rows[0][0]}|{rows[0][1]}|\n"), "first row of the tbl export")
-        server.eris("import", "b", "-", "--format", "tbl", input=tbl, code=INVALID)
-        server.eris("import", "b", "-", "--format", "tbl", "--expect", "0:1000003", input=tbl)
+        server.eris("import", "b", "-", "--kind", "index", "--format", "tbl", input=tbl, code=INVALID)
+        server.eris("import", "b", "-", "--kind", "index", "--format", "tbl", "--expect", "0:1000003", input=tbl)
         harness.check(server.eris("export", "b", "-").stdout == server.eris("export", "a", "-").stdout,
                       "b differs from a")
         server.eris("export", "nosuch", os.path.join(directory, "none.csv"), code=NOT_FOUND)
@@ -331,7 +331,7 @@ def test_an_index_does_not_lose_columns_in_silence(programs):
         path = os.path.join(directory, "users.csv")
         with open(path, "w") as file:
             file.write("id,group,age\n1,10,30\n2,20,40\n")
-        refused = server.eris("import", "users", path, code=INVALID)
+        refused = server.eris("import", "users", path, "--kind", "index", code=INVALID)
         for part in ("users.csv has 3 columns (id, group, age)", "--schema 'id:TYPE,group:TYPE,age:TYPE'",
                      "--key and --value"):
             harness.check(part in refused.stderr, f"'{part}' is not in: {refused.stderr}")
@@ -342,18 +342,18 @@ def test_an_index_does_not_lose_columns_in_silence(programs):
         tbl = os.path.join(directory, "nation.tbl")
         with open(tbl, "w") as file:
             file.write("0|ALGERIA|0|x|\n")
-        server.refused("import", "nation", tbl, said="give --schema tpch:nation for")
+        server.refused("import", "nation", tbl, "--kind", "index", said="give --schema tpch:nation for")
 
 
 def test_import_beyond_the_memory_limit_is_refused_and_the_server_lives(programs):
     with harness.Server(programs, "--memory-limit", "64MiB") as server:
         rows = "".join(f"{key * 2654435761 % 2**32},{key}\n" for key in range(4_000_000))
-        refused = server.eris("import", "big", "-", "--no-header", "--expect", "0:4294967296",
+        refused = server.eris("import", "big", "-", "--kind", "index", "--no-header", "--expect", "0:4294967296",
                               input=rows, code=REFUSED)
         harness.check("RESOURCE_EXHAUSTED" in refused.stderr, refused.stderr)
         harness.check("was dropped again" in refused.stderr, refused.stderr)
         harness.check_equal(server.eris_json("list"), [], "what was loaded")
-        server.eris("import", "small", "-", "--no-header", "--expect", "0:100", input="1,2\n")
+        server.eris("import", "small", "-", "--kind", "index", "--no-header", "--expect", "0:100", input="1,2\n")
         idle = server.eris("import", "small", "-", "--no-header", "--expect", "9:1", input="1,2\n")
         harness.check("--expect 9:1 does nothing: small exists" in idle.stderr, idle.stderr)
         server.refused("topology", "--network-cores", "1", said=("--network-cores is for a plan", "--explain"))

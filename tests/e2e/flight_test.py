@@ -35,7 +35,7 @@ def load(server):
     server.eris("create", "empty", "--schema", "id:int64,note:string?", "--key", "id")
     server.eris("import", "pairs", "-", "--no-header", "--key", "1,2", "--value", "3", "--key-type", "uint64,date", "--expect", "0:4",
                 input="".join(f"{first},1970-01-0{day},{day}\n" for first in range(4) for day in range(1, 5)))
-    server.eris("import", "index", "-", "--no-header", "--expect", "0:1000",
+    server.eris("import", "index", "-", "--kind", "index", "--no-header", "--expect", "0:1000",
                 input="".join(f"{i},{i * 3}\n" for i in range(1000)))
 
 

@@ -14,7 +14,7 @@ INTERRUPTED = 130
 def importing(server, *flags):
     """An import of two rows from a pipe that stays open, each a batch; both are acknowledged."""
     importer = subprocess.Popen([server.programs.eris, "import", "shared", "-", "--no-header", "--expect", "0:10",
-                                 "--batch", "1", *flags],
+                                 "--batch", "1", *(flags if "--schema" in flags else ("--kind", "index", *flags))],
                                 env=server.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     importer.stdin.write("1,1\n2,2\n")
     importer.stdin.flush()

@@ -1,4 +1,4 @@
-"""Files of others into tables without a schema: `eris import --infer` and `--kind table`."""
+"""Files of others into tables without a schema: `eris import`, and with `--infer`."""
 import gzip
 import os
 import tempfile
@@ -40,8 +40,9 @@ def test_what_a_file_seems_to_be(programs):
 def test_files_become_tables(programs):
     with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
         path = write(directory, "a.csv", b"\xef\xbb\xbfmade by a program\n\nName,Born,Height\nAda,1815-12-10,1.65\n\"NA\",NA,NA\n,1912-06-23, 1.7 \n")
-        done = server.eris("import", "people", path, "--kind", "table", "--skip", "2")
-        harness.check("delimiter ',', a header, null is 'NA'; columns Name:string?,Born:date?,Height:float64?" in done.stderr, done.stderr)
+        done = server.eris("import", "people", path, "--skip", "2")
+        harness.check("delimiter ',', a header, null is 'NA'; columns Name:string?,Born:date?,Height:float64?" in done.stderr,
+                      done.stderr)
         got = rows(server, "people").splitlines()
         harness.check_equal([got[0], *sorted(got[1:])], ["Name,Born,Height", ",1912-06-23,1.7", "Ada,1815-12-10,1.65", "NA,,"], "people")
         # Once more, into what is there now: the header names its columns.
@@ -49,7 +50,7 @@ def test_files_become_tables(programs):
         harness.check_equal(len(rows(server, "people").splitlines()), 7, "people twice")
 
         path = write(directory, "b.tsv", "k\tv\n" + "".join(f"{i}\t{i * 7}\n" for i in range(1000)))
-        server.eris("import", "keyed", path, "--kind", "table", "--key", "k")
+        server.eris("import", "keyed", path, "--key", "k")
         got = server.eris_json("list")
         harness.check_equal([(its["name"], its["rows"]) for its in got], [("keyed", "1000"), ("people", "6")], "objects")
         harness.check_equal(server.eris_json("get", "keyed", "7")[0]["v"], "49", "a key")
@@ -62,7 +63,7 @@ def test_compressed_files_and_other_forms(programs):
         packed = gzip.compress(text.encode())
         for at, content in enumerate((text, packed, packed + gzip.compress(b"1.1.2025;7;y\n"))):
             path = write(directory, "a.csv.gz", content)
-            done = server.eris("import", f"t{at}", path, "--kind", "table", "--key", "Tag")
+            done = server.eris("import", f"t{at}", path, "--key", "Tag")
             harness.check("delimiter ';', a header, escape '\\', dates DD.MM.YYYY, decimal commas; columns Tag:date,Preis:float64?,Ort:string?" in
                           done.stderr, done.stderr)
         harness.check_equal(sorted(rows(server, "t1").splitlines()[1:]), wanted[1:], "rows")
@@ -74,7 +75,7 @@ def test_compressed_files_and_other_forms(programs):
         harness.check_equal(sorted(rows(server, "t4").splitlines()[1:])[:2], ['2024-12-31,1234.50,"a ""b"" c"', "2025-01-01,7.00,y"], "with a schema")
         for name, content, why in (("cut.gz", packed[:-9], "ends too early"), ("more.gz", packed + b"x", "at its byte"),
                                    ("bad.zst", b"\x28\xb5\x2f\xfd\xff\xff\xff\xff", "compressed with zstd")):
-            done = server.eris("import", "t5", write(directory, name, content), "--kind", "table", code=INVALID)
+            done = server.eris("import", "t5", write(directory, name, content), code=INVALID)
             harness.check(why in done.stderr, done.stderr)
         server.refused("import", "t5", path, "--date-format", "DD.MM.YY", said="no form of dates")
         server.refused("import", "t5", path, "--escape", "ab", said="is not one character")
@@ -87,9 +88,9 @@ def test_first_rows_of_an_index_in_other_forms_are_no_header(programs):
         path = write(directory, "a.csv", "31.12.2024,5\n 30.12.2024 ,6\n")
         server.eris("import", "days", path, "--key-type", "date", "--date-format", "DD.MM.YYYY")
         harness.check_equal(rows(server, "days").splitlines()[1:], ["2024-12-30,6", "2024-12-31,5"], "rows")
-        server.refused("import", "days", path, "--types", "x=string", said="--types is for columns that are inferred")
-        server.eris("import", "t", path, "--kind", "table")
-        server.refused("import", "t", path, "--kind", "table", "--types", "c1=string", said="--types is for new tables")
+        server.refused("import", "days", path, "--value", "2", "--types", "x=string", said="--types is for columns that are inferred")
+        server.eris("import", "t", path)
+        server.refused("import", "t", path, "--types", "c1=string", said="--types is for new tables")
 
 
 def test_a_type_that_the_sample_got_wrong_is_widened(programs):
@@ -99,7 +100,7 @@ def test_a_type_that_the_sample_got_wrong_is_widened(programs):
         lines[150_000] = "150000,0.5,x\n"
         lines[170_000] = "170000,none,x\n"
         path = write(directory, "a.csv", "k,v,w\n" + "".join(lines))
-        done = server.eris("import", "wide", path, "--kind", "table", "--key", "k")
+        done = server.eris("import", "wide", path, "--key", "k")
         harness.check("once more, with float64? for column v: " in done.stderr and "line 150002: " in done.stderr, done.stderr)
         harness.check("once more, with string? for column w" in done.stderr, done.stderr)
         harness.check("once more, with string? for column v" in done.stderr, done.stderr)
@@ -108,17 +109,34 @@ def test_a_type_that_the_sample_got_wrong_is_widened(programs):
         harness.check_equal(server.eris_json("list")[0]["rows"], "200000", "rows")
         server.eris("drop", "wide")
         # A type that was given stays, and so does that of a key.
-        done = server.eris("import", "wide", path, "--kind", "table", "--types", "v=int64?,w=string", code=INVALID)
+        done = server.eris("import", "wide", path, "--types", "v=int64?,w=string", code=INVALID)
         harness.check("no number" in done.stderr and "line 150002" in done.stderr and "was dropped again" in done.stderr, done.stderr)
         # Lines that are skipped widen nothing.
-        done = server.eris("import", "wide", path, "--kind", "table", "--on-error", "skip")
+        done = server.eris("import", "wide", path, "--on-error", "skip")
         harness.check("once more" not in done.stderr and done.stderr.count("eris: skipped: ") == 2 and "2 lines skipped" in done.stdout, done.stderr)
         server.eris("drop", "wide")
-        done = server.eris("import", "wide", path, "--kind", "table", "--key", "v", code=INVALID)
+        done = server.eris("import", "wide", path, "--key", "v", code=INVALID)
         harness.check("line 150002" in done.stderr, done.stderr)
         harness.check_equal(server.eris_json("list"), [], "objects")
-        done = programs.run("import", "wide", path, "--kind", "table", "--dry-run", code=0)
+        done = programs.run("import", "wide", path, "--dry-run", code=0)
         harness.check("200000 rows read" in done.stdout and "once more" in done.stderr, done.stdout + done.stderr)
+
+
+def test_an_index_is_asked_for(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        path = write(directory, "a.csv", "1,10\n2,20\n")
+        for at, (flags, kind) in enumerate((((), "heap table"), (("--key", "c1"), "table"), (("--kind", "index"), "index"), (("--kind", "hash"), "hash"),
+                                            (("--value", "2"), "index"), (("--key-type", "int64"), "index"), (("--value-type", "string"), "index"))):
+            server.eris("import", f"t{at}", path, *flags)
+            listed = server.eris_json("list", f"t{at}")[0]
+            harness.check_equal((listed["kind"], listed["rows"]), (kind, "2"), f"{flags}")
+        server.refused("import", "x", path, "--kind", "table", "--value", "2", said="--value-type are for indexes, and --kind is table")
+        server.refused("import", "x", path, "--key", "1", said="by name, not by number); none: a table without a key; --kind index takes numbers")
+        server.refused("import", "x", "-", input="1,2\n", said=("cannot be read twice", "--schema for a table, or --kind index"))
+        tbl = write(directory, "region.tbl", "0|AFRICA|x|\n1|ASIA|y|\n")
+        done = server.eris("import", "region", tbl, "--key", "r_regionkey")
+        harness.check("--schema tpch:region has TPC-H's types and key" in done.stderr, done.stderr)
+        harness.check_equal(server.eris_json("get", "region", "1")[0]["r_name"], "ASIA", "a row")
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def main():
         server.eris("create", "orders", "--expect", "0:100000")
         server.eris("create", "empty")
         server.eris("create", '<b>"odd" & long</b>')
-        server.eris("import", "orders", "-", "--no-header", input="".join(f"{i * 100},{i}\n" for i in range(1000)))
+        server.eris("import", "orders", "-", "--kind", "index", "--no-header", input="".join(f"{i * 100},{i}\n" for i in range(1000)))
         check_http(server, address)
         check_taken_address(programs, address)
         if not os.path.exists("/usr/bin/chromium"):

@@ -1,6 +1,6 @@
 """Files of comma-separated values that nobody here has made, of packages on PyPI. docs/guide/files.md has them as a table: this file prints it.
 
-Each is read by `eris import NAME FILE --kind table`, and by the option that the message of the first try has named, if one is needed.
+Each is read by `eris import NAME FILE`, and by the option that the message of the first try has named, if one is needed.
 """
 import typing
 

@@ -61,7 +61,7 @@ def value_of(text, kind, nulls=(), date_format=""):
 
 def check_file(server, python, folder, name, one):
     path = os.path.join(folder, f"{one.package}-{real_files.PACKAGES[one.package]}", one.path)
-    command = ["import", name, path, "--kind", "table"]
+    command = ["import", name, path]
     if one.option:
         done = server.run(server.programs.eris, *command, code=INVALID)
         harness.check(one.option in done.stderr, f"{one.path} needs {one.option}, which is not named: {done.stderr}")

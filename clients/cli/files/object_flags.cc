@@ -14,8 +14,9 @@ ObjectFlags::Added ObjectFlags::AddTo(Flags& verb) {
                "The columns, NAME:TYPE: id:uint64,price:decimal(2),note:string?, or tpch:lineitem")
           .Check(CheckNotEmpty);
   verb.Add("--kind", kind,
-           "index (ordered), hash (faster lookups, no scans) or table; default: index, with "
-           "--schema table")
+           "index (ordered), hash (faster lookups, no scans) or table; default: table with "
+           "--schema, "
+           "and of an import without flags for an index; else index")
       .Check(OneOf({"index", "hash", "table"}));
   verb.Add("--key-type", key_type,
            "Without --schema: what keys are, uint64 (default), int64, float64 or date, or of an "

@@ -7,10 +7,12 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/files/tpch_tables.h"
 
 namespace eris::cli {
 namespace {
@@ -58,15 +60,17 @@ absl::Status SetTypes(absl::string_view types, Schema& schema, std::vector<bool>
   return absl::OkStatus();
 }
 
-}  // namespace
+// TPC-H's .tbl files have no header, but are called as their tables.
+void NameTpchColumns(const ImportFlags& flags, InferredFile& file) {
+  const absl::string_view table = TableOfPath(flags.path);
+  const std::vector<std::string> names = TpchColumns(table);
+  if (!flags.IsTbl() || file.header || names.size() != file.columns.size()) return;
+  for (size_t i = 0; i < names.size(); ++i) file.columns[i].name = names[i];
+  file.notes.push_back(absl::StrCat("--schema tpch:", table, " has TPC-H's types and key"));
+}
 
-absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFlags& flags) {
-  if (!input.seekable()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(input.name(),
-                     " cannot be read twice, so its columns cannot be inferred: give --schema, or "
-                     "write it to a file"));
-  }
+absl::StatusOr<InferredFile> InferInput(const InputFile& input, const ImportFlags& flags,
+                                        KnownOfFile known) {
   absl::StatusOr<std::string> beginning = ReadAt(input.fd(), 0, kBeginningBytes);
   if (!beginning.ok()) return beginning.status();
   FileSample sample{.beginning = *beginning, .is_whole = beginning->size() == input.bytes()};
@@ -89,14 +93,28 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
   }
   sample.others.assign(places.begin(), places.end());
 
-  KnownOfFile known{.header = flags.header, .forms = flags.forms};
+  known.header = flags.header;
+  known.forms = flags.forms;
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   if (!delimited.ok()) return delimited.status();
   known.escape = delimited->escape;
   if (flags.IsTbl() || !flags.delimiter.empty()) known.delimited = *delimited;
   if (flags.null_text) known.nulls = {*flags.null_text};
-  absl::StatusOr<InferredFile> file = InferFile(input.name(), sample, known);
+  return InferFile(input.name(), sample, known);
+}
+
+}  // namespace
+
+absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFlags& flags) {
+  if (!input.seekable()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.name(),
+        " cannot be read twice, so its columns cannot be inferred: give --schema for a "
+        "table, or --kind index for two columns, or write it to a file"));
+  }
+  absl::StatusOr<InferredFile> file = InferInput(input, flags, {});
   if (!file.ok()) return file.status();
+  NameTpchColumns(flags, *file);
   InferredTable table{.file = *std::move(file)};
   table.schema.columns = table.file.columns;
   table.given_types.resize(table.schema.columns.size());
@@ -104,7 +122,11 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
     return status;
   }
   if (!flags.key.empty()) {
-    if (absl::Status status = SetKey(flags.key, table.schema); !status.ok()) return status;
+    if (absl::Status status = SetKey(flags.key, table.schema); !status.ok()) {
+      const bool by_number = absl::ascii_isdigit(static_cast<unsigned char>(flags.key[0]));
+      return absl::InvalidArgumentError(absl::StrCat(
+          status.message(), by_number ? "; --kind index takes numbers, for an index" : ""));
+    }
     for (const uint32_t column : table.schema.key) table.schema.columns[column].nullable = false;
   }
   return table;

@@ -29,7 +29,8 @@ void ImportFlags::AddTo(Flags& verb) {
       verb.Add("--infer", infer,
                "Show what the file seems to be: delimiter, header, nulls, and --schema for a table "
                "of all its columns, to be changed and pasted. Loads nothing, and needs no server");
-  verb.Add("--null", null_text, "A text that is null, as an empty field is: NA, \\N");
+  verb.Add("--null", null_text,
+           "A text that is null in all columns, as an empty field is: NA, \\N");
   verb.Add("--date-format", forms.date, "How dates are written: DD.MM.YYYY, MM/DD/YYYY, ...")
       .Check(CheckDateForm);
   verb.Add("--decimal-comma", forms.decimal_comma, "1,5 is 1.5, and 1.000 a thousand");
@@ -40,18 +41,19 @@ void ImportFlags::AddTo(Flags& verb) {
   const Flag schema = create.AddTo(verb).schema;
   shows.Excludes(schema);
   verb.Add("--types", types,
-           "COLUMN=TYPE,... instead of the types that --kind table without --schema infers")
+           "COLUMN=TYPE,... instead of the types that a table without --schema infers")
       .Excludes(schema);
   verb.Add("--table", table,
            "TPC-H table that names the columns; default: from the name of a .tbl file")
       .Excludes(schema);
   verb.Add("--key", key,
-           "Key column, by name or by number from 1 (default: the first); of two-part keys "
-           "two: 1,4. Of a new table: up to four key columns by name, or none (default, "
-           "but for tpch:)")
+           "Of a table: up to four key columns by name, or none (default, but for tpch:). Of an "
+           "index: the key column, by name or by number from 1 (default: the first); of two-part "
+           "keys two: 1,4")
       .Check(CheckNotEmpty);
   verb.Add("--value", value,
-           "Value column, by name or by number from 1; default: the first that is no key")
+           "Of an index: the value column, by name or by number from 1; default: the first that "
+           "is no key")
       .Excludes(schema);
   verb.Add("--create,!--no-create", create_missing,
            "Create the object if it is missing (default), or refuse");
@@ -66,6 +68,11 @@ void ImportFlags::AddTo(Flags& verb) {
       .Check(Within(1u, 64u))
       .ShowDefault();
   verb.Add("--progress,!--no-progress", progress, "Progress bar, on a terminal only (default)");
+}
+
+bool ImportFlags::AreForIndex() const {
+  return create.kind == "index" || create.kind == "hash" || !value.empty() || !table.empty() ||
+         !create.key_type.empty() || !create.value_type.empty();
 }
 
 bool ImportFlags::IsTbl() const { return format.empty() ? IsTblPath(path) : format == "tbl"; }

@@ -22,7 +22,7 @@ bool IsTblPath(absl::string_view path);
 struct ImportFlags {
   std::string object;
   std::string path;
-  std::string format;  // empty: from the file's name
+  std::string format;  // csv or tbl; empty: from the file's name
   std::string delimiter;
   std::string escape;  // empty: none, or what is inferred
   std::optional<bool> header;
@@ -45,8 +45,10 @@ struct ImportFlags {
 
   void AddTo(Flags& verb);
 
+  // Whether one of them is for an index or a hash, which keeps chosen columns.
+  bool AreForIndex() const;
   // Whether a missing object gets the columns that the file seems to have.
-  bool Infers() const { return infer || (create.kind == "table" && create.schema.empty()); }
+  bool Infers() const { return infer || (create.schema.empty() && !AreForIndex()); }
   bool IsTbl() const;
   // Errors: InvalidArgument (the delimiter).
   absl::StatusOr<DelimitedFormat> Delimited() const;
