@@ -25,6 +25,7 @@
 #include "clients/cli/loading/input_file.h"
 #include "clients/cli/loading/key_sample.h"
 #include "clients/cli/loading/row_loader.h"
+#include "clients/cli/loading/widening.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
 #include "clients/cli/text/interrupt.h"
@@ -36,11 +37,10 @@ namespace {
 
 // The object that the file is loaded into.
 struct Target {
-  CreateOptions object;                // its kind and schema; if it is missing, its bounds too
-  std::optional<InferredFile> file{};  // if the schema is inferred: what the file seems to be
-  std::vector<bool> given_types{};     // then by column: it has the type of a flag
-  bool missing = false;                // it must be created
-  std::optional<ObjectId> created{};   // by this import
+  CreateOptions object;                     // its kind and schema; if it is missing, its bounds too
+  std::optional<InferredTable> inferred{};  // if the schema is: what the file seems to be
+  bool missing = false;                     // it must be created
+  std::optional<ObjectId> created{};        // by this import
 };
 
 // The object with the columns that the file seems to have.
@@ -53,8 +53,7 @@ absl::Status InferTarget(const ImportFlags& flags, const InputFile& input, Targe
   absl::StatusOr<CreateOptions> options = described.Options(key, "");
   if (!options.ok()) return options.status();
   target.object = *std::move(options);
-  target.file = std::move(table->file);
-  target.given_types = std::move(table->given_types);
+  target.inferred = *std::move(table);
   return absl::OkStatus();
 }
 
@@ -154,6 +153,14 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
   return target;
 }
 
+// How the file is written.
+void TakeForms(const InferredFile& file, RowFileFormat& format) {
+  format.delimited = file.delimited;
+  format.nulls = file.nulls;
+  format.nulls_in_strings = file.nulls_given;
+  format.forms = file.forms;
+}
+
 // The format for reading the file into the target.
 absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& found) {
   const CreateOptions& target = found.object;
@@ -164,13 +171,11 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& f
                        .skip_lines = flags.skip_lines,
                        .forms = flags.forms};
   if (flags.null_text) format.nulls = {*flags.null_text};
-  if (found.file) {
-    format.delimited = found.file->delimited;
-    format.header = found.file->header;
+  if (found.inferred) {
+    TakeForms(found.inferred->file, format);
+    format.header = found.inferred->file.header;
     format.in_order = true;
-    format.nulls = found.file->nulls;
-    format.forms = found.file->forms;
-    format.guessed = found.given_types;
+    format.guessed = found.inferred->given_types;
     format.guessed.flip();
     return format;
   }
@@ -211,10 +216,11 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
     const ColumnSchema& column = options.schema.columns[first];
     const absl::StatusOr<EngineStats> stats = client.Stats();
     if (!stats.ok()) return stats.status();
-    const DelimitedFormat delimited = target.file ? target.file->delimited : *flags.Delimited();
+    const DelimitedFormat delimited =
+        target.inferred ? target.inferred->file.delimited : *flags.Delimited();
     absl::StatusOr<std::vector<uint64_t>> sample =
         SampleKeys(input.fd(), input.bytes(), delimited, file.FieldOf(first), kSampleRecordsMax,
-                   column, target.file ? target.file->forms : flags.forms);
+                   column, target.inferred ? target.inferred->file.forms : flags.forms);
     if (!sample.ok()) return sample.status();
     const size_t aeus = stats->aeus.size();
     for (const uint64_t word :
@@ -284,25 +290,16 @@ int Show(const Cli& cli, const ImportFlags& flags, const LoadedRows& loaded, boo
   return output.Finish(kExitOk);
 }
 
-// After an import whose schema was inferred has failed at a value: gives its column a type that
-// has it, too, and the file is read again. False: that is no help.
-bool Widen(const ImportFlags& flags, const RowFile& file, const InputFile& input,
-           const absl::Status& why, Target& target) {
+// After an import has failed at a line: if the columns were inferred and others would do, reads on
+// to find out which, and goes back to the beginning of the file. False: that is no help.
+absl::StatusOr<bool> Widen(const ImportFlags& flags, const InputFile& input,
+                           const absl::Status& why, RowFile& file, Target& target) {
   // Where bad lines are skipped, none of them has ended the import.
-  if (!target.file || flags.on_error == "skip" || !absl::IsInvalidArgument(why)) return false;
-  const std::optional<RowFile::BadValue> bad = file.bad_value();
-  if (!bad) return false;
-  Schema& schema = target.object.schema;
-  const bool is_key = std::count(schema.key.begin(), schema.key.end(), bad->column) > 0;
-  ColumnSchema& column = schema.columns[bad->column];
-  const ColumnType wider = WidenedType(column.type, bad->text, target.file->forms);
-  if (is_key || target.given_types[bad->column] || wider == column.type) return false;
-  column.type = wider;
-  if (lseek(input.fd(), 0, SEEK_SET) != 0) return false;
-  std::fprintf(stderr, "eris: once more, with %s for column %s: %s\n",
-               ColumnTypeText(column).c_str(), column.name.c_str(),
-               std::string(why.message()).c_str());
-  return true;
+  if (!target.inferred || flags.on_error == "skip" || !absl::IsInvalidArgument(why)) return false;
+  const absl::StatusOr<bool> widened = WidenColumns(file, *target.inferred);
+  if (!widened.ok() || !*widened) return widened;
+  target.object.schema = target.inferred->schema;
+  return lseek(input.fd(), 0, SEEK_SET) == 0;
 }
 
 // Reads the file like an import into a missing object, but sends nothing.
@@ -311,8 +308,8 @@ int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& inpu
   if (absl::Status status = DescribeTarget(flags, input, target); !status.ok()) {
     return Report(status);
   }
-  if (flags.infer) return ShowInferred(cli, flags, *target.file, target.object.schema);
-  if (target.file) TellInferred(*target.file, target.object.schema);
+  if (flags.infer) return ShowInferred(cli, flags, target.inferred->file, target.object.schema);
+  if (target.inferred) TellInferred(target.inferred->file, target.object.schema);
   for (;;) {
     const absl::StatusOr<RowFileFormat> format = FormatOf(flags, target);
     if (!format.ok()) return Report(format.status());
@@ -322,7 +319,8 @@ int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& inpu
     absl::Status status = file.Open();
     if (status.ok()) status = ReadRows(OptionsOf(flags, input, target), file, read);
     if (status.ok()) return Show(cli, flags, read, false, start);
-    if (!Widen(flags, file, input, status, target)) return Report(status);
+    const absl::StatusOr<bool> again = Widen(flags, input, status, file, target);
+    if (!again.ok() || !*again) return Report(again.ok() ? status : again.status());
   }
 }
 
@@ -348,7 +346,11 @@ int TryImport(const Cli& cli, client::Client& client, const ImportFlags& flags,
   object.schema = schema;
   status = LoadRows(client, object, options, file, loaded);
   if (status.ok()) return Show(cli, flags, loaded, target.created.has_value(), start);
-  again = target.created.has_value() && Widen(flags, file, input, status, target);
+  if (target.created) {
+    const absl::StatusOr<bool> widened = Widen(flags, input, status, file, target);
+    if (!widened.ok()) status = widened.status();
+    again = widened.ok() && *widened;
+  }
   const absl::Status end = EndFailedImport(client,
                                            {.object = flags.object,
                                             .created = target.created,
@@ -384,7 +386,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
   CatchInterrupts();
   absl::StatusOr<Target> target = FindTarget(**client, flags, input);
   if (!target.ok()) return Report(target.status());
-  if (target->file) TellInferred(*target->file, target->object.schema);
+  if (target->inferred) TellInferred(target->inferred->file, target->object.schema);
   int code = kExitOk;
   for (bool again = true; again;) code = TryImport(cli, **client, flags, input, *target, again);
   return code;
@@ -399,7 +401,8 @@ void AddImport(Flags& program, Cli& cli) {
   verb.SetFooter(
       R"(A new object is a table of all columns of the file, with the names of its header and the types
 that a part of the file shows; each may be null, but those of --key. If a later value does not fit,
-the file is read again with a wider type. --schema says names and types instead. An index, which keeps one column of the file as its value, and as its key one, or
+the rest of the file is looked at, and the file is read again with wider types. --schema says names
+and types instead. An index, which keeps one column of the file as its value, and as its key one, or
 of --key two, is asked for by --kind index, --value, --key-type or --value-type (uint64 each unless
 they say otherwise). A new object gets partition bounds from a sample of the file, one equal share
 for each AEU.

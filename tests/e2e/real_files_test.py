@@ -49,7 +49,8 @@ def download(build, python):
 
 
 def value_of(text, kind, nulls=(), date_format=""):
-    if text == "" or text in nulls:
+    # In strings the texts of nulls are text.
+    if text == "" or (text in nulls and kind not in ("string", "bytes")):
         return None
     if kind in ("int64", "uint64"):
         return int(text)

@@ -37,6 +37,7 @@ struct RowFileFormat {
   // Fields are the object's columns, in order, whatever a header says.
   bool in_order = false;
   std::vector<std::string> nulls{};  // texts that are null, as an empty field is
+  bool nulls_in_strings = true;      // else only in columns of numbers and dates
   // By column: its type is a guess, so no value may lose digits by it (LosesDigits). Empty: none.
   std::vector<bool> guessed{};
   uint64_t skip_lines = 0;           // at the beginning of the file

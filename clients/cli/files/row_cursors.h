@@ -34,6 +34,7 @@ struct RowFile::Field {
   ColumnType type = ColumnType::kInt128;  // of no column: passed over
   uint8_t scale = 0;
   bool nullable = false;
+  bool nulls = false;  // the format's texts of nulls are null in it
   bool key = false;
   bool exact = false;  // values that lose digits are none of the column
   bool forms = false;  // values may be in another form
@@ -150,7 +151,7 @@ struct RowFile::Cursors {
   bool IsNull(const Field& field, const char* text, size_t length) const {
     if (in_quotes && IsByteString(field.type)) return false;
     if (length == 0) return true;
-    return (null_lengths & LengthBit(length)) != 0 &&
+    return (null_lengths & LengthBit(length)) != 0 && field.nulls &&
            std::count(null_texts.begin(), null_texts.end(), absl::string_view(text, length)) > 0;
   }
   static uint64_t LengthBit(size_t length) { return uint64_t{1} << (length % 64); }

@@ -117,16 +117,31 @@ void RowFile::SetFields(const FileColumns& columns) {
     names_.push_back(from.name);
     field.column = from.column;
     if (from.column == Field::kNone) continue;
-    const ColumnSchema& column = schema_.columns[from.column];
-    field.type = column.type;
-    field.scale = column.scale;
-    field.nullable = column.nullable;
     field.key = std::count(schema_.key.begin(), schema_.key.end(), from.column) > 0;
-    field.forms = format_.forms.Change(column.type);
     field.exact = from.column < format_.guessed.size() && format_.guessed[from.column];
-    field.width = ColumnValueBytes(column.type);
+    SetField(field);
   }
 }
+
+// By the type of its column.
+void RowFile::SetField(Field& field) const {
+  const ColumnSchema& column = schema_.columns[field.column];
+  field.type = column.type;
+  field.scale = column.scale;
+  field.nullable = column.nullable;
+  field.nulls = format_.nulls_in_strings || !IsByteString(column.type);
+  field.forms = format_.forms.Change(column.type);
+  field.width = ColumnValueBytes(column.type);
+}
+
+void RowFile::SetType(size_t column, ColumnType type) {
+  schema_.columns[column].type = type;
+  for (Field& field : fields_) {
+    if (field.column == column) SetField(field);
+  }
+}
+
+void RowFile::AddNull(const std::string& text) { format_.nulls.push_back(text); }
 
 // One record, or the first line of one that is too long.
 SplitResult RowFile::Split(absl::string_view text, size_t& consumed, std::string& problem) {
@@ -156,11 +171,6 @@ absl::Status RowFile::SkipLines() {
     }
   }
   return absl::OkStatus();
-}
-
-std::optional<RowFile::BadValue> RowFile::bad_value() const {
-  if (!bad_field_) return std::nullopt;
-  return BadValue{fields_[*bad_field_].column, std::string(split_[*bad_field_])};
 }
 
 absl::Status RowFile::Open() {
@@ -278,10 +288,11 @@ RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
       result == SplitResult::kRecord && record.find_first_not_of("\r\n") == text.npos;
   const bool blank = empty && !(fields_.size() == 1 && fields_[0].nullable);
   bad_field_.reset();
+  bad_values_.clear();
   if (result == SplitResult::kRecord && !blank) problem = ReadSplit(to);
   if (!problem.empty()) {
     to.Undo();
-    complaint = absl::StrCat(name_, " line ", line_, ": ", problem);
+    complaint = Located(problem);
   }
   line_ += static_cast<uint64_t>(std::count(record.begin(), record.end(), '\n'));
   Take(consumed);
@@ -292,12 +303,14 @@ RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
   return Step::kRow;
 }
 
-// Stores the fields of split_; returns what is wrong with one.
+// Stores the fields of split_; returns what is wrong with the first that is bad. The others are
+// looked at nevertheless, for bad_values().
 std::string RowFile::ReadSplit(Cursors& to) {
   if (split_.size() != fields_.size()) {
     return absl::StrCat(split_.size(), " fields, expected ", fields_.size(),
                         DelimiterHint(split_, format_.delimited.delimiter));
   }
+  std::string problem;
   for (size_t i = 0; i < fields_.size(); ++i) {
     const Field& field = fields_[i];
     if (field.column == Field::kNone) continue;
@@ -313,12 +326,18 @@ std::string RowFile::ReadSplit(Cursors& to) {
     const bool stored = (is_string || readable.size() <= kNumberBytesMax) &&
                         to.Store<false>(field, to.cursors[i], readable.data(), readable.size());
     to.in_quotes = false;
-    if (!stored) {
-      bad_field_ = i;
-      return Complaint(i, one);
-    }
+    if (stored) continue;
+    std::string complaint = Complaint(i, one);
+    bad_values_.push_back({field.column, std::string(one), Located(complaint)});
+    if (bad_field_) continue;
+    bad_field_ = i;
+    problem = std::move(complaint);
   }
-  return "";
+  return problem;
+}
+
+std::string RowFile::Located(absl::string_view problem) const {
+  return absl::StrCat(name_, " line ", line_, ": ", problem);
 }
 
 std::string RowFile::Complaint(size_t field, absl::string_view text) const {

@@ -61,13 +61,19 @@ class RowFile {
   uint64_t bytes_read() const { return bytes_; }  // up to the end of the last record
   // Which field of a record the column is; after Open.
   size_t FieldOf(uint32_t column) const;
-  // What the complaint that on_bad_line has just got is about, if that is one field. Only on the
-  // thread that reads, or when it has ended.
+  // All fields of the line that on_bad_line has just got a complaint about which are no values of
+  // their columns. Empty: the line itself is bad. Only on the thread that reads, or when it has
+  // ended.
   struct BadValue {
     size_t column;  // of the object
     std::string text;
+    std::string complaint;
   };
-  std::optional<BadValue> bad_value() const;
+  const std::vector<BadValue>& bad_values() const { return bad_values_; }
+  // From the next record on the column has another type, or the text is null, too. The next Read
+  // needs a batch that is new, or Reset.
+  void SetType(size_t column, ColumnType type);
+  void AddNull(const std::string& text);
   // What would help against the complaint that on_bad_line has just got: flags for a new object.
   // Empty unless columns were chosen. Only on the thread that reads.
   std::string hint() const;
@@ -84,19 +90,21 @@ class RowFile {
   void SkipByteOrderMark();
   SplitResult Split(absl::string_view text, size_t& consumed, std::string& problem);
   void SetFields(const FileColumns& columns);
+  void SetField(Field& field) const;
   Step SkipRestOfLine();
   Step FastRecord(Cursors& to, std::string& complaint);
   Step SlowRecord(Cursors& to, std::string& complaint);
   std::string ReadSplit(Cursors& to);
   std::string Complaint(size_t field, absl::string_view text) const;
+  std::string Located(absl::string_view problem) const;  // on the record's line
   void Take(size_t bytes);
 
-  // Immutable after Open.
+  // Immutable after Open, but for SetType and AddNull.
   const int fd_;
   const int interrupt_fd_;  // -1: cannot be interrupted
   const std::string name_;
-  const RowFileFormat format_;
-  const Schema schema_;
+  RowFileFormat format_;
+  Schema schema_;
   std::vector<Field> fields_;
   std::vector<std::string> names_;  // of fields, in the file; empty: unknown
 
@@ -114,6 +122,7 @@ class RowFile {
   uint64_t line_ = 1;         // of the record at begin_
   // The field of split_ that the last complaint is about; unset: it is about the whole line.
   std::optional<size_t> bad_field_;
+  std::vector<BadValue> bad_values_;
   std::vector<absl::string_view> split_;
   std::string scratch_;
   std::string padded_;

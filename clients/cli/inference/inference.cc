@@ -27,6 +27,7 @@ constexpr std::array<absl::string_view, 14> kNullTexts = {
 constexpr std::array<absl::string_view, 7> kDateForms = {"YYYY/MM/DD", "YYYY.MM.DD", "DD.MM.YYYY",
                                                          "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY",
                                                          "MM-DD-YYYY"};
+
 // What the values of one column may be. `date_forms`: that are looked for.
 class Values {
  public:
@@ -35,9 +36,8 @@ class Values {
 
   void Add(absl::string_view text, const std::vector<std::string>& nulls) {
     if (text.empty() || std::count(nulls.begin(), nulls.end(), text) > 0) return;
-    const auto* const null = std::find(kNullTexts.begin(), kNullTexts.end(), text);
-    if (null != kNullTexts.end()) {
-      null_texts_.insert(*null);
+    if (IsNullText(text)) {
+      null_texts_.insert(*std::find(kNullTexts.begin(), kNullTexts.end(), text));
       Narrow(text, with_nulls_);
       return;
     }
@@ -48,6 +48,7 @@ class Values {
     NarrowForms(absl::StripAsciiWhitespace(text));
   }
   bool empty() const { return !any_ && null_texts_.empty(); }
+  const std::set<absl::string_view>& null_texts() const { return null_texts_; }
   // The texts of nulls without which the column has a narrower type.
   std::set<absl::string_view> NullTexts(const FieldForms& forms) const {
     const bool narrow = type({kNullTexts.begin(), kNullTexts.end()}, forms) != ColumnType::kString;
@@ -140,6 +141,8 @@ class Inference {
   }
 
   absl::StatusOr<InferredFile> Run(const std::string& file) {
+    made_.nulls_given = known_.nulls.has_value();
+    if (known_.nulls) made_.nulls = *known_.nulls;
     made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_, known_.escape);
     if (EscapesHelp(sample_, made_.delimited)) made_.delimited.escape = '\\';
     std::vector<size_t> lines;
@@ -151,12 +154,17 @@ class Inference {
     }
     width_ = ShapeOf(records_).fields;
     AddOthers();
-    if (known_.nulls) made_.nulls = *known_.nulls;
     const std::vector<Values> rest = ValuesFrom(1);
     short_header_ = IsShortHeader(rest);
     made_.header = known_.header.has_value() ? *known_.header : IsHeader(rest);
     if (!made_.header || records_[0].size() == width_) NoteOtherLinesAbove(lines);
-    const std::vector<Values> values = made_.header ? rest : ValuesFrom(0);
+    Settle(made_.header ? rest : ValuesFrom(0));
+    return std::move(made_);
+  }
+
+ private:
+  // Forms, nulls, types and names.
+  void Settle(const std::vector<Values>& values) {
     FindForms(values);
     if (!known_.nulls) FindNulls(values);
     for (const Values& each : values) {
@@ -164,10 +172,9 @@ class Inference {
       made_.columns.push_back({.name = {}, .type = type, .scale = 0, .nullable = true});
     }
     Name();
-    return std::move(made_);
+    NoteNullsInStrings(values);
   }
 
- private:
   // In a file without quotes a line is a record, wherever it is.
   void AddOthers() {
     if (absl::StrContains(sample_.beginning, '"')) return;
@@ -276,6 +283,19 @@ class Inference {
     for (const absl::string_view text : texts) made_.nulls.emplace_back(text);
   }
 
+  // Some readers take them for nulls.
+  void NoteNullsInStrings(const std::vector<Values>& values) {
+    for (size_t i = 0; i < values.size() && !known_.nulls; ++i) {
+      if (NullsHold(made_, made_.columns[i].type)) continue;
+      for (const std::string& text : made_.nulls) {
+        if (values[i].null_texts().count(text) == 0) continue;
+        made_.notes.push_back(absl::StrCat("column ", i + 1, ", ", made_.columns[i].name, ", has '",
+                                           text, "' as text: --null '", text,
+                                           "' makes it null in all columns"));
+      }
+    }
+  }
+
   void FindForms(const std::vector<Values>& values) {
     made_.forms = known_.forms;
     const auto has_commas = [](const Values& each) { return each.HasDecimalCommas(); };
@@ -347,6 +367,14 @@ absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample
   return Inference(sample, known).Run(file);
 }
 
+bool IsNullText(absl::string_view text) {
+  return std::find(kNullTexts.begin(), kNullTexts.end(), text) != kNullTexts.end();
+}
+
+bool NullsHold(const InferredFile& file, ColumnType type) {
+  return file.nulls_given || (type != ColumnType::kString && type != ColumnType::kBytes);
+}
+
 std::string FormatText(const InferredFile& file) {
   const char delimiter = file.delimited.delimiter;
   std::string text = absl::StrCat(
@@ -358,7 +386,8 @@ std::string FormatText(const InferredFile& file) {
   if (!file.forms.date.empty()) absl::StrAppend(&text, ", dates ", file.forms.date);
   if (file.forms.decimal_comma) absl::StrAppend(&text, ", decimal commas");
   if (!file.nulls.empty()) {
-    absl::StrAppend(&text, ", null is '", absl::StrJoin(file.nulls, "' or '"), "'");
+    absl::StrAppend(&text, ", null is '", absl::StrJoin(file.nulls, "' or '"), "'",
+                    file.nulls_given ? "" : " in numbers and dates");
   }
   return text;
 }

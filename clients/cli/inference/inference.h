@@ -39,6 +39,7 @@ struct InferredFile {
   DelimitedFormat delimited;
   bool header = false;
   std::vector<std::string> nulls{};  // besides an empty field
+  bool nulls_given = false;          // by the user: then they are null in strings, too
   FieldForms forms{};
   // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
   std::vector<ColumnSchema> columns{};
@@ -49,8 +50,14 @@ struct InferredFile {
 absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample& sample,
                                        const KnownOfFile& known);
 
-// "delimiter ',', a header, null is 'NA'", for people.
+// "delimiter ',', a header, null is 'NA' in numbers and dates", for people.
 std::string FormatText(const InferredFile& file);
+
+// Whether a text is one of those that mean null in files of statistics programs and databases. In
+// columns of numbers and dates it is one; in strings it is text.
+bool IsNullText(absl::string_view text);
+// Whether the nulls of a file are null in a column of the type.
+bool NullsHold(const InferredFile& file, ColumnType type);
 
 // The narrowest type of inference that has both the values of `type`, of which there are some, and
 // `text`, and loses no digit of it.

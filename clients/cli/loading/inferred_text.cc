@@ -16,7 +16,12 @@ int ShowInferred(const Cli& cli, const ImportFlags& flags, const InferredFile& f
   if (cli.json()) {
     Json columns = Json::Array();
     for (const ColumnSchema& column : schema.columns) {
-      columns.push_back(Json{{"name", column.name}, {"type", ColumnTypeText(column)}});
+      Json nulls = Json::Array();
+      for (const std::string& text : file.nulls) {
+        if (NullsHold(file, column.type)) nulls.push_back(text);
+      }
+      columns.push_back(
+          Json{{"name", column.name}, {"type", ColumnTypeText(column)}, {"nulls", nulls}});
     }
     const char escape = file.delimited.escape;
     output.WriteJson({{"delimiter", std::string(1, file.delimited.delimiter)},
