@@ -39,6 +39,7 @@ namespace {
 struct Target {
   CreateOptions object;                     // its kind and schema; if it is missing, its bounds too
   std::optional<InferredTable> inferred{};  // if the schema is: what the file seems to be
+  std::optional<InferredFile> forms{};      // of a file for a table that exists
   bool missing = false;                     // it must be created
   std::optional<ObjectId> created{};        // by this import
 };
@@ -145,6 +146,10 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
     std::fprintf(stderr, "eris: --expect %s does nothing: %s exists, and keeps its bounds\n",
                  flags.create.expect.c_str(), flags.object.c_str());
   }
+  if (IsTable(*found)) {
+    target.forms = InferForms(input, flags, found->schema);
+    if (target.forms) TellForms(flags, *target.forms);
+  }
   const std::string& beside = flags.create.beside;
   if (!beside.empty() && !std::count(found->beside.begin(), found->beside.end(), beside)) {
     return absl::InvalidArgumentError(absl::StrCat("--beside is ", beside, ", but ", flags.object,
@@ -159,6 +164,13 @@ void TakeForms(const InferredFile& file, RowFileFormat& format) {
   format.nulls = file.nulls;
   format.nulls_in_strings = file.nulls_given;
   format.forms = file.forms;
+}
+
+// The names of the file as inference changes them, by which the table may have been made.
+void TakeNames(const InferredFile& file, const Schema& schema, RowFileFormat& format) {
+  if (!NamesAll(file, schema)) return;
+  format.header = true;
+  for (const ColumnSchema& column : file.columns) format.names.push_back(column.name);
 }
 
 // The format for reading the file into the target.
@@ -178,6 +190,10 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& f
     format.guessed = found.inferred->given_types;
     format.guessed.flip();
     return format;
+  }
+  if (found.forms) {
+    TakeForms(*found.forms, format);
+    TakeNames(*found.forms, target.schema, format);
   }
   if (flags.IsTbl() && !flags.header) format.header = false;
   if (target.kind == ObjectKind::kTable || target.kind == ObjectKind::kHeapTable) return format;

@@ -49,7 +49,7 @@ def test_files_become_tables(programs):
         got = rows(server, "people").splitlines()
         harness.check_equal([got[0], *sorted(got[1:])], ["Name,Born,Height", ",1912-06-23,1.7", "Ada,1815-12-10,1.65", "NA,,"], "people")
         # Once more, into what is there now: the header names its columns.
-        server.eris("import", "people", path, "--skip", "2", "--null", "NA")
+        server.eris("import", "people", path, "--kind", "table", "--skip", "2")
         harness.check_equal(len(rows(server, "people").splitlines()), 7, "people twice")
 
         path = write(directory, "b.tsv", "k\tv\n" + "".join(f"{i}\t{i * 7}\n" for i in range(1000)))
@@ -155,6 +155,25 @@ def test_an_index_is_asked_for(programs):
         done = server.eris("import", "region", tbl, "--key", "r_regionkey")
         harness.check("--schema tpch:region has TPC-H's types and key" in done.stderr, done.stderr)
         harness.check_equal(server.eris_json("get", "region", "1")[0]["r_name"], "ASIA", "a row")
+
+
+def test_files_for_tables_that_exist_may_be_written_in_other_ways(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        server.eris("create", "t", "--schema", "id:int64,day:date?,price:decimal(2)?,note:string?", "--key", "id")
+        path = write(directory, "a.csv", 'note;id;price;day\nx;1;1.234,5;31.12.2024\n"a\\"b";2;NA;NA\nNA;3;0,5;1.2.2025\n')
+        done = server.eris("import", "t", path)
+        harness.check("eris: delimiter ';', a header, escape '\\', dates DD.MM.YYYY, decimal commas, null is 'NA' in numbers and dates\n" in done.stderr,
+                      done.stderr)
+        harness.check_equal(rows(server, "t").splitlines()[1:], ["1,2024-12-31,1234.50,x", '2,,,"a""b"', "3,2025-02-01,0.50,NA"], "rows")
+        # The usual form needs no word; a delimiter by which there are other columns is not believed.
+        done = server.eris("import", "t", write(directory, "b.csv", "".join(f"{at},,,a;b;c;d;e\n" for at in range(5))))
+        harness.check_equal((done.stderr, rows(server, "t").splitlines()[1]), ("", "0,,,a;b;c;d;e"), "commas")
+        # Names that had to be changed are those of the table.
+        path = write(directory, "c.csv", "Id;Id;a:b\n1;2;x\n")
+        server.eris("import", "c", path)
+        server.eris("import", "c", path)
+        harness.check_equal(rows(server, "c").splitlines(), ["Id,Id_2,a_b", "1,2,x", "1,2,x"], "twice")
+        server.refused("import", "t", write(directory, "d.csv", "1,01/02/2024,,\n"), said="--date-format names another form")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,9 @@ absl::Status MissingColumn(const std::string& file, const RowFileFormat& format,
 }
 
 absl::StatusOr<FileColumns> ByHeader(const std::string& file, const RowFileFormat& format,
-                                     const Schema& schema, First first) {
+                                     const Schema& schema, First header) {
+  const std::vector<absl::string_view> names(format.names.begin(), format.names.end());
+  const First first = names.empty() ? header : First(names);
   FileColumns columns{.header = true};
   columns.fields.resize(first.size());
   std::vector<bool> named(schema.columns.size());

@@ -36,6 +36,7 @@ struct RowFileFormat {
   uint64_t string_bytes_max = kTableStringBytesMax;  // of one string
   // Fields are the object's columns, in order, whatever a header says.
   bool in_order = false;
+  std::vector<std::string> names{};  // of fields, instead of those of the header
   std::vector<std::string> nulls{};  // texts that are null, as an empty field is
   bool nulls_in_strings = true;      // else only in columns of numbers and dates
   // By column: its type is a guess, so no value may lose digits by it (LosesDigits). Empty: none.

@@ -367,6 +367,12 @@ absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample
   return Inference(sample, known).Run(file);
 }
 
+size_t PlaceOf(const InferredFile& file, absl::string_view name) {
+  const auto found = std::find_if(file.columns.begin(), file.columns.end(),
+                                  [&](const ColumnSchema& one) { return one.name == name; });
+  return static_cast<size_t>(found - file.columns.begin());
+}
+
 bool IsNullText(absl::string_view text) {
   return std::find(kNullTexts.begin(), kNullTexts.end(), text) != kNullTexts.end();
 }

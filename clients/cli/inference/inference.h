@@ -53,6 +53,9 @@ absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample
 // "delimiter ',', a header, null is 'NA' in numbers and dates", for people.
 std::string FormatText(const InferredFile& file);
 
+// Which column has the name; columns.size(): none.
+size_t PlaceOf(const InferredFile& file, absl::string_view name);
+
 // Whether a text is one of those that mean null in files of statistics programs and databases. In
 // columns of numbers and dates it is one; in strings it is text.
 bool IsNullText(absl::string_view text);

@@ -132,4 +132,23 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
   return table;
 }
 
+bool NamesAll(const InferredFile& file, const Schema& schema) {
+  return file.header &&
+         std::all_of(schema.columns.begin(), schema.columns.end(), [&](const ColumnSchema& column) {
+           return PlaceOf(file, column.name) < file.columns.size();
+         });
+}
+
+std::optional<InferredFile> InferForms(const InputFile& input, const ImportFlags& flags,
+                                       const Schema& schema) {
+  if (!input.seekable()) return std::nullopt;
+  const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
+  absl::StatusOr<InferredFile> file = InferInput(input, flags, {});
+  if (file.ok() && file->columns.size() != schema.columns.size() && !NamesAll(*file, schema)) {
+    file = InferInput(input, flags, {.delimited = *delimited});
+  }
+  if (!file.ok()) return std::nullopt;
+  return *std::move(file);
+}
+
 }  // namespace eris::cli

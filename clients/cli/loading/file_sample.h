@@ -2,7 +2,7 @@
 #ifndef ERIS_CLIENTS_CLI_LOADING_FILE_SAMPLE_H_
 #define ERIS_CLIENTS_CLI_LOADING_FILE_SAMPLE_H_
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +25,14 @@ struct InferredTable {
 // read twice, or has no line; columns of --key and --types that are not there), Unavailable
 // (reading failed).
 absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFlags& flags);
+
+// The same of a file for a table that exists: how the file is written, but not its types. A
+// delimiter by which it has other columns than the table is not believed. Nothing if it cannot be
+// looked at: then it is read as the flags say.
+std::optional<InferredFile> InferForms(const InputFile& input, const ImportFlags& flags,
+                                       const Schema& schema);
+// Whether a header names all columns of the table.
+bool NamesAll(const InferredFile& file, const Schema& schema);
 
 }  // namespace eris::cli
 

@@ -40,6 +40,16 @@ int ShowInferred(const Cli& cli, const ImportFlags& flags, const InferredFile& f
   return output.Finish(kExitOk);
 }
 
+void TellForms(const ImportFlags& flags, const InferredFile& file) {
+  InferredFile usual{.header = file.header};
+  if (const auto delimited = flags.Delimited(); delimited.ok()) usual.delimited = *delimited;
+  usual.forms = flags.forms;
+  usual.nulls_given = file.nulls_given;
+  if (file.nulls_given) usual.nulls = file.nulls;
+  const std::string text = FormatText(file);
+  if (text != FormatText(usual)) std::fprintf(stderr, "eris: %s\n", text.c_str());
+}
+
 void TellInferred(const InferredFile& file, const Schema& schema) {
   std::fprintf(stderr, "eris: %s; columns %s\n", FormatText(file).c_str(),
                SchemaText(schema).c_str());

@@ -13,8 +13,10 @@ namespace eris::cli {
 // would become. Returns the exit code.
 int ShowInferred(const Cli& cli, const ImportFlags& flags, const InferredFile& file,
                  const Schema& schema);
-// On stderr, before an import.
+// On stderr, before an import into a new table.
 void TellInferred(const InferredFile& file, const Schema& schema);
+// The same for a table that exists, if the file is written in another way than the flags say.
+void TellForms(const ImportFlags& flags, const InferredFile& file);
 
 }  // namespace eris::cli
 
