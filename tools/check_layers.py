@@ -42,7 +42,7 @@ ROOMS = {
     "balancer": ["load", "."],
     "engine": ["objects completion", "core", "options reads", "query", "sessions moving", "."],
     "server": ["log overload", "metrics", "guard", "access", "state", "door", "calls", "substrait", "data queries", "admin flight", "http", "."],
-    "clients/cli": ["text", "files access", "inference", "loading doctor settings results", ".", "watching queries"],
+    "clients/cli": ["text", "ndjson", "files access", "inference", "loading doctor settings results", ".", "watching queries"],
     "clients/load": [".", "figures"],
 }
 # Generated from proto/: for server and clients only, and of those Substrait's messages for one room.

@@ -1,5 +1,5 @@
-// eris import: loads a CSV or .tbl file through one stream of writes. First creates the object,
-// with bounds from a sample of the file.
+// eris import: loads a CSV, .tbl or NDJSON file through one stream of writes. First creates the
+// object, with bounds from a sample of the file.
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "clients/cli/files/key_bounds.h"
 #include "clients/cli/files/row_file.h"
@@ -23,6 +24,7 @@
 #include "clients/cli/loading/import_flags.h"
 #include "clients/cli/loading/inferred_text.h"
 #include "clients/cli/loading/input_file.h"
+#include "clients/cli/loading/json_file.h"
 #include "clients/cli/loading/key_sample.h"
 #include "clients/cli/loading/row_loader.h"
 #include "clients/cli/loading/widening.h"
@@ -160,7 +162,7 @@ absl::StatusOr<Target> FindTarget(client::Client& client, const ImportFlags& fla
 
 // How the file is written.
 void TakeForms(const InferredFile& file, RowFileFormat& format) {
-  format.delimited = file.delimited;
+  if (!file.json) format.delimited = file.delimited;
   format.nulls = file.nulls;
   format.nulls_in_strings = file.nulls_given;
   format.forms = file.forms;
@@ -168,7 +170,11 @@ void TakeForms(const InferredFile& file, RowFileFormat& format) {
 
 // The names of the file as inference changes them, by which the table may have been made.
 void TakeNames(const InferredFile& file, const Schema& schema, RowFileFormat& format) {
-  if (!NamesAll(file, schema)) return;
+  for (const ColumnSchema& column : schema.columns) {
+    const size_t place = PlaceOf(file, column.name);
+    if (file.json) format.keys.push_back(place < file.keys.size() ? file.keys[place] : column.name);
+  }
+  if (file.json || !NamesAll(file, schema)) return;
   format.header = true;
   for (const ColumnSchema& column : file.columns) format.names.push_back(column.name);
 }
@@ -183,10 +189,16 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& f
                        .skip_lines = flags.skip_lines,
                        .forms = flags.forms};
   if (flags.null_text) format.nulls = {*flags.null_text};
+  if (flags.IsJson()) {
+    format.json = true;
+    format.delimited = {.delimiter = '\n', .quotes = false};
+  }
   if (found.inferred) {
     TakeForms(found.inferred->file, format);
     format.header = found.inferred->file.header;
     format.in_order = true;
+    format.keys = found.inferred->file.keys;
+    format.only_keys = true;
     format.guessed = found.inferred->given_types;
     format.guessed.flip();
     return format;
@@ -218,7 +230,7 @@ absl::StatusOr<RowFileFormat> FormatOf(const ImportFlags& flags, const Target& f
 
 // Creates the missing object, with one partition of equal size for each AEU.
 absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, const InputFile& input,
-                          const RowFile& file, Target& target) {
+                          RowFile& file, Target& target) {
   CreateOptions& options = target.object;
   options.split_points.clear();  // of an earlier try
   if (flags.create.expect.empty() && options.beside.empty() && options.schema.has_key()) {
@@ -232,11 +244,14 @@ absl::Status CreateTarget(client::Client& client, const ImportFlags& flags, cons
     const ColumnSchema& column = options.schema.columns[first];
     const absl::StatusOr<EngineStats> stats = client.Stats();
     if (!stats.ok()) return stats.status();
-    const DelimitedFormat delimited =
-        target.inferred ? target.inferred->file.delimited : *flags.Delimited();
+    const auto split = [&](absl::string_view text, bool at_end,
+                           std::vector<absl::string_view>& fields, std::string& scratch,
+                           size_t& consumed, std::string& problem) {
+      return file.SplitOne(text, at_end, fields, scratch, consumed, problem);
+    };
     absl::StatusOr<std::vector<uint64_t>> sample =
-        SampleKeys(input.fd(), input.bytes(), delimited, file.FieldOf(first), kSampleRecordsMax,
-                   column, target.inferred ? target.inferred->file.forms : flags.forms);
+        SampleKeys(input.fd(), input.bytes(), split, file.FieldOf(first), kSampleRecordsMax, column,
+                   target.inferred ? target.inferred->file.forms : flags.forms);
     if (!sample.ok()) return sample.status();
     const size_t aeus = stats->aeus.size();
     for (const uint64_t word :
@@ -318,6 +333,13 @@ absl::StatusOr<bool> Widen(const ImportFlags& flags, const InputFile& input,
   return lseek(input.fd(), 0, SEEK_SET) == 0;
 }
 
+// NDJSON has keys that are no columns of a table that is there, or of --schema.
+void TellPassedOver(const RowFile& file) {
+  if (file.passed_over().empty()) return;
+  std::fprintf(stderr, "eris: passed over keys that are no columns: %s\n",
+               absl::StrJoin(file.passed_over(), ", ").c_str());
+}
+
 // Reads the file like an import into a missing object, but sends nothing.
 int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& input) {
   Target target;
@@ -334,7 +356,10 @@ int RunDryImport(const Cli& cli, const ImportFlags& flags, const InputFile& inpu
     const absl::Time start = absl::Now();
     absl::Status status = file.Open();
     if (status.ok()) status = ReadRows(OptionsOf(flags, input, target), file, read);
-    if (status.ok()) return Show(cli, flags, read, false, start);
+    if (status.ok()) {
+      TellPassedOver(file);
+      return Show(cli, flags, read, false, start);
+    }
     const absl::StatusOr<bool> again = Widen(flags, input, status, file, target);
     if (!again.ok() || !*again) return Report(again.ok() ? status : again.status());
   }
@@ -361,7 +386,10 @@ int TryImport(const Cli& cli, client::Client& client, const ImportFlags& flags,
   object.kind = target.object.kind;
   object.schema = schema;
   status = LoadRows(client, object, options, file, loaded);
-  if (status.ok()) return Show(cli, flags, loaded, target.created.has_value(), start);
+  if (status.ok()) {
+    TellPassedOver(file);
+    return Show(cli, flags, loaded, target.created.has_value(), start);
+  }
   if (target.created) {
     const absl::StatusOr<bool> widened = Widen(flags, input, status, file, target);
     if (!widened.ok()) status = widened.status();
@@ -392,10 +420,11 @@ absl::Status CheckFlags(const ImportFlags& flags) {
   return absl::OkStatus();
 }
 
-int RunImport(const Cli& cli, const ImportFlags& flags) {
+int RunImport(const Cli& cli, ImportFlags flags) {
   if (absl::Status status = CheckFlags(flags); !status.ok()) return Report(status);
   InputFile input;
   if (absl::Status status = input.Open(flags.path); !status.ok()) return Report(status);
+  if (absl::Status status = SetJsonFormat(input, flags); !status.ok()) return Report(status);
   if (flags.dry_run || flags.infer) return RunDryImport(cli, flags, input);
   const auto client = cli.Connect();
   if (!client.ok()) return Report(client.status());
@@ -412,7 +441,7 @@ int RunImport(const Cli& cli, const ImportFlags& flags) {
 
 void AddImport(Flags& program, Cli& cli) {
   auto flags = std::make_shared<ImportFlags>();
-  Flags& verb = program.AddVerb("import", "Load a CSV or TPC-H .tbl file into an object");
+  Flags& verb = program.AddVerb("import", "Load a CSV, NDJSON or TPC-H .tbl file into an object");
   flags->AddTo(verb);
   verb.SetFooter(
       R"(A new object is a table of all columns of the file, with the names of its header and the types
@@ -425,7 +454,7 @@ for each AEU.
 
 Into a table every column is read; a field that is empty is null where the column may be, one of ""
 an empty string. A header names all columns of the table, in any order, and maybe others, which are
-passed over. Rows whose key is there are replaced; without a key they
+passed over, as are other keys of NDJSON. Rows whose key is there are replaced; without a key they
 are appended. Fields are read by the types of the object's columns. A bad line is named with its
 number and the reason; with --on-error abort (exit code 2) all rows before it have been loaded. An
 object that the import has created is dropped again when it fails, unless --keep is given or others
@@ -435,7 +464,7 @@ Examples:
   eris import trades trades.csv
   eris import trades trades.csv --infer
   eris import trades trades.csv --key id --types 'price=decimal(4)' --null NA
-  eris import big big.csv.zst
+  eris import events events.ndjson.gz
   eris import lineitem lineitem.tbl --schema tpch:lineitem
   eris import trades trades.csv --schema 'id:int64,price:decimal(4),note:string?' --key id
   eris import orders orders.tbl --key o_orderkey --value o_custkey

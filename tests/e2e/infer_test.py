@@ -176,5 +176,52 @@ def test_files_for_tables_that_exist_may_be_written_in_other_ways(programs):
         server.refused("import", "t", write(directory, "d.csv", "1,01/02/2024,,\n"), said="--date-format names another form")
 
 
+def test_objects_of_json(programs):
+    text = ('{"id": 1, "at": "2024-05-01", "tags": ["a", {"b": 1}], "ok": true, "n": null}\n\n{"id": 2, "price": 9.5, "s": "7", "ok": false}\n'
+            '{"s": "\\u00fc\\n\\"", "id": 3, "price": "NA", "at": ""}\n')
+    wanted = [{"id": "1", "at": "2024-05-01", "tags": '["a", {"b": 1}]', "ok": "true", "n": None, "price": None, "s": None},
+              {"id": "2", "at": None, "tags": None, "ok": "false", "n": None, "price": 9.5, "s": "7"},
+              {"id": "3", "at": None, "tags": None, "ok": None, "n": None, "price": None, "s": '\u00fc\n"'}]
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        for at, name in enumerate(("a.ndjson", "a.jsonl.gz", "a.json")):
+            path = write(directory, name, gzip.compress(text.encode()) if name.endswith(".gz") else text)
+            done = server.eris("import", f"t{at}", path, "--key", "id")
+            harness.check("eris: NDJSON, null is 'NA' in numbers and dates; columns id:int64,at:date?,tags:string?,ok:string?,n:string?,price:float64?,"
+                          "s:string?\neris: arrays and objects are kept as their JSON text, in column tags\n" in done.stderr, done.stderr)
+            harness.check_equal(server.eris_json("get", f"t{at}", "1", "2", "3"), wanted, name)
+        # Into what is there, from standard input, and into an index.
+        done = server.eris("import", "t0", write(directory, "b.ndjson", '{"price": 1, "id": 7, "other": 1}\n'))
+        harness.check("passed over keys that are no columns: other" in done.stderr, done.stderr)
+        harness.check_equal(server.eris_json("get", "t0", "7")[0]["price"], 1, "another row")
+        server.eris("import", "u", "-", "--format", "ndjson", "--schema", "id:int64,s:string?", "--key", "id", "--expect", "0:10", input=text)
+        harness.check_equal(rows(server, "u").splitlines(), ["id,s", "1,", "2,7", '3,"\u00fc', '"""'], "from standard input")
+        server.refused("import", "i", path, "--key", "id", "--value", "id", said="'id' is chosen twice")
+        server.eris("import", "j", write(directory, "c.ndjson", '{"b":2,"a":1,"c":[]}\n'), "--kind", "index", "--key", "a", "--value", "b")
+        harness.check_equal(server.eris_json("scan", "j"), [{"key": "1", "value": "2"}], "an index")
+        for name, content, flags, why in (("d.json", "[{}]", (), "is one array of JSON"), ("d.ndjson", '{"a":1}\n{"a":\n', (), "line 2: no JSON object, which"),
+                                          ("d.ndjson", '{"a":1}\n[2]\n', (), "line 2: no JSON object but an array"),
+                                          ("d.ndjson", '{"a":1}\n{"a":2,"a":3}\n', (), "line 2: key 'a' twice"),
+                                          ("d.ndjson", "", (), "no whole line with a key"), ("d.ndjson", '{"a":1}\n', ("--delimiter", ";"), "is NDJSON"),
+                                          ("d.ndjson", '{"a":1}\n{"a":null}\n', ("--key", "a"), "column 1 (a) is empty")):
+            done = server.eris("import", "x", write(directory, name, content), *flags, code=INVALID)
+            harness.check(why in done.stderr, done.stderr)
+
+
+def test_keys_that_come_later_are_columns(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        lines = [f'{{"id": {at}, "pad": "{"x" * 100}"}}\n' for at in range(20_000)]
+        lines[-1] = '{"id": 0.5, "late,r": "7", "pad": 1}\n'
+        lines[-2] = '{"id": 19998, "more": 5}\n'
+        path = write(directory, "a.ndjson", "".join(lines))
+        done = server.eris("import", "t", path)
+        harness.check("once more, with column late_r: " in done.stderr and "once more, with column more: " in done.stderr, done.stderr)
+        harness.check_equal(server.eris_json("list")[0]["schema"], "id:float64?,pad:string?,more:int64?,late_r:string?", "columns")
+        harness.check_equal(server.eris_json("scan", "t", "--filter", "more = 5 or id = 0.5", "--columns", "more,late_r"),
+                            [{"more": "5", "late_r": None}, {"more": None, "late_r": "7"}], "rows")
+        done = server.eris("import", "s", path, "--on-error", "skip")
+        harness.check("key 'more' is no column, as no line of the sample has it: give --schema" in done.stderr and "2 lines skipped" in done.stdout,
+                      done.stderr)
+
+
 if __name__ == "__main__":
     harness.run_tests(globals(), harness.Programs(harness.parse_args().build))

@@ -16,6 +16,32 @@ namespace {
 
 using First = absl::Span<const absl::string_view>;
 
+// In NDJSON a field is the value of a key.
+absl::StatusOr<FileColumns> ByKeys(const RowFileFormat& format, const Schema& schema) {
+  std::vector<std::string> keys = format.keys;
+  if (format.choice) {
+    keys = format.choice->key;
+    keys.push_back(format.choice->value);
+    for (const std::string& key : keys) {
+      uint64_t number = 0;
+      if (!key.empty() && !ParseU64(key, number)) {
+        if (std::count(keys.begin(), keys.end(), key) == 1) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat("'", key, "' is chosen twice by --key and --value"));
+      }
+      return absl::InvalidArgumentError(
+          "the fields of NDJSON have names and no numbers: choose those of an index with --key "
+          "NAME and --value NAME");
+    }
+  }
+  FileColumns columns;
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    columns.fields.push_back(
+        {.column = i, .name = i < keys.size() ? keys[i] : schema.columns[i].name});
+  }
+  return columns;
+}
+
 // Fields are the columns of the schema, in order.
 FileColumns InOrder(const Schema& schema) {
   FileColumns columns;
@@ -215,6 +241,7 @@ class Chooser {
 
 absl::StatusOr<FileColumns> FindColumns(const std::string& file, const RowFileFormat& format,
                                         const Schema& schema, First first, bool may_be_header) {
+  if (format.json) return ByKeys(format, schema);
   if (format.choice) return Chooser(file, format, schema, first).Choose(may_be_header);
   if (format.in_order) {
     FileColumns columns = InOrder(schema);

@@ -43,6 +43,10 @@ struct RowFileFormat {
   std::vector<bool> guessed{};
   uint64_t skip_lines = 0;           // at the beginning of the file
   FieldForms forms{};
+  // One JSON object a line, instead of delimited text. Its fields are the columns, or the choice.
+  bool json = false;
+  std::vector<std::string> keys{};  // of NDJSON, by column; empty: the columns' names
+  bool only_keys = false;           // another key makes a line bad, instead of being passed over
 };
 
 struct FileColumns {

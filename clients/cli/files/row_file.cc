@@ -49,7 +49,7 @@ void RowFile::Interrupt() {
 void RowFile::SkipByteOrderMark() {
   constexpr absl::string_view kMark = "\xef\xbb\xbf";
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
-  if (!at_start_ || !format_.delimited.quotes ||
+  if (!at_start_ || !(format_.delimited.quotes || format_.json) ||
       (absl::StartsWith(kMark, text) && text != kMark && !at_end_))
     return;
   at_start_ = false;
@@ -143,15 +143,39 @@ void RowFile::SetType(size_t column, ColumnType type) {
 
 void RowFile::AddNull(const std::string& text) { format_.nulls.push_back(text); }
 
+void RowFile::AddColumn(const std::string& key, const ColumnSchema& column) {
+  Field& field = fields_.emplace_back();
+  field.column = schema_.columns.size();
+  field.exact = true;
+  schema_.columns.push_back(column);
+  SetField(field);
+  names_.push_back(key);
+  json_->AddKey(key);
+}
+
 // One record, or the first line of one that is too long.
 SplitResult RowFile::Split(absl::string_view text, size_t& consumed, std::string& problem) {
-  const SplitResult result = text.empty() ? SplitResult::kNeedMore
-                                          : SplitRecord(text, at_end_, format_.delimited, split_,
-                                                        scratch_, consumed, problem);
+  const SplitResult result = text.empty()
+                                 ? SplitResult::kNeedMore
+                                 : SplitOne(text, at_end_, split_, scratch_, consumed, problem);
   if (result != SplitResult::kNeedMore || text.size() <= kRecordBytesMax) return result;
-  problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes: is a quote not closed?");
+  problem = absl::StrCat("longer than ", kRecordBytesMax, " bytes",
+                         format_.json ? "" : ": is a quote not closed?");
   consumed = std::min(text.find('\n'), text.size() - 1) + 1;
   return SplitResult::kBad;
+}
+
+SplitResult RowFile::SplitOne(absl::string_view text, bool at_end,
+                              std::vector<absl::string_view>& fields, std::string& scratch,
+                              size_t& consumed, std::string& problem) {
+  if (!json_) {
+    return SplitRecord(text, at_end, format_.delimited, fields, scratch, consumed, problem);
+  }
+  const size_t newline = text.find('\n');
+  if (newline == text.npos && !at_end) return SplitResult::kNeedMore;
+  consumed = newline == text.npos ? text.size() : newline + 1;
+  problem = json_->Read(text.substr(0, newline), fields, scratch);
+  return problem.empty() ? SplitResult::kRecord : SplitResult::kBad;
 }
 
 absl::Status RowFile::SkipLines() {
@@ -179,7 +203,7 @@ absl::Status RowFile::Open() {
   bool may_be_header = true;
   size_t consumed = 0;
   // Without a header and a choice nothing is to be known of the first record.
-  for (bool look = format_.choice || format_.header != false; look;) {
+  for (bool look = !format_.json && (format_.choice || format_.header != false); look;) {
     const absl::string_view text(buffer_.data() + begin_ + passed, end_ - begin_ - passed);
     std::string problem;
     split_.clear();
@@ -205,6 +229,7 @@ absl::Status RowFile::Open() {
       FindColumns(name_, format_, schema_, split_, may_be_header);
   if (!columns.ok()) return columns.status();
   SetFields(*columns);
+  if (format_.json) json_.emplace(names_);
   if (columns->header) {
     const absl::string_view header(buffer_.data() + begin_, passed + consumed);
     line_ += static_cast<uint64_t>(std::count(header.begin(), header.end(), '\n'));
@@ -273,7 +298,7 @@ RowFile::Step RowFile::SkipRestOfLine() {
   return Step::kBlank;
 }
 
-// Quotes, empty lines, bad lines, and those that are not whole yet.
+// Quotes, empty lines, bad lines, those that are not whole yet, and all of NDJSON.
 RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
   const absl::string_view text(buffer_.data() + begin_, end_ - begin_);
   size_t consumed = 0;
@@ -286,15 +311,20 @@ RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
                  record.find('\n') == text.npos;
   const bool empty =
       result == SplitResult::kRecord && record.find_first_not_of("\r\n") == text.npos;
-  const bool blank = empty && !(fields_.size() == 1 && fields_[0].nullable);
+  const bool blank =
+      json_ ? split_.empty() : empty && !(fields_.size() == 1 && fields_[0].nullable);
   bad_field_.reset();
   bad_values_.clear();
-  if (result == SplitResult::kRecord && !blank) problem = ReadSplit(to);
+  if (result == SplitResult::kRecord && !blank) {
+    problem = ReadSplit(to);
+    if (json_) TakeOtherKeys(problem);
+  }
   if (!problem.empty()) {
     to.Undo();
     complaint = Located(problem);
   }
-  line_ += static_cast<uint64_t>(std::count(record.begin(), record.end(), '\n'));
+  const bool one_line = json_ && record.back() == '\n';  // counting takes a while
+  line_ += one_line ? 1 : static_cast<uint64_t>(std::count(record.begin(), record.end(), '\n'));
   Take(consumed);
   while (places_[next_place_] < begin_) ++next_place_;
   if (!problem.empty()) return Step::kBad;
@@ -317,13 +347,16 @@ std::string RowFile::ReadSplit(Cursors& to) {
     const absl::string_view one = split_[i];
     const bool is_string = IsByteString(field.type);
     to.in_quotes = one.data() >= scratch_.data() && one.data() <= scratch_.data() + scratch_.size();
+    // NDJSON has quotes around all strings, also those that the user calls null.
+    if (json_ && !one.empty()) to.in_quotes = false;
+    const bool may_be = !json_ || one.data() != nullptr || field.nullable;
     absl::string_view readable = is_string ? one : absl::StripAsciiWhitespace(one);
     if (!is_string && readable.size() <= kNumberBytesMax) {
       padded_.assign(readable.data(), readable.size());
       padded_.append(kPadBytes, '\0');
       readable = absl::string_view(padded_).substr(0, readable.size());
     }
-    const bool stored = (is_string || readable.size() <= kNumberBytesMax) &&
+    const bool stored = may_be && (is_string || readable.size() <= kNumberBytesMax) &&
                         to.Store<false>(field, to.cursors[i], readable.data(), readable.size());
     to.in_quotes = false;
     if (stored) continue;
@@ -334,6 +367,25 @@ std::string RowFile::ReadSplit(Cursors& to) {
     problem = std::move(complaint);
   }
   return problem;
+}
+
+// What NDJSON has besides its columns.
+void RowFile::TakeOtherKeys(std::string& problem) {
+  constexpr size_t kKeysMax = 100;
+  for (const JsonRecords::Other& other : json_->others()) {
+    if (!format_.only_keys) {
+      if (passed_over_.size() < kKeysMax) passed_over_.insert(other.key);
+      continue;
+    }
+    const std::string complaint = absl::StrCat("key '", text::CutText(other.key, kShownBytesMax),
+                                               "' is no column, as no line of the sample has it");
+    bad_values_.push_back({.column = BadValue::kNone,
+                           .text = other.text,
+                           .complaint = Located(complaint),
+                           .key = other.key,
+                           .is_string = other.kind == JsonKind::kString});
+    if (problem.empty()) problem = complaint + ": give --schema with all columns";
+  }
 }
 
 std::string RowFile::Located(absl::string_view problem) const {
@@ -386,6 +438,7 @@ absl::StatusOr<RowFile::Result> RowFile::Read(uint64_t rows_max, client::OwnedRo
   while (to.row < rows_max && bytes_ - batch_begin_ < text_bytes_max) {
     const Step step = places_.empty() ? Step::kMore
                       : in_bad_line_  ? SkipRestOfLine()
+                      : json_         ? SlowRecord(to, complaint)
                                       : FastRecord(to, complaint);
     if (step == Step::kBad) {
       if (on_bad_line(complaint)) continue;

@@ -1,4 +1,5 @@
-// Files of delimited text as columns of an object: the part of `eris import` that needs no server.
+// Files of delimited text, or of NDJSON, as columns of an object: the part of `eris import` that
+// needs no server.
 // Two passes over blocks that stay in the cache: where fields end (delimiter_index.h), then their
 // values, straight into buffers of Arrow's layout. Some 1 GB/s of text on one core. One thread at a
 // time, but for Interrupt.
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
 #include "clients/cli/files/file_columns.h"
+#include "clients/cli/ndjson/json_records.h"
 #include "clients/rows.h"
 #include "eris/schema.h"
 
@@ -65,15 +68,26 @@ class RowFile {
   // their columns. Empty: the line itself is bad. Only on the thread that reads, or when it has
   // ended.
   struct BadValue {
-    size_t column;  // of the object
+    static constexpr size_t kNone = FileColumns::kNone;
+    size_t column;  // of the object; kNone: no column, of a key of NDJSON that the format lacks
     std::string text;
     std::string complaint;
+    std::string key{};       // of NDJSON, if there is no column
+    bool is_string = false;  // then: the text was in quotes
   };
   const std::vector<BadValue>& bad_values() const { return bad_values_; }
   // From the next record on the column has another type, or the text is null, too. The next Read
   // needs a batch that is new, or Reset.
   void SetType(size_t column, ColumnType type);
   void AddNull(const std::string& text);
+  // From the next record on the key of NDJSON is one more column, behind the others.
+  void AddColumn(const std::string& key, const ColumnSchema& column);
+
+  // As SplitRecord, of a record of this file. After Open; fields are those of FieldOf.
+  SplitResult SplitOne(absl::string_view text, bool at_end, std::vector<absl::string_view>& fields,
+                       std::string& scratch, size_t& consumed, std::string& problem);
+  // Keys of NDJSON that are no columns, as far as the file has been read, some of them at least.
+  const std::set<std::string>& passed_over() const { return passed_over_; }
   // What would help against the complaint that on_bad_line has just got: flags for a new object.
   // Empty unless columns were chosen. Only on the thread that reads.
   std::string hint() const;
@@ -95,6 +109,7 @@ class RowFile {
   Step FastRecord(Cursors& to, std::string& complaint);
   Step SlowRecord(Cursors& to, std::string& complaint);
   std::string ReadSplit(Cursors& to);
+  void TakeOtherKeys(std::string& problem);
   std::string Complaint(size_t field, absl::string_view text) const;
   std::string Located(absl::string_view problem) const;  // on the record's line
   void Take(size_t bytes);
@@ -106,7 +121,8 @@ class RowFile {
   RowFileFormat format_;
   Schema schema_;
   std::vector<Field> fields_;
-  std::vector<std::string> names_;  // of fields, in the file; empty: unknown
+  std::vector<std::string> names_;     // of fields, in the file; empty: unknown
+  std::optional<JsonRecords> json_{};  // of NDJSON
 
   std::vector<char> buffer_;  // the text in [begin_, end_), and a pad behind it
   size_t begin_ = 0;
@@ -123,6 +139,7 @@ class RowFile {
   // The field of split_ that the last complaint is about; unset: it is about the whole line.
   std::optional<size_t> bad_field_;
   std::vector<BadValue> bad_values_;
+  std::set<std::string> passed_over_;
   std::vector<absl::string_view> split_;
   std::string scratch_;
   std::string padded_;

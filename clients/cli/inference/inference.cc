@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/inference/delimiter_guess.h"
+#include "clients/cli/inference/json_sample.h"
 #include "clients/cli/inference/value_types.h"
 #include "clients/cli/text/byte_text.h"
 #include "clients/cli/text/parse.h"
@@ -27,6 +28,20 @@ constexpr std::array<absl::string_view, 14> kNullTexts = {
 constexpr std::array<absl::string_view, 7> kDateForms = {"YYYY/MM/DD", "YYYY.MM.DD", "DD.MM.YYYY",
                                                          "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY",
                                                          "MM-DD-YYYY"};
+
+// A column's name: the one that the file gives, if it is fit for the command line, or else `other`.
+// Each is used once.
+std::string ColumnName(const std::string& given, const std::string& other,
+                       std::set<std::string>& used) {
+  std::string name(absl::StripAsciiWhitespace(given));
+  for (char& c : name) {
+    if (c == ',' || c == ':' || absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = '_';
+  }
+  if (name.size() > kColumnNameBytesMax || name.empty() || !CheckName(name).empty()) name = other;
+  const std::string base = name;
+  for (int more = 2; !used.insert(name).second; ++more) name = absl::StrCat(base, "_", more);
+  return name;
+}
 
 // What the values of one column may be. `date_forms`: that are looked for.
 class Values {
@@ -46,6 +61,13 @@ class Values {
     Narrow(text, types_);
     for (size_t i = 0; i < types_.size(); ++i) with_nulls_[i] = with_nulls_[i] && types_[i];
     NarrowForms(absl::StripAsciiWhitespace(text));
+  }
+  // They are in quotes: "7" is none.
+  void ForbidNumbers() {
+    for (size_t i = 0; i < kValueTypes.size(); ++i) {
+      if (kValueTypes[i] != ColumnType::kDate) types_[i] = with_nulls_[i] = false;
+    }
+    fraction_ = false;
   }
   bool empty() const { return !any_ && null_texts_.empty(); }
   const std::set<absl::string_view>& null_texts() const { return null_texts_; }
@@ -143,6 +165,7 @@ class Inference {
   absl::StatusOr<InferredFile> Run(const std::string& file) {
     made_.nulls_given = known_.nulls.has_value();
     if (known_.nulls) made_.nulls = *known_.nulls;
+    if (known_.json) return RunJson(file);
     made_.delimited = known_.delimited ? *known_.delimited : FindDelimiter(sample_, known_.escape);
     if (EscapesHelp(sample_, made_.delimited)) made_.delimited.escape = '\\';
     std::vector<size_t> lines;
@@ -163,6 +186,33 @@ class Inference {
   }
 
  private:
+  // Its keys are the header.
+  absl::StatusOr<InferredFile> RunJson(const std::string& file) {
+    const absl::StatusOr<std::vector<JsonKey>> keys = SampleJson(file, sample_);
+    if (!keys.ok()) return keys.status();
+    width_ = keys->size();
+    made_.json = made_.header = true;
+    std::vector<Values> values(width_, Values(date_forms_));
+    for (size_t i = 0; i < width_; ++i) {
+      const JsonKey& key = (*keys)[i];
+      made_.keys.push_back(key.key);
+      for (const std::string& text : key.texts) values[i].Add(text, made_.nulls);
+      if (key.strings) values[i].ForbidNumbers();
+    }
+    records_ = {made_.keys};
+    Settle(values);
+    std::vector<std::string> nested;
+    for (size_t i = 0; i < width_; ++i) {
+      if ((*keys)[i].nested) nested.push_back(made_.columns[i].name);
+    }
+    if (!nested.empty()) {
+      made_.notes.push_back(absl::StrCat("arrays and objects are kept as their JSON text, in ",
+                                         nested.size() == 1 ? "column " : "columns ",
+                                         absl::StrJoin(nested, ", ")));
+    }
+    return std::move(made_);
+  }
+
   // Forms, nulls, types and names.
   void Settle(const std::vector<Values>& values) {
     FindForms(values);
@@ -334,18 +384,11 @@ class Inference {
       const std::string number = absl::StrCat("c", i + 1);
       const bool has_name = made_.header && i >= unnamed && i - unnamed < records_[0].size();
       const std::string given = has_name ? records_[0][i - unnamed] : std::string();
-      std::string name(absl::StripAsciiWhitespace(given));
-      for (char& c : name) {
-        if (c == ',' || c == ':' || absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = '_';
-      }
-      if (name.size() > kColumnNameBytesMax || name.empty() || !CheckName(name).empty()) {
-        name = number;
-      }
-      const std::string base = name;
-      for (int more = 2; !used.insert(name).second; ++more) name = absl::StrCat(base, "_", more);
+      std::string name = ColumnName(given, number, used);
       if (made_.header && name != given) {
-        made_.notes.push_back(
-            absl::StrCat("column ", i + 1, ", '", given, "' in the header, is called ", name));
+        made_.notes.push_back(absl::StrCat(
+            "column ", i + 1, ", '", given,
+            made_.json ? "' in the file, is called " : "' in the header, is called ", name));
       }
       made_.columns[i].name = std::move(name);
     }
@@ -381,11 +424,29 @@ bool NullsHold(const InferredFile& file, ColumnType type) {
   return file.nulls_given || (type != ColumnType::kString && type != ColumnType::kBytes);
 }
 
+void AddColumn(const std::string& key, absl::string_view text, bool is_string, InferredFile& file) {
+  std::set<std::string> used;
+  for (const ColumnSchema& column : file.columns) used.insert(column.name);
+  ColumnType type = ColumnType::kString;
+  for (size_t i = kValueTypes.size(); i > 0; --i) {
+    const ColumnType narrow = kValueTypes[i - 1];
+    if (is_string && narrow != ColumnType::kDate) continue;
+    if (IsOf(narrow, text, file.forms)) type = narrow;
+  }
+  const std::string other = absl::StrCat("c", file.columns.size() + 1);
+  file.columns.push_back(
+      {.name = ColumnName(key, other, used), .type = type, .scale = 0, .nullable = true});
+  file.keys.push_back(key);
+}
+
 std::string FormatText(const InferredFile& file) {
   const char delimiter = file.delimited.delimiter;
-  std::string text = absl::StrCat(
-      "delimiter ", delimiter == '\t' ? "tab" : absl::StrCat("'", std::string(1, delimiter), "'"),
-      file.header ? ", a header" : ", no header");
+  std::string text =
+      file.json ? "NDJSON"
+                : absl::StrCat(
+                      "delimiter ",
+                      delimiter == '\t' ? "tab" : absl::StrCat("'", std::string(1, delimiter), "'"),
+                      file.header ? ", a header" : ", no header");
   if (file.delimited.escape != '\0') {
     absl::StrAppend(&text, ", escape '", std::string(1, file.delimited.escape), "'");
   }

@@ -1,5 +1,6 @@
-// What a file of delimited text is, by a part of it: its delimiter, whether it has a header, which
-// texts are nulls, and the names and types of its columns. Pure functions; any thread.
+// What a file of delimited text or of NDJSON is, by a part of it: its delimiter, whether it has a
+// header, which texts are nulls, and the names and types of its columns. Pure functions; any
+// thread.
 #ifndef ERIS_CLIENTS_CLI_INFERENCE_INFERENCE_H_
 #define ERIS_CLIENTS_CLI_INFERENCE_INFERENCE_H_
 
@@ -19,6 +20,7 @@ namespace eris::cli {
 
 // What the user has said, and need not be found out.
 struct KnownOfFile {
+  bool json = false;  // NDJSON
   std::optional<DelimitedFormat> delimited{};
   char escape = '\0';  // of a format that is not known
   std::optional<bool> header{};
@@ -36,13 +38,15 @@ struct FileSample {
 };
 
 struct InferredFile {
-  DelimitedFormat delimited;
+  bool json = false;
+  DelimitedFormat delimited{};  // unless it is NDJSON
   bool header = false;
   std::vector<std::string> nulls{};  // besides an empty field
   bool nulls_given = false;          // by the user: then they are null in strings, too
   FieldForms forms{};
   // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
   std::vector<ColumnSchema> columns{};
+  std::vector<std::string> keys{};   // of NDJSON: the key of each column
   std::vector<std::string> notes{};  // names that had to be changed, lines above the table
 };
 
@@ -65,6 +69,10 @@ bool NullsHold(const InferredFile& file, ColumnType type);
 // The narrowest type of inference that has both the values of `type`, of which there are some, and
 // `text`, and loses no digit of it.
 ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms = {});
+
+// Adds a column for a key of NDJSON that no line of the sample has, by its first value, which is
+// not null. `is_string`: in quotes.
+void AddColumn(const std::string& key, absl::string_view text, bool is_string, InferredFile& file);
 
 }  // namespace eris::cli
 

@@ -93,6 +93,7 @@ absl::StatusOr<InferredFile> InferInput(const InputFile& input, const ImportFlag
   }
   sample.others.assign(places.begin(), places.end());
 
+  known.json = flags.IsJson();
   known.header = flags.header;
   known.forms = flags.forms;
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
@@ -144,7 +145,8 @@ std::optional<InferredFile> InferForms(const InputFile& input, const ImportFlags
   if (!input.seekable()) return std::nullopt;
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
   absl::StatusOr<InferredFile> file = InferInput(input, flags, {});
-  if (file.ok() && file->columns.size() != schema.columns.size() && !NamesAll(*file, schema)) {
+  if (file.ok() && !file->json && file->columns.size() != schema.columns.size() &&
+      !NamesAll(*file, schema)) {
     file = InferInput(input, flags, {.delimited = *delimited});
   }
   if (!file.ok()) return std::nullopt;

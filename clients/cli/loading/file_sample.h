@@ -31,7 +31,7 @@ absl::StatusOr<InferredTable> InferTable(const InputFile& input, const ImportFla
 // looked at: then it is read as the flags say.
 std::optional<InferredFile> InferForms(const InputFile& input, const ImportFlags& flags,
                                        const Schema& schema);
-// Whether a header names all columns of the table.
+// Whether a header, or the keys of NDJSON, name all columns of the table.
 bool NamesAll(const InferredFile& file, const Schema& schema);
 
 }  // namespace eris::cli

@@ -17,8 +17,10 @@ void ImportFlags::AddTo(Flags& verb) {
   verb.Add("object", object, "Name").Required().Check(CheckName);
   verb.Add("file", path, "File, also compressed with gzip or zstd, or - for standard input")
       .Required();
-  verb.Add("--format", format, "csv or tbl; default: tbl for *.tbl, else csv")
-      .Check(OneOf({"csv", "tbl"}));
+  verb.Add("--format", format,
+           "csv, tbl or ndjson; default: tbl for *.tbl, ndjson for *.ndjson, *.jsonl and *.json, "
+           "else csv")
+      .Check(OneOf({"csv", "tbl", kNdjson}));
   verb.Add("--delimiter", delimiter, "One character, or tab; default , (tbl: |)");
   verb.Add("--escape", escape, "In quotes, the character before a quote that is text: \\");
   verb.AddSwitch(

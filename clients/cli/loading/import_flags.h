@@ -16,13 +16,15 @@
 
 namespace eris::cli {
 
+inline constexpr char kNdjson[] = "ndjson";
+
 // Whether a file of that name is assumed to have TPC-H's format.
 bool IsTblPath(absl::string_view path);
 
 struct ImportFlags {
   std::string object;
   std::string path;
-  std::string format;  // csv or tbl; empty: from the file's name
+  std::string format;  // csv, tbl or ndjson; empty: from the file's name
   std::string delimiter;
   std::string escape;  // empty: none, or what is inferred
   std::optional<bool> header;
@@ -50,6 +52,7 @@ struct ImportFlags {
   // Whether a missing object gets the columns that the file seems to have.
   bool Infers() const { return infer || (create.schema.empty() && !AreForIndex()); }
   bool IsTbl() const;
+  bool IsJson() const { return format == kNdjson; }
   // Errors: InvalidArgument (the delimiter).
   absl::StatusOr<DelimitedFormat> Delimited() const;
   // The key columns named by the flag, or else the first ones.

@@ -24,7 +24,10 @@ int ShowInferred(const Cli& cli, const ImportFlags& flags, const InferredFile& f
           Json{{"name", column.name}, {"type", ColumnTypeText(column)}, {"nulls", nulls}});
     }
     const char escape = file.delimited.escape;
-    output.WriteJson({{"delimiter", std::string(1, file.delimited.delimiter)},
+    output.WriteJson({{"format", file.json       ? kNdjson
+                                 : flags.IsTbl() ? "tbl"
+                                                 : "csv"},
+                      {"delimiter", file.json ? "" : std::string(1, file.delimited.delimiter)},
                       {"escape", escape == '\0' ? std::string() : std::string(1, escape)},
                       {"header", file.header},
                       {"nulls", file.nulls},
@@ -41,7 +44,7 @@ int ShowInferred(const Cli& cli, const ImportFlags& flags, const InferredFile& f
 }
 
 void TellForms(const ImportFlags& flags, const InferredFile& file) {
-  InferredFile usual{.header = file.header};
+  InferredFile usual{.json = flags.IsJson(), .header = file.header};
   if (const auto delimited = flags.Delimited(); delimited.ok()) usual.delimited = *delimited;
   usual.forms = flags.forms;
   usual.nulls_given = file.nulls_given;

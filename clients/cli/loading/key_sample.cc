@@ -9,17 +9,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/key_bounds.h"
+#include "clients/cli/ndjson/json_line.h"
 
 namespace eris::cli {
 namespace {
 
 // Room for the rest of one line and one more complete line of nearly any table.
 constexpr size_t kWindowBytes = 2048;
+constexpr size_t kPadBytes = kJsonPadBytes;
 
+// The last kPadBytes of the buffer stay free.
 absl::StatusOr<absl::string_view> ReadAt(int fd, uint64_t offset, std::string& buffer) {
   ssize_t got;
   do {
-    got = pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    got = pread(fd, buffer.data(), buffer.size() - kPadBytes, static_cast<off_t>(offset));
   } while (got < 0 && errno == EINTR);
   if (got < 0) return absl::UnavailableError(absl::StrCat("cannot read: ", std::strerror(errno)));
   return absl::string_view(buffer).substr(0, got);
@@ -45,16 +48,16 @@ bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
-                                                 const DelimitedFormat& format, size_t key_field,
-                                                 size_t records_max, const ColumnSchema& column,
+absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, SplitFunction split,
+                                                 size_t key_field, size_t records_max,
+                                                 const ColumnSchema& column,
                                                  const FieldForms& forms) {
   std::vector<uint64_t> keys;
   std::vector<absl::string_view> fields;
-  std::string buffer(kWindowBytes, '\0'), scratch, reason;
+  std::string buffer(kWindowBytes + kPadBytes, '\0'), scratch, reason;
   auto take = [&](absl::string_view text, bool at_end, size_t& consumed) {
     uint64_t key = 0;
-    const SplitResult result = SplitRecord(text, at_end, format, fields, scratch, consumed, reason);
+    const SplitResult result = split(text, at_end, fields, scratch, consumed, reason);
     if (result == SplitResult::kRecord && key_field < fields.size()) {
       const absl::string_view field = fields[key_field];
       const PlainField plain(forms, column.type, field);
@@ -66,7 +69,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
   };
   // A small file is read completely: a few records at even distances would not represent it.
   if (file_bytes <= kWindowBytes * 1024) {
-    buffer.resize(file_bytes);
+    buffer.resize(file_bytes + kPadBytes);
     const absl::StatusOr<absl::string_view> text = ReadAt(fd, 0, buffer);
     if (!text.ok()) return text.status();
     size_t consumed = 0;
@@ -92,6 +95,18 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
     if (!text.empty()) take(text, offset + window->size() == file_bytes, consumed);
   }
   return keys;
+}
+
+absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
+                                                 const DelimitedFormat& format, size_t key_field,
+                                                 size_t records_max, const ColumnSchema& column,
+                                                 const FieldForms& forms) {
+  const auto split = [&](absl::string_view text, bool at_end,
+                         std::vector<absl::string_view>& fields, std::string& scratch,
+                         size_t& consumed, std::string& problem) {
+    return SplitRecord(text, at_end, format, fields, scratch, consumed, problem);
+  };
+  return SampleKeys(fd, file_bytes, split, key_field, records_max, column, forms);
 }
 
 std::vector<uint64_t> SplitPoints(std::vector<uint64_t> sample, size_t partitions,

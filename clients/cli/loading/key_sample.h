@@ -5,9 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "clients/cli/files/delimited.h"
 #include "clients/cli/files/field_forms.h"
 #include "eris/schema.h"
@@ -18,10 +21,20 @@ namespace eris::cli {
 // the 20 % by which an AEU's share may exceed the mean.
 inline constexpr size_t kSampleRecordsMax = 100'000;
 
+// As SplitRecord without the format.
+using SplitFunction = absl::FunctionRef<SplitResult(
+    absl::string_view text, bool at_end, std::vector<absl::string_view>& fields,
+    std::string& scratch, size_t& consumed, std::string& problem)>;
+
 // Keys, as words (key_bounds.h), of the field `key_field`, counted from 0, which is `column`, from
 // up to `records_max` records at even distances in the file. Records that do not parse are skipped:
 // loading will report them. `fd` must be seekable; its position does not change. Errors:
 // Unavailable (reading failed).
+absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, SplitFunction split,
+                                                 size_t key_field, size_t records_max,
+                                                 const ColumnSchema& column,
+                                                 const FieldForms& forms = {});
+// The same of delimited text.
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes,
                                                  const DelimitedFormat& format, size_t key_field,
                                                  size_t records_max, const ColumnSchema& column,

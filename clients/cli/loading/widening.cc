@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "clients/cli/files/schema_text.h"
 #include "clients/cli/inference/inference.h"
+#include "eris/schema.h"
 
 namespace eris::cli {
 namespace {
@@ -28,6 +30,13 @@ class Widening {
     return true;
   }
   void Tell() const {
+    constexpr size_t kKeysTold = 60;
+    for (size_t i = 0; i < std::min(keys_.size(), kKeysTold); ++i) {
+      std::fprintf(stderr, "eris: once more, %s\n", keys_[i].c_str());
+    }
+    if (keys_.size() > kKeysTold) {
+      std::fprintf(stderr, "eris: once more, with %zu more columns\n", keys_.size() - kKeysTold);
+    }
     for (const auto& [column, complaint] : widened_) {
       const ColumnSchema& wide = table_.schema.columns[column];
       std::fprintf(stderr, "eris: once more, with %s for column %s: %s\n",
@@ -49,6 +58,9 @@ class Widening {
     return WidenedType(table_.schema.columns[value.column].type, value.text, table_.file.forms);
   }
   bool Takes(const RowFile::BadValue& value) const {
+    if (value.column == RowFile::BadValue::kNone) {
+      return table_.schema.columns.size() < kTableColumnsMax;
+    }
     const std::vector<uint32_t>& key = table_.schema.key;
     if (std::count(key.begin(), key.end(), value.column) > 0) return false;
     if (IsNull(value)) return true;
@@ -56,6 +68,7 @@ class Widening {
            Wider(value) != table_.schema.columns[value.column].type;
   }
   void Take(const RowFile::BadValue& value) {
+    if (value.column == RowFile::BadValue::kNone) return AddColumn(value);
     if (IsNull(value)) {
       if (!nulls_.emplace(value.text, value.complaint).second) return;  // twice in one line
       table_.file.nulls.push_back(value.text);
@@ -68,8 +81,18 @@ class Widening {
     widened_[value.column] = value.complaint;
   }
 
+  void AddColumn(const RowFile::BadValue& value) {
+    cli::AddColumn(value.key, value.text, value.is_string, table_.file);
+    const ColumnSchema& column = table_.file.columns.back();
+    table_.schema.columns.push_back(column);
+    table_.given_types.push_back(false);
+    file_.AddColumn(value.key, column);
+    keys_.push_back(absl::StrCat("with column ", column.name, ": ", value.complaint));
+  }
+
   RowFile& file_;
   InferredTable& table_;
+  std::vector<std::string> keys_;             // that are columns now
   std::map<size_t, std::string> widened_;     // columns, and the last complaints about them
   std::map<std::string, std::string> nulls_;  // texts, and the first complaints
 };

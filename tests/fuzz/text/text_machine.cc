@@ -98,6 +98,11 @@ cli::RowFileFormat FormatOf(uint8_t choice) {
   cli::RowFileFormat format;
   if (choice % 2 == 1) format.delimited = {'|', false, true};
   if (choice % 4 >= 2) format.header = std::nullopt;
+  if (choice % 8 >= 4) {
+    format.json = true;
+    format.delimited = {.delimiter = '\n', .quotes = false};
+    format.only_keys = choice % 2 == 1;
+  }
   return format;
 }
 
@@ -206,7 +211,10 @@ std::vector<std::string> TextSeeds(TextKind kind) {
     case TextKind::kCsv:
       return {std::string(1, '\0') + "1,2.50,\"x \"\"y\"\"\n\",7,8,1.5,1994-01-01\n-1,,,,,,\n",
               std::string(1, '\1') + "1|2.50|x|7|8|1.5|1994-01-01|\n2|-0.01||||||\n",
-              std::string(1, '\2') + "b,a,c,d,e,f,g\r\n1.00,5,,,,,\r\n"};
+              std::string(1, '\2') + "b,a,c,d,e,f,g\r\n1.00,5,,,,,\r\n",
+              std::string(1, '\4') +
+                  "{\"a\":1,\"b\":2.5,\"c\":\"x\\n\\u00e9\",\"g\":\"1994-01-01\"}\n"
+                  "{\"c\":[1,{\"d\":null}],\"f\":1e3, \"h\":true,\"a\":-2}\n"};
   }
   return {};
 }

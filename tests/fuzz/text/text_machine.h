@@ -18,7 +18,8 @@ namespace eris::fuzz {
 enum class TextKind {
   kConfig,  // TOML: server/state/config.h
   kFilter,  // expressions: text/expression_text.h
-  kCsv,     // delimited files: clients/cli/files/row_file.h; the first byte chooses the format
+  kCsv,     // delimited files and NDJSON: clients/cli/files/row_file.h; the first byte chooses the
+            // format
 };
 
 // Errors: Internal, with the rule that was broken. `plant`: a rule that right readers break, too,

@@ -31,11 +31,11 @@ struct Reading {
 
 // Reads a file as `eris import --dry-run` does when its beginning, of `sample_bytes`, has been
 // looked at.
-Reading ReadWidening(const std::string& text, size_t sample_bytes, absl::string_view key = "",
-                     size_t given = ~size_t{0}) {
+Reading ReadWidening(const std::string& text, size_t sample_bytes, bool json = false,
+                     absl::string_view key = "", size_t given = ~size_t{0}) {
   const TempFile temp(text);
-  const auto inferred =
-      InferFile("f", {.beginning = absl::string_view(text).substr(0, sample_bytes)}, {});
+  const auto inferred = InferFile(
+      "f", {.beginning = absl::string_view(text).substr(0, sample_bytes)}, {.json = json});
   EXPECT_TRUE(inferred.ok()) << inferred.status();
   InferredTable table{.file = *inferred};
   table.schema.columns = inferred->columns;
@@ -49,7 +49,11 @@ Reading ReadWidening(const std::string& text, size_t sample_bytes, absl::string_
                          .in_order = true,
                          .nulls = table.file.nulls,
                          .nulls_in_strings = false,
-                         .guessed = std::vector<bool>(table.schema.columns.size(), true)};
+                         .guessed = std::vector<bool>(table.schema.columns.size(), true),
+                         .json = json,
+                         .keys = table.file.keys,
+                         .only_keys = true};
+    if (json) format.delimited = {.delimiter = '\n', .quotes = false};
     EXPECT_EQ(lseek(temp.fd(), 0, SEEK_SET), 0);
     RowFile file(temp.fd(), "f", format, table.schema);
     EXPECT_TRUE(file.Open().ok());
@@ -126,14 +130,32 @@ TEST(WideningTest, LaterTextsOfNullsAreNull) {
 
 TEST(WideningTest, KeysGivenTypesAndBadLinesStay) {
   const std::string text = "k,v\n1,1\nx,2\n2,x\n";
-  EXPECT_THAT(ReadWidening(text, 8, "k").problem, HasSubstr("line 3: column 1 (k) is 'x'"));
-  const Reading given = ReadWidening("k,v\n1,1\n0.5,2\n2,x\n", 8, "", 1);
+  EXPECT_THAT(ReadWidening(text, 8, false, "k").problem, HasSubstr("line 3: column 1 (k) is 'x'"));
+  const Reading given = ReadWidening("k,v\n1,1\n0.5,2\n2,x\n", 8, false, "", 1);
   EXPECT_EQ(given.columns, "k:float64?,v:int64?");
   EXPECT_THAT(given.problem, HasSubstr("line 4: column 2 (v) is 'x'"));
   const Reading bad = ReadWidening("k,v\n1,1\n0.5,2\n2,3,4\n", 8);
   EXPECT_EQ(bad.columns, "k:float64?,v:int64?");
   EXPECT_THAT(bad.problem, HasSubstr("line 4: 3 fields, expected 2"));
   EXPECT_EQ(bad.rows, 2u);
+}
+
+TEST(WideningTest, LaterKeysBecomeColumns) {
+  const std::string beginning = "{\"a\":1}\n{\"a\":2}\n";
+  std::string text = beginning;
+  for (int i = 0; i < 60; ++i) absl::StrAppend(&text, "{\"k", i % 30, "\":", i, ",\"a\":0.5}\n");
+  absl::StrAppend(&text, "{\"k7\":\"x\",\"z\":null,\"y\":\"7\"}\n");
+  const Reading import = ReadWidening(text, beginning.size(), true);
+  EXPECT_THAT(import.columns, HasSubstr("a:float64?,k0:int64?,k1:int64?,"));
+  EXPECT_THAT(import.columns, HasSubstr(",k7:string?,k8:int64?,"));
+  EXPECT_THAT(import.columns, testing::EndsWith(",k29:int64?,y:string?"));
+  EXPECT_EQ(import.rows, 63u);
+  EXPECT_EQ(import.reads, 2);
+  // As many as a table may have.
+  text = beginning;
+  for (int i = 0; i < 300; ++i) absl::StrAppend(&text, "{\"k", i, "\":1}\n");
+  EXPECT_THAT(ReadWidening(text, beginning.size(), true).problem,
+              HasSubstr("line 258: key 'k255' is no column"));
 }
 
 }  // namespace
