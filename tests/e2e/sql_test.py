@@ -240,7 +240,7 @@ def test_ways_in_and_out(case):
     harness.check_equal(case.sql("select 1 as a; select ';' as \"b;\"; -- the end;\n"), "a\n1\n\nb;\n;\n", "two statements")
     harness.check_equal(case.sql("--timing", "--", "--a comment\nselect 1 as a").splitlines()[:2], ["a", "1"], "a statement that begins with a dash")
     timed = case.sql("--timing", "select r_name from region")
-    harness.check(re.search(r"^\(5 rows, [\d.]+ ms\)$", timed, re.M), timed)
+    harness.check(re.search(r"^\(5 rows, [\d.,]+ ms\)$", timed, re.M), timed)
     harness.check_equal(json.loads(case.sql("--timing", "--format", "json", "select 1 as a")), [{"a": "1"}], "json with the time beside it")
     shell = [case.server.programs.eris, "shell"]
     harness.check_equal(case.server.run(*shell, input="select 1 as a;\nselect 2 as b").stdout, "a\n1\n\nb\n2\n", "a shell without a terminal")
