@@ -15,6 +15,13 @@ import harness
 BAR = re.compile(r"\[[#.]{20}\] +\d+ %  \d+ rows, \d+ rows/s(, [\dhmins ]+ left)?")
 
 
+def pause(process):
+    """More than two seconds pass for it, and it does nothing in them."""
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(2.1)
+    process.send_signal(signal.SIGCONT)
+
+
 class OnTerminal:
     """A run of eris whose stderr is a terminal; `seen` is what came to it."""
 
@@ -34,11 +41,8 @@ class OnTerminal:
         except OSError:  # the terminal's other side is closed
             pass
 
-    def pause_until_it_is_late(self):
-        """Two seconds pass for it, and it does nothing in them."""
-        self.process.send_signal(signal.SIGSTOP)
-        time.sleep(2.1)
-        self.process.send_signal(signal.SIGCONT)
+    def pause(self):
+        pause(self.process)
 
     def wait(self, code=0):
         harness.check_equal(self.process.wait(60), code, f"exit code\n{self.seen}")
@@ -58,7 +62,7 @@ def part_of(path):
 
 def test_brief_commands_show_none(programs):
     with tempfile.TemporaryDirectory() as directory:
-        brief = OnTerminal(programs, "generate", "orders", os.path.join(directory, "orders.tbl"), stdout=subprocess.DEVNULL)
+        brief = OnTerminal(programs, "generate", "orders", os.path.join(directory, "orders.tbl"), "--scale", "0.001", stdout=subprocess.DEVNULL)
         brief.wait()
         harness.check_equal(brief.seen, "", "stderr")
 
@@ -68,7 +72,7 @@ def test_generate_and_its_interrupt(programs):
         path = os.path.join(directory, "lineitem.tbl")
         run = OnTerminal(programs, "generate", "lineitem", path, "--scale", "100", stdout=subprocess.DEVNULL)
         part_of(path)
-        run.pause_until_it_is_late()
+        run.pause()
         harness.wait_until(lambda: BAR.search(run.seen), "a bar")
         run.process.send_signal(signal.SIGINT)
         run.wait(code=130)
@@ -83,14 +87,14 @@ def test_export_and_scan_into_a_file(programs):
         path = os.path.join(directory, "bench.csv")
         run = OnTerminal(programs, "export", "bench", path, server=server, stdout=subprocess.DEVNULL)
         part_of(path)
-        run.pause_until_it_is_late()
+        run.pause()
         run.wait()
         run.check_bar()
         rows = os.path.join(directory, "rows.csv")
         with open(rows, "w") as file:
             run = OnTerminal(programs, "scan", "bench", "--format", "csv", server=server, stdout=file)
             harness.wait_until(lambda: os.path.getsize(rows) > 0, "rows")
-            run.pause_until_it_is_late()
+            run.pause()
             run.wait()
         run.check_bar()
         with open(rows, "rb") as one, open(path, "rb") as other:
@@ -98,7 +102,7 @@ def test_export_and_scan_into_a_file(programs):
         # A pager may be behind a pipe.
         run = OnTerminal(programs, "scan", "bench", "--format", "csv", server=server, stdout=subprocess.PIPE)
         run.process.stdout.read(1)
-        run.pause_until_it_is_late()
+        run.pause()
         run.process.stdout.read()
         run.process.stdout.close()
         run.wait()
@@ -122,25 +126,26 @@ def test_a_range_that_moves_slowly(programs):
         run.check_bar()
 
 
-def slow_rows(file):
-    for number in range(24):
-        file.write(f"{number},{number}\n".encode())
-        file.flush()
-        time.sleep(0.1)
-    file.close()
-
-
 def test_import_from_a_slow_pipe(programs):
+    def feed(process, name):
+        """Rows of which the second comes two seconds after the first has been loaded."""
+        process.stdin.write(b"0,0\n")
+        process.stdin.flush()
+        harness.wait_until(lambda: programs.run("get", name, "0", "--server", server.address).returncode == 0, "the first row")
+        pause(process)
+        process.stdin.write(b"1,1\n2,2\n")
+        process.stdin.close()
+
     with harness.Server(programs) as server:
         arguments = ["-", "--expect", "0:100", "--key", "1", "--value", "2", "--batch", "1", "--no-header"]
         run = OnTerminal(programs, "import", "slow", *arguments, server=server, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        slow_rows(run.process.stdin)
+        feed(run.process, "slow")
         run.wait()
         harness.check(re.search(r"\r\d+ rows, \d+ rows/s\x1b\[K", run.seen), f"no count: {run.seen!r}")
         harness.check(run.seen.endswith("\r\x1b[K"), f"it is left: {run.seen!r}")
         elsewhere = subprocess.Popen([programs.eris, "import", "other", *arguments, "--server", server.address], stdin=subprocess.PIPE,
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        slow_rows(elsewhere.stdin)
+        feed(elsewhere, "other")
         harness.check_equal(elsewhere.stderr.read(), b"", "stderr that is no terminal")
         elsewhere.stderr.close()
         harness.check_equal(elsewhere.wait(60), 0, "exit code")
