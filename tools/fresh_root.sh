@@ -2,8 +2,9 @@
 # Proves that the repository needs only a bare Debian 12: makes a minbase root with debootstrap, clones the last commit
 # into it, and runs verbs of ./dev there with only that root's own tools.
 #
-# usage: tools/fresh_root.sh [-k] [-d folder] [verb...]      (as root; default verbs: demo test)
+# usage: tools/fresh_root.sh [-k] [-d folder] [-s suite] [verb...]      (as root; default verbs: demo test)
 #   -d folder  where the root is made (default: a new folder under ${TMPDIR:-/tmp})
+#   -s suite   another Debian, such as bullseye: nothing is built there, but wheels may be tried (verb: help)
 #   -k         keep the root; with -d an existing root is used again, its clone made anew
 # Prints the seconds of each verb; exit status 1 if one failed. apt sources, certificates, name
 # resolution and settings in the environment (proxies, PIP_*, GO*) are taken from this machine.
@@ -12,11 +13,12 @@ repository="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 
 die() { printf 'fresh_root: %s\n' "$*" >&2; exit 1; }
 
-keep=0 root=""
-while getopts "kd:h" option; do
+keep=0 root="" suite=bookworm
+while getopts "kd:s:h" option; do
   case "$option" in
     k) keep=1 ;;
     d) root="$OPTARG" ;;
+    s) suite="$OPTARG" ;;
     *) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 1 ;;
   esac
 done
@@ -49,8 +51,8 @@ mirror="${mirror:-http://deb.debian.org/debian}"
 
 started=$SECONDS
 if [[ ! -x "$root/usr/bin/apt-get" ]]; then
-  echo "fresh_root: debootstrap --variant=minbase bookworm"
-  debootstrap --variant=minbase bookworm "$root" "$mirror" > "$root.log" 2>&1 || { tail -n 20 "$root.log"; die "debootstrap failed"; }
+  echo "fresh_root: debootstrap --variant=minbase $suite"
+  debootstrap --variant=minbase "$suite" "$root" "$mirror" > "$root.log" 2>&1 || { tail -n 20 "$root.log"; die "debootstrap failed"; }
   rm -f "$root.log"
 fi
 printf 'fresh_root: %-10s %6d s\n' root "$((SECONDS - started))"
@@ -58,7 +60,7 @@ printf 'fresh_root: %-10s %6d s\n' root "$((SECONDS - started))"
 # From this machine: package sources, trusted certificates, name resolution.
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 for source in /etc/apt/sources.list.d/debian*.sources; do
-  [[ -f "$source" ]] && cp "$source" "$root/etc/apt/sources.list.d/" && : > "$root/etc/apt/sources.list"
+  [[ -f "$source" && "$suite" == bookworm ]] && cp "$source" "$root/etc/apt/sources.list.d/" && : > "$root/etc/apt/sources.list"
 done
 { grep -liE '^ *Acquire' /etc/apt/apt.conf /etc/apt/apt.conf.d/* 2> /dev/null || true; } | { grep -v docker || true; } | while read -r file; do
   cp "$file" "$root/etc/apt/apt.conf.d/"
