@@ -28,7 +28,7 @@ from run_models import RUNS  # noqa: E402
 
 MODELS = tuple(RUNS)
 # Tests of times or resident memory are meaningless in a sanitizer's tree.
-MEASURES = {"dev": [], "asan": ["-E", "idle|memory_limits"], "tsan": []}
+MEASURES = {"dev": [], "asan": ["-E", "idle|memory_limits|e2e_demo"], "tsan": []}
 PYTHON = [sys.executable, "-B"]
 
 
@@ -62,6 +62,7 @@ KINDS = {
     "grpcurl": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "grpcurl"]),
     "Spark": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_spark$"]),
     "packages": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_package$"]),
+    "wheels": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_wheel$"]),
     "engines in C": ("thousands", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_capi_often$"]),
 }
 HEAD = """# Soak

@@ -41,7 +41,7 @@ def main():
         stages.ctest("ctest-asan", "asan", "-LE", "e2e|house", *parallel)
         # A real server too, but not tests that take minutes at this speed, or measure times or resident memory. TPC-H's
         # queries at one number of AEUs.
-        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "orders|grpcurl|idle|memory_limits|python_|readme|real_files|sql|query_[17]", *two)
+        stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "demo|orders|grpcurl|idle|memory_limits|python_|readme|real_files|sql|query_[17]", *two)
         stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
         stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
         stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "flight"])

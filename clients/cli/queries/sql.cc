@@ -1,12 +1,12 @@
-// eris sql and eris shell: the programs eris-sql and eris-shell of the Python package, which plans
-// SQL (clients/python/eris/shell). They get what the command line says about the server.
+// eris sql, eris shell and eris demo: the programs eris-sql and eris-shell of the Python package,
+// which plans SQL (clients/python/eris/shell), and eris-demo of the wheel with the server
+// (clients/python/server). They get what the command line says about the server.
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,9 +21,26 @@ void SetVariable(const char* name, const std::string& value) {
   if (!value.empty()) setenv(name, value.c_str(), /*overwrite=*/1);
 }
 
+struct OtherProgram {
+  const char* verb;
+  const char* description;
+  const char* package;  // what the sentence about a missing program says of it
+};
+
+constexpr OtherProgram kOthers[] = {
+    {"sql", "Run statements of SQL (needs the Python package; see eris sql --help)",
+     "the Python package, pip install 'eris-engine[sql]'; ./dev wheel builds that"},
+    {"shell", "Type statements of SQL, with history and completion (needs the Python package)",
+     "the Python package, pip install 'eris-engine[sql]'; ./dev wheel builds that"},
+    {"demo",
+     "TPC-H in a server of its own, and a load that moves (comes with the wheel of the server)",
+     "the Python package with the server, pip install 'eris-engine-server[demo]'; ./dev wheel "
+     "server builds that"}};
+
 // Does not return if the program is there.
-int Become(const std::string& program, const Cli& cli, const Flags& flags,
+int Become(const OtherProgram& other, const Cli& cli, const Flags& flags,
            const std::vector<std::string>& rest) {
+  const std::string program = absl::StrCat("eris-", other.verb);
   SetVariable("ERIS_SERVER", cli.server);
   SetVariable("ERIS_TLS_CA", cli.security.tls_ca);
   SetVariable("ERIS_TLS_CERT", cli.security.tls_cert);
@@ -44,25 +61,18 @@ int Become(const std::string& program, const Cli& cli, const Flags& flags,
     return Report(absl::FailedPreconditionError(
         absl::StrCat("cannot start ", program, ": ", std::strerror(error))));
   }
-  return Report(absl::NotFoundError(
-      absl::StrCat(program,
-                   " is not in PATH, or its Python is gone: it comes with the Python package, "
-                   "pip install 'eris-engine[sql]'; ./dev wheel builds that")));
+  return Report(absl::NotFoundError(absl::StrCat(
+      program, " is not in PATH, or its Python is gone: it comes with ", other.package)));
 }
 
 }  // namespace
 
 void AddSql(Flags& program, Cli& cli) {
-  for (const auto& [name, description] :
-       {std::pair<std::string, std::string>{
-            "sql", "Run statements of SQL (needs the Python package; see eris sql --help)"},
-        {"shell",
-         "Type statements of SQL, with history and completion (needs the Python package)"}}) {
-    Flags& verb = program.AddVerb(name, description);
+  for (const OtherProgram& other : kOthers) {
+    Flags& verb = program.AddVerb(other.verb, other.description);
     verb.PassOn();
-    verb.SetRun([&program, &cli, &verb, other = absl::StrCat("eris-", name)] {
-      return Become(other, cli, program, verb.Rest());
-    });
+    verb.SetRun(
+        [&program, &cli, &verb, &other] { return Become(other, cli, program, verb.Rest()); });
   }
 }
 
