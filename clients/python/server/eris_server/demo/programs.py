@@ -85,7 +85,7 @@ def serving(folder: pathlib.Path, keep: Callable[[], bool]) -> Iterator[Server]:
     # The balancer looks twice as often, so that a few seconds show it. On a busy machine AEUs may get no core for seconds, which must not fail a load.
     words = [*command(), "serve", "--listen", "127.0.0.1:0", "--port-file", str(port), "--balancer-period-ms", "500", "--send-wait-ms-max", "30000"]
     if len(os.sched_getaffinity(0)) < 2:
-        words += ["--aeus", "2"]  # one alone has nobody to give ranges to
+        words += ["--aeus", "2"]  # one AEU alone cannot give ranges away
     with open(log, "wb") as out:
         # A session of its own: Ctrl-C ends the demo, which then ends the server.
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment(), start_new_session=True)
