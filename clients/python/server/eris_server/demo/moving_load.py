@@ -100,7 +100,7 @@ def run(screen: Screen, server: Server, scale: float, half_seconds: float) -> No
     """Errors: Refusal (a wrong answer, or a load that fails)."""
     keys = max(KEYS_MIN, int(KEYS * min(scale, 1.0)))
     loaded = server.eris("bench", "load", "--object", OBJECT, "--keys", str(keys), "--batch", "16384", "--verify")
-    screen.line(f"      an index of {keys:,} keys, loaded in {loaded['seconds']:.1f} s; half of them are asked for, at random, then the others")
+    screen.line(f"      an index of {keys:,} keys, loaded in {loaded['seconds']:.1f} s: one half is asked for at random, then the other")
     counters = Counters(server)
     try:
         bars = Bars(screen, counters, half_seconds)
