@@ -33,16 +33,18 @@ function(eris_cc_library)
 endfunction()
 
 # eris_cc_tests(NAME storage LABEL unit SRCS prefix_tree_test.cc storage_fixture.h ... DEPS ...
-#               [THREADED file...] [OPTIMISED file...] [TIMEOUTS file seconds ...] [ALONE file...] [SEPARATE] [PARTS])
+#               [THREADED file...] [OPTIMISED file...] [TIMEOUTS file seconds ...] [ALONE file...] [SEPARATE] [BRIEF] [PARTS])
 # One program, <NAME>_tests, and a ctest entry for each source that ends in _test.cc: it runs that
 # file's tests alone (--file=, tests/support/test_main.cc), so that a crash ends no other file's.
 # THREADED: tests that start a second thread. They have the label `threads` and are all that the thread
 # sanitizer's tree builds; tests/support/test_main.cc fails where the list is wrong.
 # OPTIMISED: compiled like the libraries, for a test whose own code computes much.
+# BRIEF: not optimised with the address sanitizer, where that takes half of the compiler's time. For tests that run for
+# less time than that, since libraries that are not instantiated in the tests do the work.
 # ALONE: compiled by themselves, since names in them are those of others; SEPARATE: so are all.
 # PARTS: the entries are added by the caller, with eris_cc_test_entry.
 function(eris_cc_tests)
-  cmake_parse_arguments(ARG "PARTS;SEPARATE" "NAME;LABEL" "SRCS;DEPS;THREADED;OPTIMISED;TIMEOUTS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "PARTS;SEPARATE;BRIEF" "NAME;LABEL" "SRCS;DEPS;THREADED;OPTIMISED;TIMEOUTS;ALONE" ${ARGN})
   foreach(source IN LISTS ARG_THREADED ARG_OPTIMISED)
     if(NOT source IN_LIST ARG_SRCS)
       message(FATAL_ERROR "${ARG_NAME}_tests: ${source} is not one of its sources")
@@ -70,6 +72,9 @@ function(eris_cc_tests)
   set_target_properties(${program} PROPERTIES ERIS_ONLY_CHECKS ON)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} eris_test_main eris::check_flags)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+  if(ARG_BRIEF AND "address" IN_LIST ERIS_SANITIZE)
+    target_compile_options(${program} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  endif()
   if(ARG_OPTIMISED)
     # After the target's own flags: the last one counts.
     set(optimised -O2)
