@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import record_terminal  # noqa: E402
 
-SHOWS = "import sys, time; print('first <&>'); print('bar 1'); sys.stdout.flush(); time.sleep(0.3); print('\\x1b[1A\\x1b[2K\\rbar 2')"
+SHOWS = "import sys, time; print('first <&>'); print('bar 1'); sys.stdout.flush(); time.sleep(2); print('\\x1b[1A\\x1b[2K\\rbar 2')"
 
 
 def pieces(*said, columns=20, rows=5):
