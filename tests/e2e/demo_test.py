@@ -66,6 +66,17 @@ class Case:
         return subprocess.Popen([self.eris, "demo", "--scale", "0.01", "--cache", self.cache, *arguments], env={**self.env, **env}, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
+    def start_and_await_bars(self):
+        """A demo whose load runs: for twenty minutes, so that it does so also when a busy machine is late."""
+        process = self.start("--seconds", "600")
+        before = []
+        for line in process.stdout:
+            if FRAME.fullmatch(line.rstrip("\n")):
+                harness.check(self.servers(), "no server")
+                return process
+            before.append(line)
+        raise AssertionError(f"it has ended before its first bars: {''.join(before)}{process.communicate()[1]}")
+
     def demo(self, *arguments, code=0, **env):
         """What it writes to stdout and to stderr."""
         process = self.start(*arguments, **env)
@@ -140,11 +151,7 @@ def test_a_wrong_answer_fails(case):
 
 def test_an_interrupt_ends_everything(case):
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        process = case.start()
-        for line in process.stdout:
-            if line.startswith("[3/5]"):
-                break
-        harness.check(case.servers(), "no server")
+        process = case.start_and_await_bars()
         process.send_signal(number)
         out, error = process.communicate(timeout=60)
         harness.check_equal(process.returncode, code, f"exit code; {out}{error}")
