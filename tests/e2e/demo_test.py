@@ -1,8 +1,10 @@
 """`eris demo` of the wheel with the server, installed in an environment: what it writes into a pipe, a wrong answer, an interrupt, a server that it
 leaves, and what it refuses.
 """
+import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -85,16 +87,20 @@ class Case:
         return out, error
 
     def check_nothing_left(self):
-        """No folder, and no server that was started with one of them."""
+        """No folder, no server and no other program of a demo."""
         harness.check_equal(os.listdir(self.temporary), [], "temporary folders")
-        harness.check_equal(self.servers(), [], "servers")
+        harness.check_equal(self.processes(), [], "processes")
 
     def servers(self):
+        return self.processes("cmdline")
+
+    def processes(self, where="environ"):
+        """Those that have the folder for temporary files in their environment, or in their command line."""
         found = []
         for each in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f"/proc/{each}/cmdline") as file:
-                    if self.temporary in file.read():
+                with open(f"/proc/{each}/{where}", "rb") as file:
+                    if os.fsencode(self.temporary) in file.read():
                         found.append(int(each))
             except OSError:  # it has ended
                 pass
@@ -150,13 +156,22 @@ def test_a_wrong_answer_fails(case):
 
 
 def test_an_interrupt_ends_everything(case):
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         process = case.start_and_await_bars()
         process.send_signal(number)
         out, error = process.communicate(timeout=60)
         harness.check_equal(process.returncode, code, f"exit code; {out}{error}")
         harness.check("Traceback" not in error, error)
         case.check_nothing_left()
+
+
+def test_a_kill_ends_the_server(case):
+    process = case.start_and_await_bars()
+    process.kill()
+    process.communicate(timeout=60)
+    harness.wait_until(lambda: not case.processes(), "the server and the load to end")
+    for folder in os.listdir(case.temporary):
+        shutil.rmtree(os.path.join(case.temporary, folder))
 
 
 def test_a_server_that_is_kept(case):
@@ -194,8 +209,9 @@ def main():
             harness.run_tests(globals(), case)
         finally:
             print(f"{time.monotonic() - started:.1f} s without the installation", flush=True)
-            for server in case.servers():
-                os.kill(server, signal.SIGKILL)
+            for process in case.processes():
+                with contextlib.suppress(ProcessLookupError):  # one has ended with another
+                    os.kill(process, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ HALF_SECONDS = 6.0
 DESCRIPTION = """Makes tables of TPC-H, starts a server of its own on a free port of the loopback, loads them, asks queries 1, 6 and 3 there and in
 DuckDB, and shows how ranges of keys move when a load does. At its end the server is stopped; the tables' files stay in --cache for the next run."""
 CODES = """exit codes: 0 fine, 1 a package is missing, the machine is too small, a program has failed, or an answer is wrong, 2 usage,
-130 Ctrl-C, 143 SIGTERM"""
+129 its terminal has gone, 130 Ctrl-C, 143 SIGTERM"""
 NEEDED = {"pyarrow": "pyarrow", "datafusion": "datafusion", "eris": "eris-engine[sql]"}
 
 
@@ -96,7 +96,7 @@ def demonstrate(screen: Screen, args: argparse.Namespace) -> None:
     screen.line(f"TPC-H at scale factor {args.scale:g}, in a server of its own")
     screen.line(f"[1/5] files of {', '.join(tables.TABLES)}")
     folder = tables.make(screen, args.scale, args.cache)
-    with working_folder(kept) as work, serving(work, lambda: any(kept)) as server:
+    with working_folder(kept) as work, serving(work, args.keep, lambda: any(kept)) as server:
         stats = server.eris("stats")
         limit = int(stats["memory_limit_bytes"])
         screen.line(f"[2/5] a server on {server.address}: {len(stats['aeus'])} AEUs, at most {machine.gb(limit)} for data")
@@ -110,13 +110,15 @@ def demonstrate(screen: Screen, args: argparse.Namespace) -> None:
         say_what_next(screen, server, args.keep)
 
 
-def on_sigterm(number: int, frame: FrameType | None) -> None:
+def on_end(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
 def main() -> None:
     args = arguments()
-    signal.signal(signal.SIGTERM, on_sigterm)
+    signal.signal(signal.SIGTERM, on_end)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
+        signal.signal(signal.SIGHUP, on_end)
     screen = Screen()
     try:
         demonstrate(screen, args)

@@ -1,5 +1,8 @@
-"""The demo's server and the other programs that it starts. Each of them ends when the demo ends, however that happens."""
+"""The demo's server and the other programs that it starts. Each of them ends when the demo ends, however that happens: the kernel ends them if the demo
+is killed. Only a server that is to be kept may outlive it.
+"""
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -17,6 +20,9 @@ from eris_server.launch import command
 START_SECONDS = 60
 STOP_SECONDS = 30
 STEP_SECONDS = 0.1
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
+PRCTL = ctypes.CDLL(None).prctl  # found here: a new process, which has no threads, does as little as possible
 
 
 def environment() -> dict[str, str]:
@@ -24,11 +30,21 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("ERIS_")}
 
 
+def dies_with(parent: int) -> Callable[[], None]:
+    """For a new process, before it becomes a program: it will be killed when the thread that started it, the demo's main thread, has ended."""
+    def ask() -> None:
+        PRCTL(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:  # it has ended before that call
+            os._exit(1)
+    return ask
+
+
 def run(words: Sequence[str], meanwhile: Callable[[], None] = lambda: None, progress: IO[str] | None = None, step: float = STEP_SECONDS) -> str:
     """What a program writes. `meanwhile` is called every `step` seconds until it ends. `progress`: where its progress and its errors go; None: errors go
     into the Refusal of a program that fails."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=progress or errors, env=environment())
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=progress or errors, env=environment(),
+                                   preexec_fn=dies_with(os.getpid()))
         try:
             while True:
                 try:
@@ -78,8 +94,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(folder: pathlib.Path, keep: Callable[[], bool]) -> Iterator[Server]:
-    """Starts a server that has `folder` for its log, and stops it at the end, unless `keep()`. Errors: Refusal (it does not start)."""
+def serving(folder: pathlib.Path, may_keep: bool, keep: Callable[[], bool]) -> Iterator[Server]:
+    """Starts a server that has `folder` for its log, and stops it at the end, unless `keep()`, which needs `may_keep`. Errors: Refusal (it does not start).
+    """
     port, log = folder / "port", folder / "server.log"
     port.unlink(missing_ok=True)
     # The balancer looks twice as often, so that a few seconds show it. On a busy machine AEUs may get no core for seconds, which must not fail a load.
@@ -88,12 +105,14 @@ def serving(folder: pathlib.Path, keep: Callable[[], bool]) -> Iterator[Server]:
         words += ["--aeus", "2"]  # one AEU alone cannot give ranges away
     with open(log, "wb") as out:
         # A session of its own: Ctrl-C ends the demo, which then ends the server.
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment(), start_new_session=True)
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment(), start_new_session=True,
+                                   preexec_fn=None if may_keep else dies_with(os.getpid()))
     try:
         yield Server(process, await_address(process, port, log), folder)
     finally:
         if not keep():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not leave the server behind
+            for number in END_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not leave the server behind
             end(process)
 
 
