@@ -53,7 +53,11 @@ def make(screen: Screen, scale: float, cache: pathlib.Path) -> pathlib.Path:
 
         run([program, "-s", f"{scale:g}", "--tables", ",".join(TABLES), "--output-dir", str(made), "--quiet"], progress)
         size = sum(path.stat().st_size for path in made.glob("*.tbl"))
-        made.rename(folder)
+        try:
+            made.rename(folder)
+        except OSError:  # another demo has made them meanwhile
+            if not folder.is_dir():
+                raise
         screen.line(f"      {size / 1e6:,.0f} MB of text in {time.monotonic() - started:.1f} s, kept in {short(folder)}")
     finally:
         shutil.rmtree(made, ignore_errors=True)
