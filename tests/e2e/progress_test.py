@@ -31,7 +31,7 @@ class OnTerminal:
         place = ["--server", server.address] if server else []
         self.process = subprocess.Popen([programs.eris, *args, *place], stderr=slave, **more)
         os.close(slave)
-        self.reader = threading.Thread(target=self._read)
+        self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     def _read(self):
@@ -43,6 +43,14 @@ class OnTerminal:
 
     def pause(self):
         pause(self.process)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        """A test that fails leaves no program behind."""
+        self.process.kill()
+        self.process.wait()
 
     def wait(self, code=0):
         harness.check_equal(self.process.wait(60), code, f"exit code\n{self.seen}")
@@ -70,12 +78,12 @@ def test_brief_commands_show_none(programs):
 def test_generate_and_its_interrupt(programs):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "lineitem.tbl")
-        run = OnTerminal(programs, "generate", "lineitem", path, "--scale", "100", stdout=subprocess.DEVNULL)
-        part_of(path)
-        run.pause()
-        harness.wait_until(lambda: BAR.search(run.seen), "a bar")
-        run.process.send_signal(signal.SIGINT)
-        run.wait(code=130)
+        with OnTerminal(programs, "generate", "lineitem", path, "--scale", "10", stdout=subprocess.DEVNULL) as run:
+            part_of(path)
+            run.pause()
+            harness.wait_until(lambda: BAR.search(run.seen), "a bar")
+            run.process.send_signal(signal.SIGINT)
+            run.wait(code=130)
         run.check_bar()
         harness.check(" left" in run.seen, run.seen)
         harness.check_equal(os.listdir(directory), [], "files")
@@ -83,7 +91,7 @@ def test_generate_and_its_interrupt(programs):
 
 def test_export_and_scan_into_a_file(programs):
     with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
-        server.eris("bench", "load", "--keys", "600000", "--batch", "16384")
+        server.eris("bench", "load", "--keys", "3000000", "--batch", "16384")  # a second or more of export, so that its temporary file is seen
         path = os.path.join(directory, "bench.csv")
         run = OnTerminal(programs, "export", "bench", path, server=server, stdout=subprocess.DEVNULL)
         part_of(path)
