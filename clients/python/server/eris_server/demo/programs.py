@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -93,6 +94,11 @@ class Server:
         return json.loads(run([*command(), "--server", self.address, "--output", "json", *arguments], meanwhile, progress, step))
 
 
+def has_one_aeu() -> bool:
+    """Whether a server would have one AEU: on one core, whatever its hardware threads, or with a quota of a control group of at most one cpu."""
+    return re.search(r"^  1 AEU\b", run([*command(), "topology", "--explain"]), re.M) is not None
+
+
 @contextlib.contextmanager
 def serving(folder: pathlib.Path, may_keep: bool, keep: Callable[[], bool]) -> Iterator[Server]:
     """Starts a server that has `folder` for its log, and stops it at the end, unless `keep()`, which needs `may_keep`. Errors: Refusal (it does not start).
@@ -101,7 +107,7 @@ def serving(folder: pathlib.Path, may_keep: bool, keep: Callable[[], bool]) -> I
     port.unlink(missing_ok=True)
     # The balancer looks twice as often, so that a few seconds show it. On a busy machine AEUs may get no core for seconds, which must not fail a load.
     words = [*command(), "serve", "--listen", "127.0.0.1:0", "--port-file", str(port), "--balancer-period-ms", "500", "--send-wait-ms-max", "30000"]
-    if len(os.sched_getaffinity(0)) < 2:
+    if has_one_aeu():
         words += ["--aeus", "2"]  # one AEU alone cannot give ranges away
     with open(log, "wb") as out:
         # A session of its own: Ctrl-C ends the demo, which then ends the server.
