@@ -228,22 +228,23 @@ absl::StatusOr<int> Prepare(Site& site, const BenchFlags& flags, const load::Pla
   return kExitOk;
 }
 
-// The peak, then a run at each share of it. Ends with the first run that does not end well. Errors:
-// those of making a target, and a peak that is too low.
-absl::StatusOr<std::vector<load::SweepRun>> RunSweep(Site& site, const load::Plan& plan,
-                                                     const load::KeySet& keys,
-                                                     const std::vector<uint32_t>& shares) {
+// The peak, then a run at each share of it, into `runs`. Ends with the first run that does not end
+// well. Errors: those of making a target, and a peak that is too low; `runs` then has what was
+// measured before.
+absl::Status RunSweep(Site& site, const load::Plan& plan, const load::KeySet& keys,
+                      const std::vector<uint32_t>& shares, std::vector<load::SweepRun>& runs) {
   std::fputs("eris: the peak, in a closed loop\n", stderr);
-  std::vector<load::SweepRun> runs{{.plan = plan, .result = {}}};
+  load::SweepRun run{.plan = plan, .result = {}};
   for (size_t i = 0;; ++i) {
-    absl::StatusOr<load::RunResult> result = RunPlan(site, runs.back().plan, keys);
+    absl::StatusOr<load::RunResult> result = RunPlan(site, run.plan, keys);
     if (!result.ok()) return result.status();
-    runs.back().result = *std::move(result);
-    if (i == shares.size() || ExitCode(runs.back().result) != kExitOk) return runs;
+    run.result = *std::move(result);
+    runs.push_back(std::move(run));
+    if (i == shares.size() || ExitCode(runs.back().result) != kExitOk) return absl::OkStatus();
     absl::StatusOr<load::Plan> next = load::PlanAt(runs.front(), shares[i]);
     if (!next.ok()) return next.status();
     std::fprintf(stderr, "eris: %u %% of the peak: %.0f requests/s\n", shares[i], next->rate);
-    runs.push_back({.percent = shares[i], .plan = *std::move(next), .result = {}});
+    run = {.percent = shares[i], .plan = *std::move(next), .result = {}};
   }
 }
 
@@ -314,9 +315,11 @@ int RunBench(const Cli& cli, const BenchFlags& flags, const Flags& verb) {
     if (!result.ok()) return Report(result.status());
     report = ReportOf(*plan, context, *result, format);
   } else {
-    const auto runs = RunSweep(*site, *plan, keys, *shares);
-    if (!runs.ok()) return Report(runs.status());
-    report = ReportOf(context, *runs, format);
+    std::vector<load::SweepRun> runs;
+    const absl::Status swept = RunSweep(*site, *plan, keys, *shares, runs);
+    if (runs.empty()) return Report(swept);
+    report = ReportOf(context, runs, format);
+    if (!swept.ok()) report.code = Report(swept);
   }
   Output output;
   output.Write(report.text);
