@@ -57,13 +57,14 @@ class Hook(BuildHookInterface):
         if not program.is_file():
             raise FileNotFoundError(f"ERIS_WHEEL_PROGRAM is '{program}', which is no program: ./dev wheel server builds it and this wheel")
         self.made = pathlib.Path(tempfile.mkdtemp(prefix="eris-program-"))
-        self.add_program(program)
-        self.add_licences(tree, program)
-        queries = self.made / "queries"
-        queries.mkdir()
-        for name in QUERIES:
-            shutil.copy(tree / "tests/tpch/queries" / name, queries)
-        build_data["force_include"] |= {str(self.made / "program"): "eris_server/program", str(queries): "eris_server/demo/queries"}
+        try:
+            self.add_program(program)
+            self.add_licences(tree, program)
+            self.add_queries(tree)
+        except BaseException:  # then nobody calls finalize
+            shutil.rmtree(self.made, ignore_errors=True)
+            raise
+        build_data["force_include"] |= {str(self.made / "program"): "eris_server/program", str(self.made / "queries"): "eris_server/demo/queries"}
         build_data["pure_python"] = False
         build_data["tag"] = TAG
 
@@ -93,6 +94,12 @@ class Hook(BuildHookInterface):
         shutil.copy(tree / "LICENSE", folder / "eris.txt")
         page = next((tree / "server/http/page").glob("*license*"))
         shutil.copy(page, folder / "uplot.txt")
+
+    def add_queries(self, tree):
+        queries = self.made / "queries"
+        queries.mkdir()
+        for name in QUERIES:
+            shutil.copy(tree / "tests/tpch/queries" / name, queries)
 
     def finalize(self, version, build_data, artifact_path):
         shutil.rmtree(self.made, ignore_errors=True)
