@@ -175,7 +175,9 @@ def test_a_kill_ends_the_server(case):
 
 
 def test_a_server_that_is_kept(case):
-    out, _ = case.demo("--seconds", "2", "--keep", LC_ALL="C", PYTHONIOENCODING="ascii")
+    temporary = os.path.join(case.temporary, "two words")  # the last command must quote it
+    os.mkdir(temporary)
+    out, _ = case.demo("--seconds", "2", "--keep", LC_ALL="C", PYTHONIOENCODING="ascii", TMPDIR=temporary)
     harness.check(out.isascii() and re.search(r"Q6,  1 row .* ms  ok  ", out), out)
     command, address = re.search(r"^  (eris --server (\S+) sql \".*\")$", out, re.M).groups()
     path = f"{os.path.dirname(case.eris)}:{os.environ['PATH']}"
@@ -183,6 +185,7 @@ def test_a_server_that_is_kept(case):
     harness.check("1-URGENT" in done.stdout, f"{done}")
     subprocess.run(["bash", "-c", re.search(r"To end it: (.*)$", out, re.M)[1]], check=True)
     harness.wait_until(lambda: not case.servers(), f"the server on {address} to end")
+    os.rmdir(temporary)
     case.check_nothing_left()
 
 

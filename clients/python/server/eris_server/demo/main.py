@@ -5,6 +5,7 @@ import importlib.util
 import math
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import sys
@@ -81,7 +82,8 @@ def say_what_next(screen: Screen, server: Server, keep: bool) -> None:
         statement = '"select o_orderpriority, count(*) from orders group by 1 order by 1"'
         for words, what in ((f"sql {statement}", ""), ("shell", "   # statements in a dialogue; \\d shows the tables"), ("top", "     # what each AEU does")):
             screen.line(f"  eris --server {server.address} {words}{what}")
-        screen.line(f"The server runs on; its log is {server.folder}/server.log. To end it: kill {server.process.pid} && rm -r {server.folder}")
+        screen.line(f"The server runs on; its log is {server.folder}/server.log. To end it: kill {server.process.pid} && "
+                    f"rm -r {shlex.quote(str(server.folder))}")
         return
     for words, what in (("eris demo --keep", "the same, and the server stays for statements of your own"), ("eris serve", "an empty server on 127.0.0.1:7411"),
                         ("eris doctor", "what of this machine slows ERIS down, and how to change it")):
