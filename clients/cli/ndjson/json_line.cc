@@ -14,6 +14,9 @@ using simdjson::ondemand::json_type;
 
 static_assert(simdjson::SIMDJSON_PADDING <= kJsonPadBytes);
 
+// Arrays and objects inside each other, in one value. Check calls itself for each of them.
+constexpr size_t kDepthMax = 1024;
+
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 // simdjson looks at a number only where it is asked for its value, which may be too large for it.
@@ -63,17 +66,21 @@ error_code TokenOf(Value& value, json_type type, absl::string_view& text) {
   return CheckScalar(type, text);
 }
 
-// Whether all that is in a value is JSON: simdjson passes over what is not asked for.
-error_code Check(ondemand::value value) {
+// Whether all that is in a value is JSON: simdjson passes over what is not asked for. `depth`: the
+// number of arrays and objects around the value.
+error_code Check(ondemand::value value, size_t depth) {
   json_type type;
   if (const error_code error = value.type().get(type)) return error;
+  if (depth == kDepthMax && (type == json_type::array || type == json_type::object)) {
+    return simdjson::DEPTH_ERROR;
+  }
   if (type == json_type::array) {
     ondemand::array array;
     if (const error_code error = value.get_array().get(array)) return error;
     for (auto each : array) {
       ondemand::value element;
       if (const error_code error = each.get(element)) return error;
-      if (const error_code error = Check(element)) return error;
+      if (const error_code error = Check(element, depth + 1)) return error;
     }
     return simdjson::SUCCESS;
   }
@@ -85,7 +92,7 @@ error_code Check(ondemand::value value) {
       ondemand::value member;
       if (const error_code error = each.unescaped_key().get(key)) return error;
       if (const error_code error = each.value().get(member)) return error;
-      if (const error_code error = Check(member)) return error;
+      if (const error_code error = Check(member, depth + 1)) return error;
     }
     return simdjson::SUCCESS;
   }
@@ -153,7 +160,7 @@ error_code JsonLine::Parsers::ReadValue(ondemand::value value, JsonKind& kind,
     return error;
   }
   if (const error_code error = document.get_value().get(root)) return error;
-  return Check(root);
+  return Check(root, 0);
 }
 
 error_code JsonLine::Parsers::Read(absl::string_view text, Member member) {
@@ -190,6 +197,10 @@ std::string JsonLine::Read(absl::string_view line, Member member) {
   }
   const error_code error = parsers_->Read(line, member);
   if (error == simdjson::SUCCESS) return "";
+  if (error == simdjson::DEPTH_ERROR) {
+    return absl::StrCat("no JSON object that is read: a value has more than ", kDepthMax,
+                        " arrays and objects inside each other");
+  }
   return absl::StrCat("no JSON object", line.back() == '}' ? "" : ", which must end on its line",
                       ": ", simdjson::error_message(error));
 }
