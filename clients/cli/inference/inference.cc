@@ -11,11 +11,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/inference/column_names.h"
 #include "clients/cli/inference/delimiter_guess.h"
 #include "clients/cli/inference/json_sample.h"
 #include "clients/cli/inference/value_types.h"
 #include "clients/cli/text/byte_text.h"
-#include "clients/cli/text/parse.h"
 
 namespace eris::cli {
 namespace {
@@ -28,20 +28,6 @@ constexpr std::array<absl::string_view, 14> kNullTexts = {
 constexpr std::array<absl::string_view, 7> kDateForms = {"YYYY/MM/DD", "YYYY.MM.DD", "DD.MM.YYYY",
                                                          "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY",
                                                          "MM-DD-YYYY"};
-
-// A column's name: the one that the file gives, if it is fit for the command line, or else `other`.
-// Each is used once.
-std::string ColumnName(const std::string& given, const std::string& other,
-                       std::set<std::string>& used) {
-  std::string name(absl::StripAsciiWhitespace(given));
-  for (char& c : name) {
-    if (c == ',' || c == ':' || absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = '_';
-  }
-  if (name.size() > kColumnNameBytesMax || name.empty() || !CheckName(name).empty()) name = other;
-  const std::string base = name;
-  for (int more = 2; !used.insert(name).second; ++more) name = absl::StrCat(base, "_", more);
-  return name;
-}
 
 // What the values of one column may be. `date_forms`: that are looked for.
 class Values {
@@ -106,6 +92,8 @@ class Values {
   // All are numbers if a comma is a decimal one, and one of them is no number otherwise, nor one
   // whose comma divides thousands.
   bool HasDecimalCommas() const { return is_text() && fraction_ && decimal_comma_; }
+  // Its numbers may have decimal points, or points between thousands: none has a comma.
+  bool HasOnlyPoints() const { return any_ && point_ && !comma_; }
   // Its numbers have decimal points.
   bool HasDecimalPoints() const {
     return any_ && TypeOf(types_) == ColumnType::kFloat64 && !fraction_;
@@ -215,13 +203,14 @@ class Inference {
 
   // Forms, nulls, types and names.
   void Settle(const std::vector<Values>& values) {
-    FindForms(values);
+    const std::vector<std::string> names = Names();
+    FindForms(values, names);
     if (!known_.nulls) FindNulls(values);
     for (const Values& each : values) {
       const ColumnType type = each.type(made_.nulls, made_.forms);
       made_.columns.push_back({.name = {}, .type = type, .scale = 0, .nullable = true});
     }
-    Name();
+    SetNames(names);
     NoteNullsInStrings(values);
   }
 
@@ -346,19 +335,51 @@ class Inference {
     }
   }
 
-  void FindForms(const std::vector<Values>& values) {
-    made_.forms = known_.forms;
-    const auto has_commas = [](const Values& each) { return each.HasDecimalCommas(); };
-    const auto has_points = [](const Values& each) { return each.HasDecimalPoints(); };
-    // Elsewhere a comma may divide thousands.
-    if (made_.delimited.delimiter == ';' &&
-        !std::any_of(values.begin(), values.end(), has_points)) {
-      made_.forms.decimal_comma |= std::any_of(values.begin(), values.end(), has_commas);
+  // By column of the file: the type of the table's column that it is, if there is a table.
+  std::vector<std::optional<ColumnType>> TableTypes(const std::vector<std::string>& names) const {
+    std::vector<std::optional<ColumnType>> types(width_);
+    const std::vector<ColumnSchema>& columns = known_.table->columns;
+    const auto is_named = [&](const ColumnSchema& column) {
+      return std::count(names.begin(), names.end(), column.name) > 0;
+    };
+    const bool by_name =
+        made_.json || (made_.header && std::all_of(columns.begin(), columns.end(), is_named));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const auto found = std::find(names.begin(), names.end(), columns[i].name);
+      const size_t place = by_name ? static_cast<size_t>(found - names.begin()) : i;
+      if (place < width_) types[place] = columns[i].type;
     }
+    return types;
+  }
+
+  // Elsewhere a comma may divide thousands. With a table, 1.500 is not read again as text, so it
+  // must be no doubtful number: the same column has commas, or the form is not believed.
+  bool HasDecimalCommas(const std::vector<const Values*>& fractions) const {
+    const auto has_commas = [](const Values* each) { return each->HasDecimalCommas(); };
+    const auto has_points = [&](const Values* each) {
+      return each->HasDecimalPoints() || (known_.table != nullptr && each->HasOnlyPoints());
+    };
+    return made_.delimited.delimiter == ';' &&
+           std::none_of(fractions.begin(), fractions.end(), has_points) &&
+           std::any_of(fractions.begin(), fractions.end(), has_commas);
+  }
+
+  // `names`: of the file's columns.
+  void FindForms(const std::vector<Values>& values, const std::vector<std::string>& names) {
+    made_.forms = known_.forms;
+    std::vector<std::optional<ColumnType>> types(width_);
+    if (known_.table != nullptr) types = TableTypes(names);
+    std::vector<const Values*> fractions;
+    for (size_t i = 0; i < width_; ++i) {
+      const bool is_one = types[i] == ColumnType::kFloat64 || types[i] == ColumnType::kDecimal;
+      if (known_.table == nullptr || is_one) fractions.push_back(&values[i]);
+    }
+    made_.forms.decimal_comma |= HasDecimalCommas(fractions);
     if (!made_.forms.date.empty()) return;
     std::vector<std::string> common = date_forms_;
     size_t column = values.size();  // of which it is doubtful
     for (size_t i = 0; i < values.size(); ++i) {
+      if (known_.table != nullptr && types[i] != ColumnType::kDate) continue;
       const std::vector<std::string> forms = values[i].DateForms();
       if (forms.empty()) continue;
       if (column == values.size()) column = i;
@@ -376,21 +397,27 @@ class Inference {
                                        absl::StrJoin(common, " or ")));
   }
 
-  // The header's names, or c1, c2, ...: each once, and fit for the command line.
-  void Name() {
-    std::set<std::string> used;
+  // The header's name of a column, or the key; empty: it has none.
+  std::string GivenName(size_t column) const {
     const size_t unnamed = made_.header && short_header_ ? 1 : 0;  // at the beginning
+    const bool has_name =
+        made_.header && column >= unnamed && column - unnamed < records_[0].size();
+    return has_name ? records_[0][column - unnamed] : std::string();
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> given;
+    for (size_t i = 0; i < width_; ++i) given.push_back(GivenName(i));
+    return ColumnNames(given);
+  }
+  void SetNames(const std::vector<std::string>& names) {
     for (size_t i = 0; i < width_; ++i) {
-      const std::string number = absl::StrCat("c", i + 1);
-      const bool has_name = made_.header && i >= unnamed && i - unnamed < records_[0].size();
-      const std::string given = has_name ? records_[0][i - unnamed] : std::string();
-      std::string name = ColumnName(given, number, used);
-      if (made_.header && name != given) {
+      const std::string given = GivenName(i);
+      if (made_.header && names[i] != given) {
         made_.notes.push_back(absl::StrCat(
             "column ", i + 1, ", '", given,
-            made_.json ? "' in the file, is called " : "' in the header, is called ", name));
+            made_.json ? "' in the file, is called " : "' in the header, is called ", names[i]));
       }
-      made_.columns[i].name = std::move(name);
+      made_.columns[i].name = names[i];
     }
   }
 

@@ -26,6 +26,9 @@ struct KnownOfFile {
   std::optional<bool> header{};
   std::optional<std::vector<std::string>> nulls{};
   FieldForms forms{};  // what is set of it
+  // The table that the file is for, if it exists: only values of its fractions and dates tell how
+  // the file writes those.
+  const Schema* table = nullptr;
 };
 
 // A part of a file. `beginning`: of the file, behind lines that are passed over. `others`: places

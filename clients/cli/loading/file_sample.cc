@@ -144,10 +144,10 @@ std::optional<InferredFile> InferForms(const InputFile& input, const ImportFlags
                                        const Schema& schema) {
   if (!input.seekable()) return std::nullopt;
   const absl::StatusOr<DelimitedFormat> delimited = flags.Delimited();
-  absl::StatusOr<InferredFile> file = InferInput(input, flags, {});
+  absl::StatusOr<InferredFile> file = InferInput(input, flags, {.table = &schema});
   if (file.ok() && !file->json && file->columns.size() != schema.columns.size() &&
       !NamesAll(*file, schema)) {
-    file = InferInput(input, flags, {.delimited = *delimited});
+    file = InferInput(input, flags, {.delimited = *delimited, .table = &schema});
   }
   if (!file.ok()) return std::nullopt;
   return *std::move(file);

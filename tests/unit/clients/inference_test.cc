@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/loading/file_sample.h"
+#include "tests/unit/clients/temp_file.h"
 
 namespace eris::cli {
 namespace {
@@ -130,6 +132,35 @@ TEST(InferenceTest, DatesAndFractionsInOtherForms) {
   EXPECT_EQ(ColumnsOf("a,b\n\"1,5\",1\n"), "a:string?,b:int64?");
   EXPECT_EQ(ColumnsOf("a;b\n1,500;1\n"), "a:string?,b:int64?");
   EXPECT_EQ(ColumnsOf("a;b\n1,5;1.5\n"), "a:string?,b:float64?");
+}
+
+// How a file is read into a table that exists.
+FieldForms FormsFor(absl::string_view columns, const std::string& text) {
+  const TempFile temp(text);
+  InputFile input;
+  EXPECT_TRUE(input.Open(absl::StrCat("/proc/self/fd/", temp.fd())).ok());
+  const auto file = InferForms(input, {}, *ParseSchema(columns, ""));
+  EXPECT_TRUE(file.has_value());
+  return file ? file->forms : FieldForms();
+}
+
+TEST(InferenceTest, OnlyFractionsOfATableTellOfDecimalCommas) {
+  constexpr absl::string_view kTable = "id:int64,w:float64,note:string";
+  EXPECT_FALSE(FormsFor(kTable, "id;w;note\n1;1.500;1,25\n2;2.250;3,5\n").decimal_comma);
+  EXPECT_FALSE(FormsFor(kTable, "note;w;id\n1,25;1.500;1\n3,5;2.250;2\n").decimal_comma);
+  EXPECT_FALSE(FormsFor(kTable, "1;1.500;1,25\n2;2.250;3,5\n").decimal_comma);
+  EXPECT_TRUE(FormsFor(kTable, "id;w;note\n1;1,5;1.25\n2;2,25;3.5\n").decimal_comma);
+  EXPECT_TRUE(FormsFor("w:decimal(2)?,n:string", "w;n\n1.234;a\n1.234,5;b\n").decimal_comma);
+  // 1.500 may be a thousand or a fraction, and a value of another column does not tell.
+  EXPECT_FALSE(FormsFor("a:float64,b:float64", "a;b\n1.500;1,25\n2.250;3,5\n").decimal_comma);
+  // A column that the table has not is passed over.
+  EXPECT_FALSE(FormsFor("w:float64", "w;note\n1.500;1,25\n2.250;3,5\n").decimal_comma);
+}
+
+TEST(InferenceTest, OnlyDatesOfATableTellOfTheirForm) {
+  EXPECT_EQ(FormsFor("id:int64,d:date,note:string", "1,01/02/2024,25/12/2024\n").date, "");
+  EXPECT_EQ(FormsFor("id:int64,d:date,e:date", "1,01/02/2024,25/12/2024\n").date, "DD/MM/YYYY");
+  EXPECT_EQ(FormsFor("d:date,s:string", "s,d\n31/12/2024,12/31/2024\n").date, "MM/DD/YYYY");
 }
 
 TEST(InferenceTest, LinesAboveATableAreTold) {
