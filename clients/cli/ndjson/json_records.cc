@@ -1,7 +1,5 @@
 #include "clients/cli/ndjson/json_records.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 
 namespace eris::cli {
@@ -29,6 +27,7 @@ std::string JsonRecords::Read(absl::string_view line, std::vector<absl::string_v
                               std::string& scratch) {
   fields.clear();
   others_.clear();
+  if (!other_keys_.empty()) other_keys_ = {};  // clear() takes as long as for the largest line
   if (line.find_first_not_of(" \t\r") == line.npos) return "";
   fields.resize(keys_.size());
   is_set_.assign(keys_.size(), false);
@@ -38,8 +37,7 @@ std::string JsonRecords::Read(absl::string_view line, std::vector<absl::string_v
   const auto take = [&](absl::string_view key, JsonKind kind, absl::string_view value) {
     const size_t field = FieldOf(key);
     if (field == keys_.size()) {
-      const auto is_same = [&](const Other& other) { return other.key == key; };
-      if (std::any_of(others_.begin(), others_.end(), is_same)) twice = std::string(key);
+      if (!other_keys_.emplace(key.data(), key.size()).second) twice = std::string(key);
       if (kind != JsonKind::kNull) others_.push_back({std::string(key), kind, std::string(value)});
       return;
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -43,6 +44,7 @@ class JsonRecords {
   size_t next_ = 0;                                 // the field behind that of the last key
   std::vector<bool> is_set_;
   std::vector<Other> others_;
+  std::unordered_set<std::string> other_keys_;  // of the line: also those of nulls
   JsonLine line_;
 };
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/row_file.h"
 #include "clients/cli/files/schema_text.h"
@@ -188,6 +190,20 @@ TEST(NdjsonFileTest, BadLinesAreNamed) {
               HasSubstr("f line 6: column 2 (s) is empty, and may not be null"));
   EXPECT_EQ(read.complaints[5], "f line 7: key 'a' twice");
   EXPECT_EQ(read.complaints[6], "f line 8: key 'b' twice");
+}
+
+TEST(NdjsonFileTest, ManyOtherKeysTakeNoTimeOfTheirSquare) {
+  std::string line = "{\"a\":1";
+  for (int i = 0; i < 100'000; ++i) absl::StrAppend(&line, ",\"k", i, "\":0");
+  const absl::Time begin = absl::Now();
+  EXPECT_THAT(ReadJson(line + "}\n", "a:int64").lines, ElementsAre("1"));
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(10));  // with its square it takes 46 s
+  EXPECT_THAT(ReadJson(line + ",\"k5\":null}\n", "a:int64").complaints,
+              ElementsAre("f line 1: key 'k5' twice"));
+  EXPECT_THAT(ReadJson("{\"a\":1,\"z\":null,\"z\":2}\n", "a:int64").complaints,
+              ElementsAre("f line 1: key 'z' twice"));
+  EXPECT_THAT(ReadJson("{\"a\":1,\"z\":0}\n{\"a\":2,\"z\":0}\n", "a:int64").lines,
+              ElementsAre("1", "2"));
 }
 
 TEST(NdjsonFileTest, OtherKeysAreToldOrBad) {
