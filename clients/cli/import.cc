@@ -18,6 +18,7 @@
 #include "clients/cli/files/row_file.h"
 #include "clients/cli/files/schema_text.h"
 #include "clients/cli/files/tpch_tables.h"
+#include "clients/cli/inference/column_names.h"
 #include "clients/cli/loading/cuts_of_others.h"
 #include "clients/cli/loading/failed_import.h"
 #include "clients/cli/loading/file_sample.h"
@@ -170,10 +171,7 @@ void TakeForms(const InferredFile& file, RowFileFormat& format) {
 
 // The names of the file as inference changes them, by which the table may have been made.
 void TakeNames(const InferredFile& file, const Schema& schema, RowFileFormat& format) {
-  for (const ColumnSchema& column : schema.columns) {
-    const size_t place = PlaceOf(file, column.name);
-    if (file.json) format.keys.push_back(place < file.keys.size() ? file.keys[place] : column.name);
-  }
+  if (file.json) format.keys = KeysOfColumns(file.keys, schema);
   if (file.json || !NamesAll(file, schema)) return;
   format.header = true;
   for (const ColumnSchema& column : file.columns) format.names.push_back(column.name);

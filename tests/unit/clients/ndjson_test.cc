@@ -12,6 +12,7 @@
 #include "clients/cli/files/cell_text.h"
 #include "clients/cli/files/row_file.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/inference/column_names.h"
 #include "clients/cli/inference/inference.h"
 #include "clients/cli/loading/json_file.h"
 #include "clients/cli/ndjson/json_line.h"
@@ -292,6 +293,29 @@ TEST(NdjsonInferenceTest, NamesAndNestedValuesAreTold) {
               ElementsAre("column 1, 'a,b' in the file, is called a_b",
                           "column 3, '' in the file, is called c3",
                           "arrays and objects are kept as their JSON text, in columns n, c3"));
+}
+
+TEST(NdjsonInferenceTest, NamesDoNotDependOnTheOrderOfKeys) {
+  for (const char* line : {"{\"a,b\":1,\"a_b\":2}\n", "{\"a_b\":2,\"a,b\":1}\n"}) {
+    const InferredFile file = InferJson(line);
+    EXPECT_EQ(file.columns[file.keys[0] == "a_b" ? 0 : 1].name, "a_b") << line;
+    EXPECT_EQ(file.columns[file.keys[0] == "a_b" ? 1 : 0].name, "a_b_2") << line;
+  }
+  EXPECT_THAT(ColumnNames({"a", " a ", "a", "a_2", "", "c5", "c6"}),
+              ElementsAre("a", "a_3", "a_4", "a_2", "c5_2", "c5", "c6"));
+}
+
+TEST(NdjsonInferenceTest, KeysOfATableThatExistsAreThoseThatCanBeTold) {
+  const auto keys = [](const std::vector<std::string>& of_file, absl::string_view columns) {
+    return KeysOfColumns(of_file, *ParseSchema(columns, ""));
+  };
+  EXPECT_THAT(keys({"a,b", "n"}, "n:int64,a_b:int64"), ElementsAre("n", "a,b"));
+  for (const std::vector<std::string>& of_file :
+       {std::vector<std::string>{"a,b", "a_b"}, {"a_b", "a,b"}, {"a,b", "a:b"}, {"x"}}) {
+    EXPECT_THAT(keys(of_file, "a_b:int64,c:int64"), ElementsAre("a_b", "c"));
+  }
+  EXPECT_THAT(keys({"a,b"}, "a_b:int64,a_b_2:int64"), ElementsAre("a_b", "a_b_2"));
+  EXPECT_THAT(keys({"", "x"}, "c1:int64,x:int64"), ElementsAre("c1", "x"));
 }
 
 TEST(NdjsonInferenceTest, PlacesFurtherBehindCount) {
