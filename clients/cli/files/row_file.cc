@@ -316,8 +316,7 @@ RowFile::Step RowFile::SlowRecord(Cursors& to, std::string& complaint) {
   bad_field_.reset();
   bad_values_.clear();
   if (result == SplitResult::kRecord && !blank) {
-    problem = ReadSplit(to);
-    if (json_) TakeOtherKeys(problem);
+    problem = json_ ? ReadKeys(to) : ReadSplit(to);
   }
   if (!problem.empty()) {
     to.Undo();
@@ -367,6 +366,29 @@ std::string RowFile::ReadSplit(Cursors& to) {
     problem = std::move(complaint);
   }
   return problem;
+}
+
+// ReadSplit of NDJSON.
+std::string RowFile::ReadKeys(Cursors& to) {
+  if (!format_.only_keys) {
+    std::string problem = NoKeyIsAColumn();
+    if (!problem.empty()) return problem;
+  }
+  std::string problem = ReadSplit(to);
+  TakeOtherKeys(problem);
+  return problem;
+}
+
+// A line that would be a row of nulls because all of its keys are others: what is wrong with it.
+std::string RowFile::NoKeyIsAColumn() const {
+  const std::vector<absl::string_view> keys = json_->KeysOfNone();
+  if (keys.empty()) return "";
+  std::string name = names_[0], hint;
+  for (size_t i = 0; i < names_.size() && hint.empty(); ++i) {
+    hint = CaseHint(keys, names_[i]);
+    if (!hint.empty()) name = names_[i];
+  }
+  return absl::StrCat("none of its keys is a column, as '", name, "' is", hint);
 }
 
 // What NDJSON has besides its columns.

@@ -109,7 +109,9 @@ class RowFile {
   Step FastRecord(Cursors& to, std::string& complaint);
   Step SlowRecord(Cursors& to, std::string& complaint);
   std::string ReadSplit(Cursors& to);
+  std::string ReadKeys(Cursors& to);
   void TakeOtherKeys(std::string& problem);
+  std::string NoKeyIsAColumn() const;
   std::string Complaint(size_t field, absl::string_view text) const;
   std::string Located(absl::string_view problem) const;  // on the record's line
   void Take(size_t bytes);

@@ -1,5 +1,7 @@
 #include "clients/cli/ndjson/json_records.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace eris::cli {
@@ -21,6 +23,11 @@ size_t JsonRecords::FieldOf(absl::string_view key) {
   if (found == fields_.end()) return keys_.size();
   next_ = found->second + 1;
   return found->second;
+}
+
+std::vector<absl::string_view> JsonRecords::KeysOfNone() const {
+  if (std::find(is_set_.begin(), is_set_.end(), true) != is_set_.end()) return {};
+  return {other_keys_.begin(), other_keys_.end()};
 }
 
 std::string JsonRecords::Read(absl::string_view line, std::vector<absl::string_view>& fields,

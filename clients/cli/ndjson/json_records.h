@@ -35,6 +35,8 @@ class JsonRecords {
     std::string text;
   };
   const std::vector<Other>& others() const { return others_; }
+  // The keys of that line if it has some, and none of them is a field; else nothing.
+  std::vector<absl::string_view> KeysOfNone() const;
 
  private:
   size_t FieldOf(absl::string_view key);
@@ -42,7 +44,7 @@ class JsonRecords {
   std::vector<std::string> keys_;
   std::unordered_map<std::string, size_t> fields_;  // by key
   size_t next_ = 0;                                 // the field behind that of the last key
-  std::vector<bool> is_set_;
+  std::vector<bool> is_set_;                        // by field: the line has the key
   std::vector<Other> others_;
   std::unordered_set<std::string> other_keys_;  // of the line: also those of nulls
   JsonLine line_;

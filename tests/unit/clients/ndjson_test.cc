@@ -219,6 +219,20 @@ TEST(NdjsonFileTest, OtherKeysAreToldOrBad) {
                           "has it: give --schema with all columns"));
 }
 
+TEST(NdjsonFileTest, ALineWithoutAKeyOfTheTableIsBad) {
+  const JsonRows read = ReadJson(
+      "{\"A\":1,\"B\":2}\n{\"x\":null}\n{\"a\":null,\"x\":1}\n{}\n{\"y\":1,\"b\":2}\n{\"B\":1}\n",
+      "a:int64?,b:int64?");
+  EXPECT_THAT(read.lines, ElementsAre("-|-", "-|-", "-|2"));
+  EXPECT_THAT(
+      read.complaints,
+      ElementsAre("f line 1: none of its keys is a column, as 'a' is; it has 'A', and upper "
+                  "and lower case differ",
+                  "f line 2: none of its keys is a column, as 'a' is",
+                  "f line 6: none of its keys is a column, as 'b' is; it has 'B', and upper "
+                  "and lower case differ"));
+}
+
 TEST(NdjsonFileTest, NullsOfTheUserAreNullInStrings) {
   const std::string text = "{\"n\":\"NA\",\"s\":\"NA\"}\n{\"n\":1,\"s\":\"\"}\n";
   EXPECT_THAT(ReadJson(text, "n:int64?,s:string?", {.nulls = {"NA"}}).lines,
