@@ -14,8 +14,12 @@
 namespace eris::cli {
 namespace {
 
-// Room for the rest of one line and one more complete line of nearly any table.
+// Room for the rest of one line and one more complete line of nearly any table, and the most that
+// is given to those of longer lines.
 constexpr size_t kWindowBytes = 2048;
+constexpr size_t kWindowBytesMax = 64 << 10;
+// Looked at before, to find out how long windows must be.
+constexpr size_t kProbesMax = 1000;
 constexpr size_t kPadBytes = kJsonPadBytes;
 
 // The last kPadBytes of the buffer stay free.
@@ -46,6 +50,32 @@ bool SplitsEvenly(const std::vector<uint64_t>& sample, const std::vector<uint64_
   return true;
 }
 
+// Takes a record; false: it is not whole.
+using TakeFunction = absl::FunctionRef<bool(absl::string_view text, bool at_end, size_t& consumed)>;
+
+// Takes one record of each of `places` windows at even distances, where the window has a whole one.
+// Returns how many have.
+absl::StatusOr<size_t> TakeAtPlaces(int fd, uint64_t file_bytes, size_t places, size_t window_bytes,
+                                    TakeFunction take) {
+  std::string buffer(window_bytes + kPadBytes, '\0');
+  size_t whole = 0;
+  for (size_t i = 0; i < places; ++i) {
+    const auto offset = static_cast<uint64_t>(static_cast<double>(file_bytes) *
+                                              static_cast<double>(i) / static_cast<double>(places));
+    const absl::StatusOr<absl::string_view> window = ReadAt(fd, offset, buffer);
+    if (!window.ok()) return window.status();
+    absl::string_view text = *window;
+    if (offset > 0) {
+      const size_t newline = text.find('\n');
+      if (newline == absl::string_view::npos) continue;
+      text.remove_prefix(newline + 1);
+    }
+    size_t consumed = 0;
+    if (!text.empty() && take(text, offset + window->size() == file_bytes, consumed)) ++whole;
+  }
+  return whole;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, SplitFunction split,
@@ -54,7 +84,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, Sp
                                                  const FieldForms& forms) {
   std::vector<uint64_t> keys;
   std::vector<absl::string_view> fields;
-  std::string buffer(kWindowBytes + kPadBytes, '\0'), scratch, reason;
+  std::string scratch, reason;
   auto take = [&](absl::string_view text, bool at_end, size_t& consumed) {
     uint64_t key = 0;
     const SplitResult result = split(text, at_end, fields, scratch, consumed, reason);
@@ -69,7 +99,7 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, Sp
   };
   // A small file is read completely: a few records at even distances would not represent it.
   if (file_bytes <= kWindowBytes * 1024) {
-    buffer.resize(file_bytes + kPadBytes);
+    std::string buffer(file_bytes + kPadBytes, '\0');
     const absl::StatusOr<absl::string_view> text = ReadAt(fd, 0, buffer);
     if (!text.ok()) return text.status();
     size_t consumed = 0;
@@ -78,22 +108,20 @@ absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, Sp
     }
     return keys;
   }
-  keys.reserve(records_max);
-  for (size_t i = 0; i < records_max; ++i) {
-    const auto offset =
-        static_cast<uint64_t>(static_cast<double>(file_bytes) * static_cast<double>(i) /
-                              static_cast<double>(records_max));
-    const absl::StatusOr<absl::string_view> window = ReadAt(fd, offset, buffer);
-    if (!window.ok()) return window.status();
-    absl::string_view text = *window;
-    if (offset > 0) {
-      const size_t newline = text.find('\n');
-      if (newline == absl::string_view::npos) continue;
-      text.remove_prefix(newline + 1);
-    }
-    size_t consumed = 0;
-    if (!text.empty()) take(text, offset + window->size() == file_bytes, consumed);
+  // Windows that are too short for most lines would sample the short ones alone, or none.
+  size_t window_bytes = kWindowBytes;
+  const size_t probes = std::min(records_max, kProbesMax);
+  for (; window_bytes < kWindowBytesMax; window_bytes *= 2) {
+    const absl::StatusOr<size_t> whole = TakeAtPlaces(fd, file_bytes, probes, window_bytes, take);
+    if (!whole.ok()) return whole.status();
+    if (2 * *whole >= probes) break;
   }
+  keys.clear();
+  // Fewer of longer ones, so that no more is read; but not fewer than were looked at.
+  const size_t places = std::max(records_max * kWindowBytes / window_bytes, probes);
+  keys.reserve(places);
+  const absl::StatusOr<size_t> whole = TakeAtPlaces(fd, file_bytes, places, window_bytes, take);
+  if (!whole.ok()) return whole.status();
   return keys;
 }
 

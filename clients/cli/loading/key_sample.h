@@ -27,9 +27,9 @@ using SplitFunction = absl::FunctionRef<SplitResult(
     std::string& scratch, size_t& consumed, std::string& problem)>;
 
 // Keys, as words (key_bounds.h), of the field `key_field`, counted from 0, which is `column`, from
-// up to `records_max` records at even distances in the file. Records that do not parse are skipped:
-// loading will report them. `fd` must be seekable; its position does not change. Errors:
-// Unavailable (reading failed).
+// up to `records_max` records at even distances in the file; fewer if its lines are long, and none
+// if most are longer than 64 KiB. Records that do not parse are skipped: loading will report them.
+// `fd` must be seekable; its position does not change. Errors: Unavailable (reading failed).
 absl::StatusOr<std::vector<uint64_t>> SampleKeys(int fd, uint64_t file_bytes, SplitFunction split,
                                                  size_t key_field, size_t records_max,
                                                  const ColumnSchema& column,

@@ -66,6 +66,26 @@ TEST(SampleKeysTest, KeysAreReadByTheirType) {
   EXPECT_EQ(*keys, (std::vector<uint64_t>{KeyFromDate(2), KeyFromDate(-1)}));
 }
 
+TEST(SampleKeysTest, LongLinesAreSampledToo) {
+  for (const size_t line_bytes : {1'500, 3'000, 20'000}) {
+    const size_t lines = 6'000'000 / line_bytes;
+    std::vector<uint64_t> all;
+    std::string text;
+    for (size_t i = 0; i < lines; ++i) {
+      all.push_back(1000 + i);
+      text += std::to_string(all.back()) + "|" + std::string(line_bytes, 'x') + "|\n";
+    }
+    const TempFile file(text);
+    const auto keys = SampleKeys(file.fd(), file.bytes(), {'|', false, true}, 0, 20'000,
+                                 ColumnOf(ColumnType::kUint64));
+    ASSERT_TRUE(keys.ok()) << keys.status();
+    EXPECT_GE(keys->size(), 900u) << line_bytes;
+    const std::vector<uint64_t> points = SplitPoints(*keys, 8);
+    ASSERT_EQ(points.size(), 7u) << line_bytes;
+    EXPECT_LE(LargestShare(all, points), 1.2) << line_bytes;
+  }
+}
+
 TEST(SampleKeysTest, BoundsFromASampleOfASkewedFileGiveEveryPartitionItsShare) {
   const uint64_t seed = 7;
   std::mt19937_64 random(seed);
