@@ -25,6 +25,11 @@ class Widening {
   bool Add() {
     const std::vector<RowFile::BadValue> values = file_.bad_values();
     const auto takes = [&](const RowFile::BadValue& value) { return Takes(value); };
+    const auto is_new = [](const RowFile::BadValue& value) {
+      return value.column == RowFile::BadValue::kNone;
+    };
+    const auto more = static_cast<size_t>(std::count_if(values.begin(), values.end(), is_new));
+    if (table_.schema.columns.size() + more > kTableColumnsMax) return false;
     if (values.empty() || !std::all_of(values.begin(), values.end(), takes)) return false;
     for (const RowFile::BadValue& value : values) Take(value);
     return true;
@@ -58,9 +63,7 @@ class Widening {
     return WidenedType(table_.schema.columns[value.column].type, value.text, table_.file.forms);
   }
   bool Takes(const RowFile::BadValue& value) const {
-    if (value.column == RowFile::BadValue::kNone) {
-      return table_.schema.columns.size() < kTableColumnsMax;
-    }
+    if (value.column == RowFile::BadValue::kNone) return true;
     const std::vector<uint32_t>& key = table_.schema.key;
     if (std::count(key.begin(), key.end(), value.column) > 0) return false;
     if (IsNull(value)) return true;

@@ -156,6 +156,16 @@ TEST(WideningTest, LaterKeysBecomeColumns) {
   for (int i = 0; i < 300; ++i) absl::StrAppend(&text, "{\"k", i, "\":1}\n");
   EXPECT_THAT(ReadWidening(text, beginning.size(), true).problem,
               HasSubstr("line 258: key 'k255' is no column"));
+  // All keys of a line count.
+  const auto line = [](int keys) {
+    std::string many = "{\"a\":3";
+    for (int i = 0; i < keys; ++i) absl::StrAppend(&many, ",\"k", i, "\":1");
+    return many + "}\n";
+  };
+  EXPECT_EQ(ReadWidening(beginning + line(255), beginning.size(), true).problem, "");
+  const Reading too_many = ReadWidening(beginning + line(256), beginning.size(), true);
+  EXPECT_THAT(too_many.problem, HasSubstr("line 3: key 'k0' is no column"));
+  EXPECT_EQ(too_many.columns, "a:int64?");
 }
 
 }  // namespace
