@@ -373,7 +373,9 @@ void Flags::SetRun(std::function<int()> run) {
 // If the first verb passes on, puts kFirstWord behind it.
 void Flags::Command::MarkRest(std::vector<std::string>& arguments) const {
   for (auto at = arguments.begin(); at != arguments.end(); ++at) {
-    const bool is_value = at != arguments.begin() && absl::StartsWith(*std::prev(at), "-");
+    // Behind --output, but not behind --output=json.
+    const bool is_value = at != arguments.begin() && absl::StartsWith(*std::prev(at), "-") &&
+                          !absl::StrContains(*std::prev(at), '=');
     const auto is_verb = [&](const std::unique_ptr<Flags>& verb) {
       return verb->command_->app.get_name() == *at;
     };

@@ -182,6 +182,8 @@ TEST(FlagsPassOnTest, WhatFollowsTheVerbIsLeftAsItIs) {
     ASSERT_TRUE(program.Parse(all).ok());
     EXPECT_EQ(verb.Rest(), words);
   }
+  ASSERT_TRUE(program.Parse({"--server=here", "sql", "--", "--x"}).ok());
+  EXPECT_EQ(verb.Rest(), (std::vector<std::string>{"--", "--x"}));
   ASSERT_TRUE(program.Parse({"--server", "sql", "get", "sql"}).ok());
   EXPECT_EQ(server + object, "sqlsql");
 }
