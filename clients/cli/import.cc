@@ -446,9 +446,9 @@ void AddImport(Flags& program, Cli& cli) {
 that a part of the file shows; each may be null, but those of --key. If a later value does not fit,
 the rest of the file is looked at, and the file is read again with wider types. --schema says names
 and types instead. An index, which keeps one column of the file as its value, and as its key one, or
-of --key two, is asked for by --kind index, --value, --key-type or --value-type (uint64 each unless
-they say otherwise). A new object gets partition bounds from a sample of the file, one equal share
-for each AEU.
+of --key two, is asked for by --kind index, --value, --key-type, --value-type (uint64 each unless
+they say otherwise) or --table. A new object gets partition bounds from a sample of the file, one
+equal share for each AEU.
 
 Into a table every column is read; a field that is empty is null where the column may be, one of ""
 an empty string. A header names all columns of the table, in any order, and maybe others, which are

@@ -21,7 +21,9 @@ void ImportFlags::AddTo(Flags& verb) {
            "csv, tbl or ndjson; default: tbl for *.tbl, ndjson for *.ndjson, *.jsonl and *.json, "
            "else csv")
       .Check(OneOf({"csv", "tbl", kNdjson}));
-  verb.Add("--delimiter", delimiter, "One character, or tab; default , (tbl: |)");
+  verb.Add(
+      "--delimiter", delimiter,
+      "One character, or tab; default: the one that divides the lines; , into an index, | in tbl");
   verb.Add("--escape", escape, "In quotes, the character before a quote that is text: \\");
   verb.AddSwitch(
       "--header,!--no-header", header,
