@@ -34,7 +34,8 @@ def inside(folder, wheels, has_client):
     root.run("apt-get", "update", "-q")
     root.run("apt-get", "install", "-q", "-y", "--no-install-recommends", "python3-venv")
     root.run("python3", "-m", "venv", "/venv")
-    root.run("/venv/bin/pip", "install", "--quiet", "--find-links", "/wheels", "eris-engine-server[demo]")
+    both = '/wheels/eris_engine-*.whl "$(echo /wheels/eris_engine_server-*.whl)[demo]"'  # as docs/guide/first_hour.md says
+    root.run("sh", "-c", f"/venv/bin/pip install --quiet {both if has_client else '/wheels/eris_engine_server-*.whl'}")
     said = root.run("sh", "-c", f"export PATH=/venv/bin:$PATH LC_ALL=C.UTF-8; {SERVES}")
     for text in ("  7     49", "a missing key: 1", f"sql: {0 if has_client else 1}", "the server: 0"):
         harness.check(text in said, f"{text!r} is not in {said}")

@@ -24,7 +24,7 @@ DESCRIPTION = """Makes tables of TPC-H, starts a server of its own on a free por
 DuckDB, and shows how ranges of keys move when a load does. At its end the server is stopped; the tables' files stay in --cache for the next run."""
 CODES = """exit codes: 0 fine, 1 a package is missing, the machine is too small, a program has failed, or an answer is wrong, 2 usage,
 129 its terminal has gone, 130 Ctrl-C, 143 SIGTERM"""
-NEEDED = {"pyarrow": "pyarrow", "datafusion": "datafusion", "eris": "eris-engine[sql]"}
+NEEDED = ("pyarrow", "datafusion")
 
 
 def between(least: float, most: float) -> Callable[[str], float]:
@@ -48,8 +48,10 @@ def arguments() -> argparse.Namespace:
 
 
 def check_packages() -> None:
-    if missing := [package for name, package in NEEDED.items() if importlib.util.find_spec(name) is None]:
-        raise Refusal(f"{', '.join(missing)} not installed: pip install {' '.join(repr(each) for each in missing)}")
+    if importlib.util.find_spec("eris") is None:  # not by its name, which may be another's on PyPI
+        raise Refusal("the Python client is not installed: pip install the file eris_engine-*.whl, which is made together with the server's wheel")
+    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        raise Refusal(f"{', '.join(missing)} not installed: pip install {' '.join(missing)}")
 
 
 @contextlib.contextmanager

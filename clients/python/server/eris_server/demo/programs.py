@@ -2,7 +2,6 @@
 is killed. Only a server that is to be kept may outlive it.
 """
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
@@ -10,6 +9,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +22,15 @@ START_SECONDS = 60
 STOP_SECONDS = 30
 STEP_SECONDS = 0.1
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
-PRCTL = ctypes.CDLL(None).prctl  # found here: a new process, which has no threads, does as little as possible
+# Asks the kernel, by PR_SET_PDEATHSIG of <linux/prctl.h>, to kill this process when the demo's main thread ends, and becomes the program. The demo may have
+# ended before that. Python ignores two signals, which a program would inherit.
+BECOME = """import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+for number in signal.SIGPIPE, signal.SIGXFSZ:
+    signal.signal(number, signal.SIG_DFL)
+os.execv(sys.argv[2], sys.argv[2:])"""
 
 
 def environment() -> dict[str, str]:
@@ -31,21 +38,16 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("ERIS_")}
 
 
-def dies_with(parent: int) -> Callable[[], None]:
-    """For a new process, before it becomes a program: it will be killed when the thread that started it, the demo's main thread, has ended."""
-    def ask() -> None:
-        PRCTL(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != parent:  # it has ended before that call
-            os._exit(1)
-    return ask
+def dying_with_demo(words: Sequence[str]) -> list[str]:
+    """Starts the program by way of a Python of its own. A preexec_fn would fork this process, in which gRPC has threads and writes about that."""
+    return [sys.executable, "-I", "-S", "-c", BECOME, str(os.getpid()), *words]
 
 
 def run(words: Sequence[str], meanwhile: Callable[[], None] = lambda: None, progress: IO[str] | None = None, step: float = STEP_SECONDS) -> str:
     """What a program writes. `meanwhile` is called every `step` seconds until it ends. `progress`: where its progress and its errors go; None: errors go
     into the Refusal of a program that fails."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=progress or errors, env=environment(),
-                                   preexec_fn=dies_with(os.getpid()))
+        process = subprocess.Popen(dying_with_demo(words), stdin=subprocess.DEVNULL, stdout=out, stderr=progress or errors, env=environment())
         try:
             while True:
                 try:
@@ -111,8 +113,8 @@ def serving(folder: pathlib.Path, may_keep: bool, keep: Callable[[], bool]) -> I
         words += ["--aeus", "2"]  # one AEU alone cannot give ranges away
     with open(log, "wb") as out:
         # A session of its own: Ctrl-C ends the demo, which then ends the server.
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment(), start_new_session=True,
-                                   preexec_fn=None if may_keep else dies_with(os.getpid()))
+        process = subprocess.Popen(words if may_keep else dying_with_demo(words), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                   env=environment(), start_new_session=True)
     try:
         yield Server(process, await_address(process, port, log), folder)
     finally:
