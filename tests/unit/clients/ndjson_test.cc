@@ -97,7 +97,7 @@ TEST(JsonLineTest, WhatIsNoObjectIsRefused) {
   EXPECT_THAT(MembersOf("[1]"), HasSubstr("an array: one object a line is read"));
 }
 
-TEST(JsonLineTest, ValuesHaveNoMoreThan1024Levels) {
+TEST(JsonLineTest, ValuesHaveNoMoreThan1000Levels) {
   const auto nested = [](size_t levels, const std::string& open, const std::string& inner,
                          const std::string& close) {
     std::string line = "{\"a\":";
@@ -106,12 +106,12 @@ TEST(JsonLineTest, ValuesHaveNoMoreThan1024Levels) {
     for (size_t i = 0; i < levels; ++i) line += close;
     return line + "}";
   };
-  EXPECT_THAT(MembersOf(nested(1024, "[", "", "]")), testing::StartsWith("a={[[["));
-  EXPECT_THAT(MembersOf(nested(1024, "{\"b\":", "1", "}")), testing::StartsWith("a={{\"b\":"));
-  for (const size_t levels : {1'025, 1'000'000}) {
+  EXPECT_THAT(MembersOf(nested(1000, "[", "", "]")), testing::StartsWith("a={[[["));
+  EXPECT_THAT(MembersOf(nested(1000, "{\"b\":", "1", "}")), testing::StartsWith("a={{\"b\":"));
+  for (const size_t levels : {1'001, 1'025, 1'000'000}) {
     for (const std::string& line :
          {nested(levels, "[", "", "]"), nested(levels, "{\"b\":", "1", "}")}) {
-      EXPECT_THAT(MembersOf(line), HasSubstr("a value has more than 1024 arrays and objects"));
+      EXPECT_THAT(MembersOf(line), HasSubstr("a value has more than 1000 arrays and objects"));
     }
   }
 }
