@@ -40,7 +40,8 @@ struct InferredFile {
   bool header = false;
   std::vector<std::string> nulls{};  // besides an empty field
   FieldForms forms{};
-  // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
+  // Each may be null. int64, uint64, float64, date, timestamp, string, or bytes where a text is not
+  // UTF-8.
   std::vector<ColumnSchema> columns{};
   std::vector<std::string> notes{};  // names that had to be changed, lines above the table
 };
