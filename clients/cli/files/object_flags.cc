@@ -15,8 +15,7 @@ ObjectFlags::Added ObjectFlags::AddTo(Flags& verb) {
           .Check(CheckNotEmpty);
   verb.Add("--kind", kind,
            "index (ordered), hash (faster lookups, no scans) or table; default: table with "
-           "--schema, "
-           "and of an import without flags for an index; else index")
+           "--schema, and of an import without flags for an index; else index")
       .Check(OneOf({"index", "hash", "table"}));
   verb.Add("--key-type", key_type,
            "Without --schema: what keys are, uint64 (default), int64, float64 or date, or of an "

@@ -116,7 +116,7 @@ class RowFile {
   std::string Located(absl::string_view problem) const;  // on the record's line
   void Take(size_t bytes);
 
-  // Immutable after Open, but for SetType and AddNull.
+  // Immutable after Open, but for SetType, AddNull and AddColumn.
   const int fd_;
   const int interrupt_fd_;  // -1: cannot be interrupted
   const std::string name_;

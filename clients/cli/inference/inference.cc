@@ -448,7 +448,7 @@ bool IsNullText(absl::string_view text) {
 }
 
 bool NullsHold(const InferredFile& file, ColumnType type) {
-  return file.nulls_given || (type != ColumnType::kString && type != ColumnType::kBytes);
+  return file.nulls_given || !IsByteString(type);
 }
 
 void AddColumn(const std::string& key, absl::string_view text, bool is_string, InferredFile& file) {

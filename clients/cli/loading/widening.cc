@@ -57,7 +57,7 @@ class Widening {
   bool IsNull(const RowFile::BadValue& value) const {
     const ColumnSchema& column = table_.schema.columns[value.column];
     return column.nullable && !table_.file.nulls_given && IsNullText(value.text) &&
-           column.type != ColumnType::kString && column.type != ColumnType::kBytes;
+           NullsHold(table_.file, column.type);
   }
   ColumnType Wider(const RowFile::BadValue& value) const {
     return WidenedType(table_.schema.columns[value.column].type, value.text, table_.file.forms);
