@@ -4,6 +4,7 @@ The program is started by a loader that comes with it, since the C library of th
 """
 import os
 import pathlib
+import signal
 import sys
 from typing import List
 
@@ -27,6 +28,8 @@ def main() -> None:
     find_neighbours()
     os.environ["HWLOC_PLUGINS_PATH"] = str(PROGRAM / "none")  # those of the system are for its own hwloc
     words = command() + sys.argv[1:]
+    for number in signal.SIGPIPE, signal.SIGXFSZ:  # Python ignores them, and the program would inherit that
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execv(words[0], words)
     except OSError as error:

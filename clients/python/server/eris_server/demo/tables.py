@@ -64,11 +64,8 @@ def make(screen: Screen, scale: float, cache: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def load(screen: Screen, server: Server, folder: pathlib.Path) -> int:
-    """Loads all of them; the number of their rows. On a terminal `eris import` shows its own progress."""
-    rows = 0
+def load(screen: Screen, server: Server, folder: pathlib.Path) -> None:
+    """Loads all of them. On a terminal `eris import` shows its own progress."""
     for table in TABLES:
         done = server.eris("import", table, str(folder / f"{table}.tbl"), "--schema", f"tpch:{table}", progress=sys.stderr if screen.moves else None)
-        rows += int(done["rows"])
         screen.line(f"      {table:<9} {int(done['rows']):>11,} rows  {done['seconds']:6.2f} s  {done['rows_per_second'] / 1e6:5.2f} M rows/s")
-    return rows
