@@ -39,8 +39,8 @@ endfunction()
 # THREADED: tests that start a second thread. They have the label `threads` and are all that the thread
 # sanitizer's tree builds; tests/support/test_main.cc fails where the list is wrong.
 # OPTIMISED: compiled like the libraries, for a test whose own code computes much.
-# BRIEF: not optimised with the address sanitizer, where that takes half of the compiler's time. For tests that run for
-# less time than that, since libraries that are not instantiated in the tests do the work.
+# BRIEF: not optimised with the address sanitizer, where that takes half of the compiler's time. For tests
+# whose time is spent in compiled libraries: templates that a test instantiates become several times slower.
 # ALONE: compiled by themselves, since names in them are those of others; SEPARATE: so are all.
 # PARTS: the entries are added by the caller, with eris_cc_test_entry.
 function(eris_cc_tests)

@@ -59,7 +59,7 @@ constexpr char kFooter[] =
     "Exit codes: 0 fine; 1 wrong answers (--verify), or no such object; 2 usage; 3 the server\n"
     "cannot be reached or did not answer in time; 4 refused; 130 interrupted: Ctrl-C or SIGTERM "
     "ends\n"
-    "the run early, what it did by then is reported, and a second one ends the program.\n"
+    "the run early, what it has done is reported, and a second one ends the program.\n"
     "\n"
     "Examples:\n"
     "  eris bench load --keys 10000000 --batch 16384 --connections 2\n"

@@ -20,7 +20,7 @@ constexpr int kTicksWanted = 5;
 // A value may exceed the last tick by this part of it, and is drawn there: a run of 10.01 s needs
 // no axis to 15 s.
 constexpr double kBeyond = 0.01;
-// Colours that people who see no red or no green can tell apart (Okabe and Ito).
+// Colours that are different also for eyes without red or green (Okabe and Ito).
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73",
                                     "#cc79a7", "#e69f00", "#000000"};
 
