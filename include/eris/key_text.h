@@ -4,15 +4,12 @@
 //   uint64   decimal digits                          0 .. 18446744073709551615
 //   int64    the same, with '-' where below 0        -9223372036854775808 .. 9223372036854775807
 //   float64  decimal, also 1e-7; inf, -inf; no nan   printed so short as to be read back the same
-//   date     YYYY-MM-DD, proleptic Gregorian         -5877641-06-23 .. 5881580-07-11
-//
-// Years beyond 9999 have more digits, those before year 0 (which is 1 BC) a '-'.
+//   date                                             see calendar_text.h
 #ifndef ERIS_KEY_TEXT_H_
 #define ERIS_KEY_TEXT_H_
 
 #include <charconv>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -20,9 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/civil_time.h"
+#include "eris/calendar_text.h"
 #include "eris/key_encoding.h"
 #include "eris/types.h"
 
@@ -61,55 +57,6 @@ inline absl::string_view KeyTypeRange(ColumnType type) {
     default:
       return "number from 0 to 18446744073709551615";
   }
-}
-
-inline constexpr absl::CivilDay kDateEpoch{1970, 1, 1};
-
-inline absl::CivilDay CivilDayFromDate(int32_t days) { return kDateEpoch + days; }
-// nullopt if more than 2^31 days from 1970-01-01.
-inline std::optional<int32_t> DateFromCivilDay(absl::CivilDay day) {
-  const absl::civil_diff_t days = day - kDateEpoch;
-  if (days < std::numeric_limits<int32_t>::min() || days > std::numeric_limits<int32_t>::max()) {
-    return std::nullopt;
-  }
-  return static_cast<int32_t>(days);
-}
-
-inline std::string DateText(int32_t days) {
-  const absl::CivilDay day = CivilDayFromDate(days);
-  const int64_t year = day.year();
-  return absl::StrFormat("%s%04d-%02d-%02d", year < 0 ? "-" : "", year < 0 ? -year : year,
-                         day.month(), day.day());
-}
-
-// False unless the text is a calendar day in the form above.
-inline bool ParseDate(absl::string_view text, int32_t& days) {
-  const bool before_0 = !text.empty() && text[0] == '-';
-  if (before_0) text.remove_prefix(1);
-  // Parse from the end, YYYY-MM-DD: the year may be longer.
-  if (text.size() < 10 || text.size() > 13 || text[text.size() - 3] != '-' ||
-      text[text.size() - 6] != '-') {
-    return false;
-  }
-  const auto parse = [](absl::string_view digits, uint32_t& number) {
-    const char* end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, number);
-    return error == std::errc() && stop == end;
-  };
-  const absl::string_view year_text = text.substr(0, text.size() - 6);
-  uint32_t year = 0, month = 0, day = 0;
-  if (!parse(year_text, year) || !parse(text.substr(text.size() - 5, 2), month) ||
-      !parse(text.substr(text.size() - 2), day) || (year_text.size() > 4 && year_text[0] == '0') ||
-      (before_0 && year == 0)) {
-    return false;
-  }
-  const int64_t signed_year = before_0 ? -static_cast<int64_t>(year) : year;
-  // CivilDay carries over a day that its month does not have, which changes the month.
-  const absl::CivilDay civil(signed_year, month, day);
-  if (civil.year() != signed_year || civil.month() != static_cast<int>(month)) return false;
-  const std::optional<int32_t> date = DateFromCivilDay(civil);
-  if (date) days = *date;
-  return date.has_value();
 }
 
 // Appends a key's text. A key outside its type's range (only an embedder can write one) shows as
