@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -65,6 +66,10 @@ absl::Status TypeFromArrow(const ArrowSchema& schema, ColumnSchema& column) {
     column.scale = *scale;
     return absl::OkStatus();
   }
+  if (absl::StartsWith(format, "tsu:")) {  // and maybe a zone, which only says how it is shown
+    column.type = ColumnType::kTimestamp;
+    return absl::OkStatus();
+  }
   const auto* const found =
       std::find_if(std::begin(kColumnTypes), std::end(kColumnTypes), [&](ColumnType type) {
         return type != ColumnType::kDecimal &&
@@ -73,7 +78,7 @@ absl::Status TypeFromArrow(const ArrowSchema& schema, ColumnSchema& column) {
   if (found == std::end(kColumnTypes)) {
     return Refuse(column, absl::StrCat("Arrow's format \"", format,
                                        "\" is none of \"i\", \"l\", \"L\", \"g\", \"tdD\", "
-                                       "\"d:<digits>,<scale>,64\", \"u\" and \"z\""));
+                                       "\"tsu:\", \"d:<digits>,<scale>,64\", \"u\" and \"z\""));
   }
   column.type = *found;
   return absl::OkStatus();
@@ -259,7 +264,7 @@ absl::StatusOr<std::vector<ColumnSchema>> ColumnsFrom(const eris_column_schema* 
   std::vector<ColumnSchema> out;
   for (size_t i = 0; i < count; ++i) {
     ERIS_RETURN_IF_ERROR(Need({{"name of a column", columns[i].name}}));
-    ERIS_RETURN_IF_ERROR(CheckNumber("type", columns[i].type, 1, ERIS_TYPE_BYTES));
+    ERIS_RETURN_IF_ERROR(CheckNumber("type", columns[i].type, 1, ERIS_TYPE_TIMESTAMP));
     ERIS_RETURN_IF_ERROR(CheckNumber("scale", columns[i].scale, 0, kDecimalScaleMax));
     ERIS_RETURN_IF_ERROR(CheckNumber("nullable", columns[i].nullable, 0, 1));
     out.push_back({.name = columns[i].name,

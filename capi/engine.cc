@@ -98,7 +98,7 @@ absl::StatusOr<Schema> SchemaFrom(const eris_create_options& from) {
   for (const auto& [name, type] :
        {std::pair("key_type", from.key_type), std::pair("second_key_type", from.second_key_type),
         std::pair("value_type", from.value_type)}) {
-    ERIS_RETURN_IF_ERROR(CheckNumber(name, type, 0, ERIS_TYPE_BYTES));
+    ERIS_RETURN_IF_ERROR(CheckNumber(name, type, 0, ERIS_TYPE_TIMESTAMP));
   }
   const bool typed = (from.key_type | from.second_key_type | from.value_type) != 0;
   if (from.column_count == 0 && from.arrow_schema == nullptr) {

@@ -75,6 +75,8 @@ std::optional<Value> ValueOf(const ColumnSchema& column, const Value& value) {
       return std::holds_alternative<double>(value) ? std::optional(value) : std::nullopt;
     case ColumnType::kDate:
       return std::holds_alternative<Date>(value) ? std::optional(value) : std::nullopt;
+    case ColumnType::kTimestamp:
+      return std::holds_alternative<Timestamp>(value) ? std::optional(value) : std::nullopt;
     case ColumnType::kString:
       return std::holds_alternative<std::string>(value) ? std::optional(value) : std::nullopt;
     case ColumnType::kBytes:

@@ -14,7 +14,8 @@ namespace eris::text {
 namespace {
 
 constexpr absl::string_view kCastForms =
-    "int32, int64, uint64, float64, decimal(SCALE), decimal(DIGITS, SCALE) or int128(SCALE)";
+    "int32, int64, uint64, float64, decimal(SCALE), decimal(DIGITS, SCALE), int128(SCALE), date or "
+    "timestamp";
 
 }  // namespace
 

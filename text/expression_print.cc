@@ -96,6 +96,8 @@ void AppendValue(const Value& value, std::string& out) {
     } else {
       absl::StrAppend(&out, "date '", text, "'");
     }
+  } else if (const auto* time = std::get_if<Timestamp>(&value)) {
+    absl::StrAppend(&out, "timestamp '", TimestampText(time->micros), "'");
   } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
     absl::StrAppend(&out, "x'", absl::BytesToHexString(bytes->bytes), "'");
   } else {

@@ -14,15 +14,15 @@
 // keywords and, or, not, in, is, null, between, as, like, case, must be in double quotes ("" is a
 // quote there). Behind a pattern of `like` may be the word escape and a character in single quotes.
 // `case when CONDITION then VALUE`, any number of further such pairs, maybe `else VALUE`, `end`.
-// `cast(X as TYPE)`: int32, int64, uint64, float64, decimal(SCALE) or int128(SCALE); SQL's
-// decimal(DIGITS, SCALE) is an int128 if its digits are more than kDecimalScaleMax, else a decimal.
-// `substring(X, FIRST, COUNT)`, also without COUNT, and as `substring(X from FIRST for COUNT)`.
-// Literals: 24 is an i64 (a u64 above 2^63-1), 0.05 and 5. are decimals with exactly these digits;
-// with more digits than these types hold, up to 38, a number is a WideDecimal. 1e3 is a double,
-// 'text' a string ('' is a quote), x'00ff' bytes, 1994-01-01 and date '1994-01-01' dates (write
-// 1994
-// - 01 - 01 for the number), null. `x is not null`, `x not in`, `x not between` and `x not like`
-// are short for `not (x is null)` and so on.
+// `cast(X as TYPE)`: int32, int64, uint64, float64, decimal(SCALE), int128(SCALE), date or
+// timestamp; SQL's decimal(DIGITS, SCALE) is an int128 if its digits are more than
+// kDecimalScaleMax, else a decimal. `substring(X, FIRST, COUNT)`, also without COUNT, and as
+// `substring(X from FIRST for COUNT)`. Literals: 24 is an i64 (a u64 above 2^63-1), 0.05 and 5. are
+// decimals with exactly these digits; with more digits than these types hold, up to 38, a number is
+// a WideDecimal. 1e3 is a double, 'text' a string ('' is a quote), x'00ff' bytes, 1994-01-01 and
+// date '1994-01-01' dates (write 1994 - 01 - 01 for the number), timestamp '2024-01-02 03:04:05.25'
+// a timestamp, null. `x is not null`, `x not in`, `x not between` and `x not like` are short for
+// `not (x is null)` and so on.
 #ifndef ERIS_TEXT_EXPRESSION_TEXT_H_
 #define ERIS_TEXT_EXPRESSION_TEXT_H_
 
@@ -56,8 +56,8 @@ absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);
 
 // Text that ParseExpression reads as the same expression. Exceptions: a u64 that fits in an i64
 // comes back as one, and a WideDecimal that fits in a Decimal as that. Infinities, NaN, a `like`,
-// `in` or `substring` of what is no literal, WideDecimals of more than 38 digits, casts to types
-// that are no numbers, and what only plans have cannot be read. REQUIRES: the number of arguments
+// `in` or `substring` of what is no literal, WideDecimals of more than 38 digits, casts to strings
+// and bytes, and what only plans have cannot be read. REQUIRES: the number of arguments
 // that each kind takes.
 std::string ExpressionText(const Expression& expression);
 

@@ -155,6 +155,17 @@ absl::Status TakeNumber(absl::string_view text, ExpressionToken& token) {
   return shape.has_exponent ? TakeDouble(digits, token) : TakeExact(digits, shape, token);
 }
 
+absl::Status TakeTimestamp(absl::string_view text, ExpressionToken& token) {
+  Timestamp time;
+  if (!ParseTimestamp(text, time.micros)) {
+    return ExpressionError(
+        token.begin, absl::StrCat("'", CutText(text, kShownBytesMax), "' is no ", kTimestampRange));
+  }
+  token.kind = TokenKind::kLiteral;
+  token.value = time;
+  return absl::OkStatus();
+}
+
 absl::Status TakeDate(absl::string_view date, ExpressionToken& token) {
   int32_t days = 0;
   if (!ParseDate(date, days)) {
@@ -178,7 +189,7 @@ absl::Status TakeHex(absl::string_view digits, ExpressionToken& token) {
   return absl::OkStatus();
 }
 
-// A name, a keyword, date '...', or bytes: x'00ff'.
+// A name, a keyword, date '...', timestamp '...', or bytes: x'00ff'.
 absl::Status TakeWord(absl::string_view text, ExpressionToken& token) {
   size_t end = token.begin;
   while (end < text.size() && IsNamePart(text[end])) ++end;
@@ -190,15 +201,15 @@ absl::Status TakeWord(absl::string_view text, ExpressionToken& token) {
     if (!digits) return ExpressionError(end, "a string that has no end: expected '");
     return TakeHex(*digits, token);
   }
-  if (small == "date") {
+  if (small == "date" || small == "timestamp") {
     size_t quote = end;
     while (quote < text.size() && absl::ascii_isspace(static_cast<unsigned char>(text[quote]))) {
       ++quote;
     }
     if (quote < text.size() && text[quote] == '\'') {
-      const std::optional<std::string> date = Unquote(text, quote, token.end);
-      if (!date) return ExpressionError(quote, "a string that has no end: expected '");
-      return TakeDate(*date, token);
+      const std::optional<std::string> time = Unquote(text, quote, token.end);
+      if (!time) return ExpressionError(quote, "a string that has no end: expected '");
+      return small == "date" ? TakeDate(*time, token) : TakeTimestamp(*time, token);
     }
   }
   token.kind = IsKeyword(small) ? TokenKind::kKeyword : TokenKind::kWord;

@@ -90,6 +90,16 @@ void ReadDate(const ipc::Date& type, ArrowField& field) {
   field.value_bytes = sizeof(int32_t);
 }
 
+void ReadTimestamp(const ipc::Timestamp& type, ArrowField& field) {
+  constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
+  const auto unit = static_cast<size_t>(type.unit());
+  if (unit >= std::size(kUnits)) return;
+  field.kind = ArrowField::Kind::kTimestamp;
+  field.value_bytes = sizeof(int64_t);
+  field.scale = static_cast<int32_t>(3 * unit);
+  field.type = absl::StrCat("timestamp[", kUnits[unit], "]");
+}
+
 void ReadDecimal(const ipc::Decimal& type, ArrowField& field) {
   field.type =
       absl::StrCat("decimal", type.bit_width(), "(", type.precision(), ", ", type.scale(), ")");
@@ -120,6 +130,8 @@ void ReadType(const ipc::Field& from, ArrowField& field) {
     ReadFloat(*number, field);
   } else if (const auto* const date = from.type_as_Date()) {
     ReadDate(*date, field);
+  } else if (const auto* const timestamp = from.type_as_Timestamp()) {
+    ReadTimestamp(*timestamp, field);
   } else if (const auto* const decimal = from.type_as_Decimal()) {
     ReadDecimal(*decimal, field);
   } else if (from.type_as_Binary() != nullptr || from.type_as_Utf8() != nullptr) {

@@ -22,14 +22,16 @@ inline constexpr uint32_t kArrowHeaderBytesMax = 1u << 20;
 
 // A column as a client describes it.
 struct ArrowField {
-  enum class Kind : uint8_t { kInteger, kFloat64, kDate32, kDecimal, kBytes, kOther };
+  enum class Kind : uint8_t { kInteger, kFloat64, kDate32, kTimestamp, kDecimal, kBytes, kOther };
   std::string name{};
   Kind kind = Kind::kOther;
   uint8_t value_bytes = 0;  // of numbers; of kBytes those of an offset, 4 or 8
   bool is_signed = true;    // of integers
   bool is_text = false;     // of kBytes: utf8
-  int32_t scale = 0;        // of decimals
-  std::string type{};       // what pyarrow calls it, for messages: "int64", "large_string"
+  // A decimal's scale; 0, 3, 6 or 9 for timestamps in seconds to nanoseconds. A zone only says how
+  // others show them: the numbers are UTC.
+  int32_t scale = 0;
+  std::string type{};  // what pyarrow calls it, for messages: "int64", "large_string"
 };
 
 // A copy of a header, verified. Owns its memory.

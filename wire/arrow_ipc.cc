@@ -38,6 +38,9 @@ TypeOffset AddType(Builder& builder, const ColumnSchema& column) {
               ipc::CreateFloatingPoint(builder, ipc::Precision_DOUBLE).Union()};
     case ColumnType::kDate:
       return {ipc::Type_Date, ipc::CreateDate(builder, ipc::DateUnit_DAY).Union()};
+    case ColumnType::kTimestamp:
+      return {ipc::Type_Timestamp,
+              ipc::CreateTimestamp(builder, ipc::TimeUnit_MICROSECOND).Union()};
     case ColumnType::kDecimal:
       return {ipc::Type_Decimal,
               ipc::CreateDecimal(builder, kDecimalDigits, column.scale, 64).Union()};

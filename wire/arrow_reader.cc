@@ -17,11 +17,16 @@
 namespace eris::wire {
 namespace {
 
+// Digits of a timestamp's fraction, as columns have it.
+constexpr int32_t kMicrosecondScale = 6;
+
 // A type that a column takes, as pyarrow makes it.
 std::string WantedType(const ColumnSchema& column) {
   switch (column.type) {
     case ColumnType::kDate:
       return "date32()";
+    case ColumnType::kTimestamp:
+      return "timestamp('us')";
     case ColumnType::kDecimal:
       return absl::StrCat("decimal128(18, ", column.scale, ")");
     case ColumnType::kString:
@@ -66,6 +71,9 @@ std::optional<ArrowReader::Way> ArrowReader::WayFor(const ColumnSchema& column,
     case ColumnType::kDate:
       if (field.kind == Kind::kDate32) return Way::kInPlace;
       break;
+    case ColumnType::kTimestamp:
+      if (field.kind != Kind::kTimestamp) break;
+      return field.scale == kMicrosecondScale ? Way::kInPlace : Way::kTimestamp;
     case ColumnType::kDecimal:
       if (field.kind != Kind::kDecimal || field.scale != column.scale) break;
       return bytes == 4 ? Way::kDecimal32 : bytes == 8 ? Way::kDecimal64 : Way::kDecimal128;
@@ -103,6 +111,7 @@ absl::Status ArrowReader::AddColumn(const ColumnSchema& column,
       added.buffer = buffer;
       added.value_bytes = field.value_bytes;
       added.is_signed = field.is_signed;
+      added.scale = field.scale;
     }
     buffer += field.kind == ArrowField::Kind::kBytes ? 3 : 2;
   }
@@ -298,11 +307,23 @@ class ArrowReader::BatchReader {
       case Way::kDecimal128:
         wrong = NarrowDecimals(from, out_.rows, view.validity, reinterpret_cast<int64_t*>(to));
         break;
+      case Way::kTimestamp:
+        wrong = ToMicroseconds(from, out_.rows, view.validity, column_->scale,
+                               reinterpret_cast<int64_t*>(to));
+        break;
       default:
         break;
     }
     if (wrong == out_.rows) return absl::OkStatus();
     if (column_->way == Way::kInteger) return Refuse("row ", wrong, " is negative");
+    if (column_->way == Way::kTimestamp) {
+      return Refuse("row ", wrong, " is ", LoadAt<int64_t>(from, wrong), " ",
+                    column_->scale == 0 ? "seconds, which do not fit in 64 bits as microseconds"
+                    : column_->scale == 3
+                        ? "milliseconds, which do not fit in 64 bits as microseconds"
+                        : "nanoseconds, which are no whole microseconds: round them "
+                          "first");
+    }
     return Refuse("row ", wrong, " has more than 18 digits");
   }
 

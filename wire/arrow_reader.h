@@ -8,6 +8,7 @@
 //   uint64                 uint64, or a shorter integer; a negative value is refused
 //   float64                double
 //   date                   date32
+//   timestamp              timestamp of any unit and zone, in whole microseconds
 //   decimal(s)             decimal32, 64 or 128 of scale s, with values of up to 18 digits
 //   string                 string, large_string, binary, large_binary
 #ifndef ERIS_WIRE_ARROW_READER_H_
@@ -56,6 +57,7 @@ class ArrowReader {
     kDecimal32,   // into 64 bits
     kDecimal64,   // in place, but with a look at each value
     kDecimal128,  // into 64 bits
+    kTimestamp,   // of another unit
     kOffsets32,
     kOffsets64,  // into 32 bits
     kMissing     // nulls
@@ -67,6 +69,7 @@ class ArrowReader {
     uint32_t buffer = 0;  // the first of its buffers, which is that of its nulls
     uint8_t value_bytes = 0;
     bool is_signed = true;
+    int32_t scale = 0;  // of timestamps: the client's
   };
   // The parts of a column, within the body.
   struct Parts {

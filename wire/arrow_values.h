@@ -78,6 +78,26 @@ inline uint64_t NarrowDecimals(const char* from, uint64_t rows, const uint8_t* v
                  [&](uint64_t row) { return !IsDecimal(LoadAt<Int128Halves>(from, row)); });
 }
 
+// Timestamps in seconds, milliseconds or nanoseconds (`scale` 0, 3 or 9) as microseconds. One fits
+// that is a whole number of them, within an i64.
+inline uint64_t ToMicroseconds(const char* from, uint64_t rows, const uint8_t* validity,
+                               int32_t scale, int64_t* to) {
+  const int64_t factor = scale == 0 ? 1'000'000 : 1'000;
+  const auto convert = [&](uint64_t row, int64_t& result) {
+    const auto value = LoadAt<int64_t>(from, row);
+    if (scale < 6) return !__builtin_mul_overflow(value, factor, &result);
+    result = value / factor;
+    return value % factor == 0;
+  };
+  bool all = true;
+  for (uint64_t row = 0; row < rows; ++row) all &= convert(row, to[row]);
+  if (all) return rows;
+  return FindRow(rows, validity, [&](uint64_t row) {
+    int64_t result = 0;
+    return !convert(row, result);
+  });
+}
+
 // Whether offsets ascend up to `bytes`. Copies them to `to` if it is not nullptr.
 template <class Offset>
 bool CheckOffsets(const char* from, uint64_t rows, uint64_t bytes, uint32_t* to) {

@@ -224,6 +224,8 @@ v1::ColumnType ToProto(ColumnType type) {
       return v1::COLUMN_TYPE_FLOAT64;
     case ColumnType::kDate:
       return v1::COLUMN_TYPE_DATE32;
+    case ColumnType::kTimestamp:
+      return v1::COLUMN_TYPE_TIMESTAMP;
     case ColumnType::kDecimal:
       return v1::COLUMN_TYPE_DECIMAL64;
     case ColumnType::kString:

@@ -19,6 +19,8 @@ absl::string_view FieldOf(ColumnType type) {
       return "f64";
     case ColumnType::kDate:
       return "date32";
+    case ColumnType::kTimestamp:
+      return "timestamp_us";
     default:
       return "u64";
   }
@@ -36,6 +38,8 @@ absl::string_view FieldOf(const v1::Key& key) {
       return "f64";
     case v1::Key::kDate32:
       return "date32";
+    case v1::Key::kTimestampUs:
+      return "timestamp_us";
     default:
       return "none";
   }
@@ -49,6 +53,8 @@ ColumnType TypeOf(const v1::Key& key) {
       return ColumnType::kFloat64;
     case v1::Key::kDate32:
       return ColumnType::kDate;
+    case v1::Key::kTimestampUs:
+      return ColumnType::kTimestamp;
     default:
       return ColumnType::kUint64;
   }
@@ -58,6 +64,9 @@ absl::StatusOr<uint64_t> KeyFrom(absl::string_view name, ColumnType type, const 
   if (type == ColumnType::kUint64 && key.has_u64()) return key.u64();
   if (type == ColumnType::kInt64 && key.has_i64()) return KeyFromInt64(key.i64());
   if (type == ColumnType::kDate && key.has_date32()) return KeyFromDate(key.date32());
+  if (type == ColumnType::kTimestamp && key.has_timestamp_us()) {
+    return KeyFromInt64(key.timestamp_us());
+  }
   if (type == ColumnType::kFloat64 && key.has_f64()) {
     if (!IsNan(key.f64())) return KeyFromFloat64(key.f64());
     return absl::InvalidArgumentError(absl::StrCat(name, " is NaN, which is no key"));
@@ -137,6 +146,8 @@ void FillKey(ColumnType type, uint64_t key, v1::Key* message) {
       return message->set_f64(Float64FromKey(key));
     case ColumnType::kDate:
       return message->set_date32(DateFromKey(key));
+    case ColumnType::kTimestamp:
+      return message->set_timestamp_us(Int64FromKey(key));
     default:
       return message->set_u64(key);
   }

@@ -54,6 +54,8 @@ absl::StatusOr<Value> ValueFrom(const v1::Value& message) {
       return Value(message.f64());
     case v1::Value::kDate32:
       return Value(Date{message.date32()});
+    case v1::Value::kTimestampUs:
+      return Value(Timestamp{message.timestamp_us()});
     case v1::Value::kDecimal:
       ERIS_RETURN_IF_ERROR(
           CheckScale("a decimal literal", message.decimal().scale(), kDecimalScaleMax));
@@ -93,6 +95,8 @@ void FillValue(const Value& value, v1::Value& message) {
     message.set_f64(*real);
   } else if (const auto* date = std::get_if<Date>(&value)) {
     message.set_date32(date->days);
+  } else if (const auto* time = std::get_if<Timestamp>(&value)) {
+    message.set_timestamp_us(time->micros);
   } else if (const auto* decimal = std::get_if<Decimal>(&value)) {
     message.mutable_decimal()->set_unscaled(decimal->unscaled);
     message.mutable_decimal()->set_scale(decimal->scale);

@@ -13,10 +13,12 @@ namespace eris::engine {
 namespace {
 
 // Real dates are close together among all possible dates: even pieces of all would put them on one
-// AEU.
-constexpr KeyRange kDatesExpected =
-    DateRange(static_cast<int32_t>(absl::CivilDay(1900, 1, 1) - kDateEpoch),
-              static_cast<int32_t>(absl::CivilDay(2100, 1, 1) - kDateEpoch));
+// AEU. The same holds for timestamps.
+constexpr auto kFirstDay = static_cast<int32_t>(absl::CivilDay(1900, 1, 1) - kDateEpoch);
+constexpr auto kDayBehind = static_cast<int32_t>(absl::CivilDay(2100, 1, 1) - kDateEpoch);
+constexpr KeyRange kDatesExpected = DateRange(kFirstDay, kDayBehind);
+constexpr KeyRange kTimestampsExpected =
+    Int64Range(TimestampOfDay(kFirstDay), TimestampOfDay(kDayBehind));
 
 // The words for values of the first key column: for an index as in key_encoding.h, for a table at
 // the top of the word.
@@ -30,6 +32,7 @@ struct Words {
   uint64_t highest() const { return HighestKey(type()); }
   // The expected keys if the creator has set none.
   KeyRange expected() const {
+    if (column.type == ColumnType::kTimestamp) return kTimestampsExpected;
     if (column.type != ColumnType::kDate) return {};
     if (!narrow()) return kDatesExpected;
     return {kDatesExpected.lo << kNarrowShift, *kDatesExpected.hi << kNarrowShift};

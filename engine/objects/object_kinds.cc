@@ -11,7 +11,7 @@ namespace {
 
 bool IsKeyType(ColumnType type) {
   return type == ColumnType::kUint64 || type == ColumnType::kInt64 ||
-         type == ColumnType::kFloat64 || type == ColumnType::kDate;
+         type == ColumnType::kFloat64 || IsTimeType(type);
 }
 
 // For an index or a hash: first the key's columns in their order, then the value.
@@ -35,9 +35,9 @@ absl::Status CheckKeyValue(ObjectKind kind, const Schema& schema) {
                                                      i + 1, " is column ", schema.key[i]));
     }
     if (IsKeyType(column.type)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("key column ", column.name, " of ", what, " is ",
-                                                   ColumnTypeName(column.type),
-                                                   ", none of uint64, int64, float64, date"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("key column ", column.name, " of ", what, " is ", ColumnTypeName(column.type),
+                     ", none of uint64, int64, float64, date, timestamp"));
   }
   const ColumnSchema& value = schema.columns.back();
   if (value.type != ColumnType::kUint64 && !IsByteString(value.type)) {

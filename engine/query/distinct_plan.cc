@@ -69,6 +69,8 @@ class GroupKeys {
         return Literal(Value(Bytes{}));
       case ColumnType::kDate:
         return Literal(Value(Date{}));
+      case ColumnType::kTimestamp:
+        return Literal(Value(Timestamp{}));
       default:
         return Literal(0);
     }

@@ -14,6 +14,7 @@ namespace {
 using expressions::Field;
 
 bool Alike(const ColumnSchema& a, const ColumnSchema& b) {
+  if (IsTimeType(a.type)) return a.type == b.type;
   return storage::ClassOf(a.type) == storage::ClassOf(b.type) && a.scale == b.scale;
 }
 
@@ -33,8 +34,10 @@ void AddAlike(JoinNode join, const Schema& left, const Schema& right, PlanCopy& 
   for (JoinNode::Key& key : join.keys) {
     if (Alike(left.columns[key.left], right.columns[key.right])) continue;
     unlike.push_back(key);
-    left_side.columns.push_back(expressions::Cast(Field(key.left), ColumnType::kFloat64));
-    right_side.columns.push_back(expressions::Cast(Field(key.right), ColumnType::kFloat64));
+    const bool times = IsTimeType(left.columns[key.left].type);
+    const ColumnType common = times ? ColumnType::kDate : ColumnType::kFloat64;
+    left_side.columns.push_back(expressions::Cast(Field(key.left), common));
+    right_side.columns.push_back(expressions::Cast(Field(key.right), common));
     key = {static_cast<uint32_t>(left_side.columns.size() - 1),
            static_cast<uint32_t>(right_side.columns.size() - 1)};
   }

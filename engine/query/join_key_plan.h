@@ -10,8 +10,8 @@
 namespace eris::engine {
 
 // The plan with both columns of each key of one class and scale; the same answer. `schemas`: of its
-// nodes. Keys of different types are joined as doubles, and compared exactly besides: equal numbers
-// have the same nearest double.
+// nodes. Numbers of different types are joined as doubles, a date and a timestamp as days. They are
+// compared exactly besides: equal numbers have the same nearest double.
 QueryPlan WithAlikeKeys(const QueryPlan& plan, const std::vector<Schema>& schemas);
 
 }  // namespace eris::engine

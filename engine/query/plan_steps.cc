@@ -119,7 +119,7 @@ class StepMaker {
       if (!needs_.columns[node][i]) continue;
       ERIS_ASSIGN_OR_RETURN(rows.columns[i], OverBase(project.input, project.columns[i]));
       const ColumnSchema& column = schemas_[node].columns[i];
-      const bool number = !IsByteString(column.type) && column.type != ColumnType::kDate;
+      const bool number = !IsByteString(column.type) && !IsTimeType(column.type);
       if (rows.columns[i].kind == Expression::Kind::kLiteral && number) {
         // A literal as such would take its type from what it is computed with.
         rows.columns[i] = expressions::Cast(std::move(rows.columns[i]), column.type, column.scale);

@@ -42,7 +42,8 @@ ScannedTable DescribeScanned(const ObjectEntry& object, const storage::QueryPart
   table.key = object.schema.key[0];
   // Those of eight bytes are words as they are, except for the sign.
   const ColumnType type = table.columns[table.key].type;
-  const bool has_sign = type == ColumnType::kInt64 || type == ColumnType::kDecimal;
+  const bool has_sign =
+      type == ColumnType::kInt64 || type == ColumnType::kDecimal || type == ColumnType::kTimestamp;
   if (!has_sign && type != ColumnType::kUint64) return table;
   for (const std::optional<Words>& words : WordsOf(*object.route.Pin(), parts)) {
     storage::NumberRange& range = table.met.emplace_back();

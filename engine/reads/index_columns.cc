@@ -18,6 +18,7 @@ ColumnView DecodeKeys(ColumnType type, absl::Span<uint64_t> keys) {
     case ColumnType::kUint64:
       break;
     case ColumnType::kInt64:
+    case ColumnType::kTimestamp:
       for (size_t i = 0; i < rows; ++i) words[i] = static_cast<uint64_t>(Int64FromKey(words[i]));
       break;
     case ColumnType::kFloat64:

@@ -62,6 +62,8 @@ void AddTo(Hash& hash, const Value& value) {
           hash.Add(one.scale);
         } else if constexpr (std::is_same_v<T, Date>) {
           hash.Add(one.days);
+        } else if constexpr (std::is_same_v<T, Timestamp>) {
+          hash.Add(one.micros);
         } else if constexpr (std::is_same_v<T, Bytes>) {
           hash.Add(one.bytes);
         } else if constexpr (!std::is_same_v<T, std::monostate>) {

@@ -243,7 +243,7 @@ absl::Span<const uint64_t> WordsOf(ColumnType type, const ColumnView& column, si
   }
   words.resize(rows);
   const absl::Span<uint64_t> keys = absl::MakeSpan(words);
-  if (type == ColumnType::kInt64) {
+  if (type == ColumnType::kInt64 || type == ColumnType::kTimestamp) {
     KeysFromInt64({static_cast<const int64_t*>(column.values), rows}, keys);
   } else if (type == ColumnType::kDate) {
     KeysFromDates({static_cast<const int32_t*>(column.values), rows}, keys);

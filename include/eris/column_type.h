@@ -17,17 +17,19 @@ enum class ColumnType : uint8_t {
   kInt64 = 2,
   kUint64 = 3,
   kFloat64 = 4,
-  kDate = 5,     // i32, days since 1970-01-01
-  kDecimal = 6,  // i64, times 10^-scale
-  kString = 7,   // text in UTF-8, compared by its bytes: that is the order of its code points
-  kInt128 = 8,   // of results alone (sums): 16 bytes, times 10^-scale
-  kBytes = 9,    // any bytes, compared as such
+  kDate = 5,        // i32, days since 1970-01-01
+  kDecimal = 6,     // i64, times 10^-scale
+  kString = 7,      // text in UTF-8, compared by its bytes: that is the order of its code points
+  kInt128 = 8,      // of results alone (sums): 16 bytes, times 10^-scale
+  kBytes = 9,       // any bytes, compared as such
+  kTimestamp = 10,  // i64, microseconds since 1970-01-01 00:00:00 UTC, without leap seconds
 };
 
 // Those that a column of an object may have.
 inline constexpr ColumnType kColumnTypes[] = {
-    ColumnType::kInt32, ColumnType::kInt64,   ColumnType::kUint64, ColumnType::kFloat64,
-    ColumnType::kDate,  ColumnType::kDecimal, ColumnType::kString, ColumnType::kBytes};
+    ColumnType::kInt32,   ColumnType::kInt64,  ColumnType::kUint64,
+    ColumnType::kFloat64, ColumnType::kDate,   ColumnType::kTimestamp,
+    ColumnType::kDecimal, ColumnType::kString, ColumnType::kBytes};
 
 // A value of kInt128 in memory: two's complement.
 struct Int128Halves {
@@ -59,6 +61,8 @@ constexpr auto VisitColumnType(ColumnType type, Function function) {
       return function(ColumnTraits<double>{"float64", "g"});
     case ColumnType::kDate:
       return function(ColumnTraits<int32_t>{"date", "tdD"});
+    case ColumnType::kTimestamp:
+      return function(ColumnTraits<int64_t>{"timestamp", "tsu:"});
     case ColumnType::kDecimal:
       return function(ColumnTraits<int64_t>{"decimal", "d:18,$0,64"});
     case ColumnType::kString:
@@ -92,6 +96,12 @@ constexpr const char* ColumnTypeName(ColumnType type) {
 // UTF-8, and kBytes. They are stored, compared, hashed and sent in the same way.
 constexpr bool IsByteString(ColumnType type) {
   return type == ColumnType::kString || type == ColumnType::kBytes;
+}
+
+// Whether its values are points in time, which are compared with each other, and written as text.
+// They are no numbers: nothing is added to them.
+constexpr bool IsTimeType(ColumnType type) {
+  return type == ColumnType::kDate || type == ColumnType::kTimestamp;
 }
 
 // Whether a column of an object may have it.

@@ -23,7 +23,7 @@
 // its type is that of a sum, and its sign that of x. With y = 0 both are OutOfRange, unlike x / y.
 // With a double, x % y is what C calls fmod, with y = 0 a NaN. A result outside its type is an
 // error, OutOfRange, and never wraps. Nulls are not computed, nor are rows that an earlier part of
-// an `and` has dropped. Case: all values are numbers, all dates, all strings or all bytes; numbers
+// an `and` has dropped. Case: all values are numbers, or all of one other type; numbers
 // get the type of a sum of them. A value is computed for the rows that take it. Cast: a number to
 // any type of numbers. Digits that the new scale lacks are rounded, halves away from zero, of a
 // double to scale 0 to the even one; what the new type does not hold is OutOfRange, a NaN too. A
@@ -32,6 +32,11 @@
 // characters. A length below 0 is InvalidArgument. Minima, maxima and groups use a total order of
 // doubles: -0.0 is below 0.0 (but in the same group), and NaN, which is one value, is above all
 // others.
+//
+// Dates and timestamps are compared with each other: a date is its midnight. A string literal that
+// is compared with one is read as such (calendar_text.h), and InvalidArgument if it is none. A date
+// may be cast to a timestamp, OutOfRange if none has its midnight, a timestamp to the date of its
+// day, and a string literal to both. There is no arithmetic on them.
 #ifndef ERIS_EXPRESSION_H_
 #define ERIS_EXPRESSION_H_
 
@@ -62,6 +67,10 @@ struct Date {
   int32_t days = 0;  // since 1970-01-01
   friend bool operator==(const Date&, const Date&) = default;
 };
+struct Timestamp {
+  int64_t micros = 0;  // since 1970-01-01 00:00:00 UTC
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
+};
 // Any bytes. A std::string is text instead, and must be UTF-8.
 struct Bytes {
   std::string bytes{};
@@ -69,7 +78,7 @@ struct Bytes {
 };
 // std::monostate: null.
 using Value = std::variant<std::monostate, int64_t, uint64_t, double, Decimal, Date, std::string,
-                           WideDecimal, Bytes>;
+                           WideDecimal, Bytes, Timestamp>;
 inline constexpr uint8_t kWideScaleMax = 18;
 
 struct Expression {
@@ -91,13 +100,14 @@ struct Expression {
     kAnd = 15,  // two arguments or more
     kOr = 16,
     kNot = 17,
-    kLike = 18,      // arguments: string, pattern, and maybe an escape character: both literals
-    kDivide = 19,    // a double, as of IEEE 754: x / 0 is an infinity or a NaN
-    kDatePart = 20,  // arguments: one of kDatePartNames as a literal, then a date. An i64
+    kLike = 18,    // arguments: string, pattern, and maybe an escape character: both literals
+    kDivide = 19,  // a double, as of IEEE 754: x / 0 is an infinity or a NaN
+    // Arguments: one of kDatePartNames as a literal, then a date or a timestamp. An i64.
+    kDatePart = 20,
     // Arguments: condition, value, any number of further such pairs, and maybe a last value. The
     // value of the first condition that is true; else the last one, without which it is null.
     kCase = 21,
-    kCast = 22,  // one argument, a number; to `type` and `scale`
+    kCast = 22,  // one argument; to `type` and `scale`
     // Arguments: string, then as integer literals the number of its first character, which counts
     // from 1, and maybe how many.
     kSubstring = 23,
@@ -155,14 +165,16 @@ inline absl::string_view OperatorText(Expression::Kind kind) {
   }
 }
 
-// What kDatePart takes from a date, by name. Years are those of the Gregorian calendar, also before
-// it was made; the year before 1 is 0.
-enum class DatePart : uint8_t { kYear, kQuarter, kMonth, kDay };
-inline constexpr absl::string_view kDatePartNames[] = {"year", "quarter", "month", "day"};
+// What kDatePart takes from a date or a timestamp, by name; those from kHour on from a timestamp
+// alone. Years are those of the Gregorian calendar, also before it was made; the year before 1 is
+// 0. Seconds are without their fraction.
+enum class DatePart : uint8_t { kYear, kQuarter, kMonth, kDay, kHour, kMinute, kSecond };
+inline constexpr absl::string_view kDatePartNames[] = {"year", "quarter", "month", "day",
+                                                       "hour", "minute",  "second"};
 // What kCast makes.
-inline constexpr ColumnType kCastTypes[] = {ColumnType::kInt32,   ColumnType::kInt64,
-                                            ColumnType::kUint64,  ColumnType::kFloat64,
-                                            ColumnType::kDecimal, ColumnType::kInt128};
+inline constexpr ColumnType kCastTypes[] = {
+    ColumnType::kInt32,   ColumnType::kInt64,  ColumnType::kUint64, ColumnType::kFloat64,
+    ColumnType::kDecimal, ColumnType::kInt128, ColumnType::kDate,   ColumnType::kTimestamp};
 
 // Limits of one expression: number of TreeNodes, and of levels.
 inline constexpr uint32_t kExpressionSizeMax = 4096;

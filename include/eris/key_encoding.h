@@ -1,7 +1,7 @@
-// Keys of other types than u64: encodes signed integers, floating-point numbers and dates as u64
-// keys in the same order, so that ranges and scans work. The engine itself knows only u64 keys. The
-// type is a property of the object (CreateOptions::schema), and the caller converts. Header-only;
-// pure functions, any thread. Keys as text: key_text.h.
+// Keys of other types than u64: encodes signed integers, floating-point numbers, dates and
+// timestamps as u64 keys in the same order, so that ranges and scans work. The engine itself knows
+// only u64 keys. The type is a property of the object (CreateOptions::schema), and the caller
+// converts. Header-only; pure functions, any thread. Keys as text: key_text.h.
 //
 //   ColumnType    key                                        order
 //   kUint64    the number itself                          0 .. 2^64-1
@@ -10,6 +10,8 @@
 //              integer, else the sign bit flipped         denorm_min .. max, inf
 //   kDate      int32 days since 1970-01-01 (Arrow's       -5877641-06-23 .. 5881580-07-11
 //              date32), sign bit flipped: below 2^32
+//   kTimestamp int64 microseconds since 1970-01-01 as     see calendar_text.h
+//              kInt64
 //
 // Equal numbers are equal keys: -0.0 becomes 0.0 and is read back as 0.0. (Negating its bits gives
 // the key of 0.0; flipping all of them would give another key.) Other numbers come back bit for
@@ -107,7 +109,7 @@ constexpr T DecodeKey(uint64_t key) {
 // The type of an index's keys that has a column's values in their order: of int32 and decimals
 // int64. Bounds of a table's partitions are such keys for a client.
 constexpr ColumnType NearestKeyType(ColumnType type) {
-  if (type == ColumnType::kDate) return type;
+  if (IsTimeType(type)) return type;
   return VisitColumnType(type, []<class T>(ColumnTraits<T>) {
     if constexpr (std::is_floating_point_v<T>) return ColumnType::kFloat64;
     return std::is_signed_v<T> ? ColumnType::kInt64 : ColumnType::kUint64;

@@ -4,7 +4,7 @@
 //   uint64   decimal digits                          0 .. 18446744073709551615
 //   int64    the same, with '-' where below 0        -9223372036854775808 .. 9223372036854775807
 //   float64  decimal, also 1e-7; inf, -inf; no nan   printed so short as to be read back the same
-//   date                                             see calendar_text.h
+//   date, timestamp                                  see calendar_text.h
 #ifndef ERIS_KEY_TEXT_H_
 #define ERIS_KEY_TEXT_H_
 
@@ -25,7 +25,8 @@
 namespace eris {
 
 inline constexpr ColumnType kKeyTypes[] = {ColumnType::kUint64, ColumnType::kInt64,
-                                           ColumnType::kFloat64, ColumnType::kDate};
+                                           ColumnType::kFloat64, ColumnType::kDate,
+                                           ColumnType::kTimestamp};
 
 inline absl::string_view KeyTypeName(ColumnType type) { return ColumnTypeName(type); }
 inline std::optional<ColumnType> KeyTypeFromName(absl::string_view name) {
@@ -54,6 +55,8 @@ inline absl::string_view KeyTypeRange(ColumnType type) {
       return "number within the range of 64-bit floats (inf and -inf are, nan is not)";
     case ColumnType::kDate:
       return "date YYYY-MM-DD from -5877641-06-23 to 5881580-07-11";
+    case ColumnType::kTimestamp:
+      return kTimestampRange;
     default:
       return "number from 0 to 18446744073709551615";
   }
@@ -75,6 +78,8 @@ inline void AppendKeyText(ColumnType type, uint64_t key, std::string* text) {
     }
     case ColumnType::kDate:
       return absl::StrAppend(text, DateText(DateFromKey(key)));
+    case ColumnType::kTimestamp:
+      return absl::StrAppend(text, TimestampText(Int64FromKey(key)));
     default:
       return absl::StrAppend(text, key);
   }
@@ -108,6 +113,12 @@ inline bool ParseKeyText(ColumnType type, absl::string_view text, uint64_t& key)
       int32_t days = 0;
       if (!ParseDate(text, days)) return false;
       key = KeyFromDate(days);
+      return true;
+    }
+    case ColumnType::kTimestamp: {
+      int64_t micros = 0;
+      if (!ParseTimestamp(text, micros)) return false;
+      key = KeyFromInt64(micros);
       return true;
     }
     default:

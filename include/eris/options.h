@@ -131,7 +131,8 @@ struct CreateOptions {
   Schema schema = KeyValueSchema();
   // The expected keys, encoded as key_encoding.h says: the initial partitions are even pieces of
   // this range. Keys outside are allowed too (the first and the last partition take them). Default:
-  // even pieces of all keys of the type; for dates, of the years 1900 to 2099. Not for heap tables.
+  // even pieces of all keys of the type; for dates and timestamps, of the years 1900 to 2099. Not
+  // for heap tables.
   //
   // Partitions are cut only between first parts, so all rows with the same first part have one
   // owner. For two-part keys `expected` holds first parts, and its seconds are 0. For clustered

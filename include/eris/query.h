@@ -46,8 +46,8 @@ enum class AggregateFunction : uint8_t {
   // The value in the middle of the values that are not null; of an even number of them the mean of
   // the two in the middle. A double, the one nearest to it; of decimals, and of numbers of 128 bits
   // with digits behind the point, one of the argument's type, cut off towards 0. Not of strings and
-  // dates. In doubles a NaN is above all others. Null without a row. All values are kept until
-  // then, so it takes at least 8 bytes a row.
+  // points in time. In doubles a NaN is above all others. Null without a row. All values are kept
+  // until then, so it takes at least 8 bytes a row.
   kMedian = 6,
 };
 

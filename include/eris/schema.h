@@ -34,7 +34,8 @@ struct Schema {
 };
 
 // The types of an index's or a hash's key: one column, or of indexes two, which are ordered by the
-// first, then by the second. Each is kUint64, kInt64, kFloat64 or kDate.
+// first, then by the second. Each is kUint64, kInt64, kFloat64, kDate or
+// kTimestamp.
 struct KeyTypes {
   constexpr KeyTypes(ColumnType one = ColumnType::kUint64) : first(one) {}
   constexpr KeyTypes(ColumnType one, std::optional<ColumnType> other) : first(one), second(other) {}

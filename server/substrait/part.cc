@@ -30,6 +30,7 @@ ValueType TypeOfValue(const Value& value) {
     ValueType operator()(const Decimal&) const { return {.kind = ValueKind::kDecimal}; }
     ValueType operator()(const WideDecimal&) const { return {.kind = ValueKind::kDecimal}; }
     ValueType operator()(const Date&) const { return {.kind = ValueKind::kDate}; }
+    ValueType operator()(const Timestamp&) const { return {.kind = ValueKind::kTimestamp}; }
     ValueType operator()(const std::string&) const { return {.kind = ValueKind::kString}; }
     ValueType operator()(const Bytes&) const { return {.kind = ValueKind::kBytes}; }
   };
@@ -77,6 +78,9 @@ ValueType TypeOfColumn(ColumnType type, uint8_t scale) {
     case ColumnType::kDate:
       out.kind = ValueKind::kDate;
       break;
+    case ColumnType::kTimestamp:
+      out.kind = ValueKind::kTimestamp;
+      break;
     case ColumnType::kDecimal:
     case ColumnType::kInt128:
       out.kind = ValueKind::kDecimal;
@@ -107,6 +111,8 @@ absl::string_view KindText(ValueKind kind) {
       return "a double";
     case ValueKind::kDate:
       return "a date";
+    case ValueKind::kTimestamp:
+      return "a timestamp";
     case ValueKind::kString:
       return "a string";
     case ValueKind::kBytes:
@@ -266,7 +272,8 @@ absl::Status MakeComparable(Part& left, Part& right, const Place& place) {
   }
   const ValueKind a = left.type.kind;
   const ValueKind b = right.type.kind;
-  if (a == ValueKind::kNull || b == ValueKind::kNull || a == b || (IsNumber(a) && IsNumber(b))) {
+  if (a == ValueKind::kNull || b == ValueKind::kNull || a == b || (IsNumber(a) && IsNumber(b)) ||
+      (IsTime(a) && IsTime(b))) {
     return absl::OkStatus();
   }
   return Malformed(place, KindText(a), " is compared with ", KindText(b));

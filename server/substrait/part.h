@@ -25,6 +25,7 @@ enum class ValueKind : uint8_t {
   kDecimal,
   kDouble,
   kDate,
+  kTimestamp,
   kString,
   kBytes,
 };
@@ -42,6 +43,9 @@ inline constexpr ValueType kTruthType{.kind = ValueKind::kTruth, .column = Colum
 ValueType TypeOfColumn(ColumnType type, uint8_t scale);
 inline bool IsNumber(ValueKind kind) {
   return kind == ValueKind::kInteger || kind == ValueKind::kDecimal || kind == ValueKind::kDouble;
+}
+inline bool IsTime(ValueKind kind) {
+  return kind == ValueKind::kDate || kind == ValueKind::kTimestamp;
 }
 // "a date", "a condition": for messages.
 absl::string_view KindText(ValueKind kind);

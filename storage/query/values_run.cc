@@ -59,6 +59,7 @@ class ValueColumn {
   void Put(const Decimal& value) { PutBytes(value.unscaled); }
   void Put(const WideDecimal& value) { PutBytes(value.unscaled); }
   void Put(const Date& value) { PutBytes(value.days); }
+  void Put(const Timestamp& value) { PutBytes(value.micros); }
   void Put(const std::string& value) { bytes_.append(value); }
   void Put(const Bytes& value) { bytes_.append(value.bytes); }
 

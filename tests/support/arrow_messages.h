@@ -16,7 +16,8 @@ namespace eris::test {
 struct ArrowColumn {
   std::string name{};
   // As pyarrow calls it: "int8" to "uint64", "float", "double", "date32", "date64", "decimal32" to
-  // "decimal128", "string", "large_string", "binary", "large_binary", "bool".
+  // "decimal128", "string", "large_string", "binary", "large_binary", "bool", "timestamp[s]" to
+  // "timestamp[ns]", with a zone.
   std::string type{};
   std::vector<std::string> buffers{};  // of nulls, offsets if it has any, values
   int64_t nulls = 0;
@@ -73,6 +74,15 @@ inline std::pair<ipc::Type, flatbuffers::Offset<void>> TypeOf(Builder& builder,
   if (type == "date32" || type == "date64") {
     const auto unit = type == "date32" ? ipc::DateUnit_DAY : ipc::DateUnit_MILLISECOND;
     return {ipc::Type_Date, ipc::CreateDate(builder, unit).Union()};
+  }
+  if (type.starts_with("timestamp[")) {
+    const std::string unit = type.substr(10, type.size() - 11);
+    const auto number = unit == "s"    ? ipc::TimeUnit_SECOND
+                        : unit == "ms" ? ipc::TimeUnit_MILLISECOND
+                        : unit == "us" ? ipc::TimeUnit_MICROSECOND
+                                       : ipc::TimeUnit_NANOSECOND;
+    const auto zone = builder.CreateString("Europe/Vienna");
+    return {ipc::Type_Timestamp, ipc::CreateTimestamp(builder, number, zone).Union()};
   }
   if (type == "string") return {ipc::Type_Utf8, ipc::CreateUtf8(builder).Union()};
   if (type == "binary") return {ipc::Type_Binary, ipc::CreateBinary(builder).Union()};

@@ -27,6 +27,7 @@ inline std::string TextOfValue(const Value& value) {
       return absl::StrCat(decimal.unscaled, "e-", int{decimal.scale});
     }
     std::string operator()(const Date& date) const { return absl::StrCat("date:", date.days); }
+    std::string operator()(const Timestamp& time) const { return absl::StrCat("us:", time.micros); }
     std::string operator()(const std::string& text) const { return absl::StrCat("'", text, "'"); }
     std::string operator()(const Bytes& bytes) const {
       return absl::StrCat("bytes:", absl::BytesToHexString(bytes.bytes));

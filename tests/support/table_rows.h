@@ -79,6 +79,8 @@ class Rows {
         return Append(data, null ? 7.7 : std::get<double>(value));
       case ColumnType::kDate:
         return Append(data, null ? int32_t{-77} : std::get<Date>(value).days);
+      case ColumnType::kTimestamp:
+        return Append(data, null ? int64_t{-77} : std::get<Timestamp>(value).micros);
       case ColumnType::kDecimal:
         return Append(data, null ? int64_t{-77} : std::get<Decimal>(value).unscaled);
       case ColumnType::kString:
@@ -116,6 +118,8 @@ inline Value ValueAt(const ColumnView& view, const ColumnSchema& column, uint64_
       return ReadAt<double>(view.values, row);
     case ColumnType::kDate:
       return Date{ReadAt<int32_t>(view.values, row)};
+    case ColumnType::kTimestamp:
+      return Timestamp{ReadAt<int64_t>(view.values, row)};
     case ColumnType::kDecimal:
       return Decimal{ReadAt<int64_t>(view.values, row), column.scale};
     case ColumnType::kInt128: {
@@ -163,6 +167,8 @@ inline std::string TextOf(const Value& value) {
           return absl::StrCat(one.unscaled.high, ":", one.unscaled.low, "e-", one.scale);
         } else if constexpr (std::is_same_v<T, Date>) {
           return absl::StrCat("day ", one.days);
+        } else if constexpr (std::is_same_v<T, Timestamp>) {
+          return absl::StrCat("us ", one.micros);
         } else if constexpr (std::is_same_v<T, Bytes>) {
           return absl::StrCat("bytes ", one.bytes);
         } else if constexpr (std::is_same_v<T, double>) {

@@ -39,6 +39,7 @@ bool IsDouble(const ColumnSchema& column) { return column.type == ColumnType::kF
 
 // Whether equal values of both determine each other.
 bool EqualIsSame(const ColumnSchema& a, const ColumnSchema& b) {
+  if (IsTimeType(a.type)) return a.type == b.type;
   const bool alike = storage::ClassOf(a.type) == storage::ClassOf(b.type) && a.scale == b.scale;
   return alike && !IsDouble(a);
 }

@@ -88,16 +88,18 @@ bool IsDouble(const Expression& expression, const std::vector<ColumnSchema>& col
   }
 }
 
-// Whether the value of a `case` needs no conversion: it is a text, bytes, a date or a double.
+// Whether the value of a `case` needs no conversion: it is a text, bytes, a point in time or a
+// double.
 bool KeepsType(const Expression& value, const std::vector<ColumnSchema>& columns) {
   if (IsDouble(value, columns) || value.kind == Kind::kSubstring) return true;
   if (value.kind == Kind::kField) {
     const ColumnType type = columns[value.number].type;
-    return IsByteString(type) || type == ColumnType::kDate;
+    return IsByteString(type) || IsTimeType(type);
   }
   return value.kind == Kind::kLiteral &&
          (std::holds_alternative<std::string>(value.value) ||
-          std::holds_alternative<Bytes>(value.value) || std::holds_alternative<Date>(value.value));
+          std::holds_alternative<Bytes>(value.value) || std::holds_alternative<Date>(value.value) ||
+          std::holds_alternative<Timestamp>(value.value));
 }
 
 bool CastCanFail(const Expression& cast, const std::vector<ColumnSchema>& columns) {
@@ -106,6 +108,7 @@ bool CastCanFail(const Expression& cast, const std::vector<ColumnSchema>& column
   if (from.kind != Kind::kField) return true;
   const ColumnSchema& column = columns[from.number];
   if (column.type == cast.type && column.scale == cast.scale) return false;
+  if (IsTimeType(column.type)) return cast.type != ColumnType::kDate;
   if (column.type == ColumnType::kFloat64 || column.type == ColumnType::kInt128) return true;
   // 128 bits hold any other number, at the largest scale too.
   if (cast.type == ColumnType::kInt128) return false;

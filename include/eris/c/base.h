@@ -65,7 +65,8 @@ enum {
   ERIS_TYPE_DECIMAL = 6,  // int64_t, times 10^-scale
   ERIS_TYPE_STRING = 7,   // UTF-8
   ERIS_TYPE_INT128 = 8,   // of answers only: 16 bytes, little-endian, times 10^-scale
-  ERIS_TYPE_BYTES = 9
+  ERIS_TYPE_BYTES = 9,
+  ERIS_TYPE_TIMESTAMP = 10  // int64_t, microseconds since 1970-01-01 00:00:00 UTC
 };
 
 // A column's description. This structure never grows.
@@ -101,9 +102,10 @@ typedef struct eris_range {
   int32_t open_end;
 } eris_range;
 
-// Keys of other types as u64 in the same order, and back. Pure functions. There is no key for a
-// NaN: eris_key_from_float64 gives the highest u64, which no number has. A table's ranges are of
-// its first key column; if that has four bytes, shift the key left by 32.
+// Keys of other types as u64 in the same order, and back; of timestamps as of int64. Pure
+// functions. There is no key for a NaN: eris_key_from_float64 gives the highest u64, which no
+// number has. A table's ranges are of its first key column; if that has four bytes, shift the key
+// left by 32.
 ERIS_API uint64_t eris_key_from_int64(int64_t number);
 ERIS_API int64_t eris_int64_from_key(uint64_t key);
 ERIS_API uint64_t eris_key_from_float64(double number);

@@ -50,6 +50,8 @@ bool IsValueOf(const Value& value, const ColumnSchema& column) {
       return std::holds_alternative<double>(value);
     case ColumnType::kDate:
       return std::holds_alternative<Date>(value);
+    case ColumnType::kTimestamp:
+      return std::holds_alternative<Timestamp>(value);
     case ColumnType::kString: {
       const auto* text = std::get_if<std::string>(&value);
       return text != nullptr && text->size() <= kTableStringBytesMax && base::IsUtf8(*text);

@@ -42,6 +42,9 @@ Expression LiteralOf(const SegmentColumn& column, uint32_t row, const ColumnSche
       case ColumnType::kDate:
         value = Date{ValueAt<int32_t>(column, row)};
         break;
+      case ColumnType::kTimestamp:
+        value = Timestamp{ValueAt<int64_t>(column, row)};
+        break;
       case ColumnType::kDecimal:
         value = Decimal{ValueAt<int64_t>(column, row), schema.scale};
         break;
@@ -56,7 +59,7 @@ Expression LiteralOf(const SegmentColumn& column, uint32_t row, const ColumnSche
         break;
     }
   }
-  const bool number = !IsByteString(schema.type) && schema.type != ColumnType::kDate;
+  const bool number = !IsByteString(schema.type) && !IsTimeType(schema.type);
   if (!number && !std::holds_alternative<std::monostate>(value)) return Literal(std::move(value));
   return expressions::Cast(Literal(std::move(value)), schema.type, schema.scale);
 }

@@ -1,9 +1,10 @@
-// Year, month and day of a day in the Gregorian calendar. Pure functions, any thread.
+// The parts of dates and timestamps in the Gregorian calendar. Pure functions, any thread.
 #ifndef ERIS_STORAGE_TABLE_CIVIL_DATE_H_
 #define ERIS_STORAGE_TABLE_CIVIL_DATE_H_
 
 #include <cstdint>
 
+#include "eris/calendar_text.h"
 #include "eris/expression.h"
 
 namespace eris::storage {
@@ -35,6 +36,10 @@ constexpr CivilDate CivilDateOf(int64_t days) {
           .day = in_year - (153 * month_from_march + 2) / 5 + 1};
 }
 
+// Whether a timestamp has the part, and a date has not.
+constexpr bool IsTimePart(DatePart part) { return part >= DatePart::kHour; }
+
+// REQUIRES: !IsTimePart(part).
 constexpr int64_t PartOfDate(DatePart part, int64_t days) {
   const CivilDate date = CivilDateOf(days);
   switch (part) {
@@ -46,8 +51,24 @@ constexpr int64_t PartOfDate(DatePart part, int64_t days) {
       return date.month;
     case DatePart::kDay:
       return date.day;
+    default:
+      return 0;
   }
-  return 0;
+}
+
+constexpr int64_t PartOfTimestamp(DatePart part, int64_t micros) {
+  const int64_t day = DayOfTimestamp(micros);
+  if (!IsTimePart(part)) return PartOfDate(part, day);
+  int64_t second = micros % kMicrosPerDay;  // of the day
+  second = (second < 0 ? second + kMicrosPerDay : second) / kMicrosPerSecond;
+  return part == DatePart::kHour     ? second / 3600
+         : part == DatePart::kMinute ? second / 60 % 60
+                                     : second % 60;
+}
+
+// The part of a value of kDate or kTimestamp.
+constexpr int64_t PartOfTime(ColumnType type, DatePart part, int64_t value) {
+  return type == ColumnType::kTimestamp ? PartOfTimestamp(part, value) : PartOfDate(part, value);
 }
 
 }  // namespace eris::storage

@@ -1,10 +1,14 @@
 #include "storage/table/plan/literal_interval.h"
+#include "storage/table/plan/plan_compiler.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "eris/key_text.h"
 
 namespace eris::storage {
 namespace {
@@ -30,13 +34,27 @@ Number NumberOf(const Value& value) {
   if (const auto* number = std::get_if<WideDecimal>(&value)) {
     return {.unscaled = NumberOfHalves(number->unscaled), .scale = number->scale};
   }
+  if (const auto* time = std::get_if<Timestamp>(&value)) return {.unscaled = time->micros};
   return {.unscaled = std::get<Date>(value).days};
 }
 
-Interval IntegerInterval(const ValueNode& value, Kind kind, const Number& number) {
+// The last value of the type that is not above the literal.
+Floor LastNotAbove(const ValueNode& value, const Number& number, const Value& literal) {
+  if (value.type == ColumnType::kTimestamp && std::holds_alternative<Date>(literal)) {
+    return {number.unscaled * kMicrosPerDay, /*exact=*/true};
+  }
+  if (value.type == ColumnType::kDate && std::holds_alternative<Timestamp>(literal)) {
+    const int32_t day = DayOfTimestamp(static_cast<int64_t>(number.unscaled));
+    return {day, number.unscaled == Int128{day} * kMicrosPerDay};
+  }
+  return number.is_double ? FloorOf(number.real, value.scale)
+                          : FloorOf(number.unscaled, number.scale, value.scale);
+}
+
+Interval IntegerInterval(const ValueNode& value, Kind kind, const Number& number,
+                         const Value& literal) {
   if (number.is_double && std::isnan(number.real)) return {.empty = true};
-  const Floor floor = number.is_double ? FloorOf(number.real, value.scale)
-                                       : FloorOf(number.unscaled, number.scale, value.scale);
+  const Floor floor = LastNotAbove(value, number, literal);
   const RangeOfValues limits = RangeOf(value);
   Int128 lo = limits.min;
   Int128 hi = limits.max;
@@ -100,7 +118,7 @@ Interval DoubleInterval(Kind kind, const Number& number) {
 Interval IntervalOf(const ValueNode& value, Kind kind, const Value& literal) {
   const Number number = NumberOf(literal);
   return value.value_class == ValueClass::kDouble ? DoubleInterval(kind, number)
-                                                  : IntegerInterval(value, kind, number);
+                                                  : IntegerInterval(value, kind, number, literal);
 }
 
 Interval Intersect(ValueClass value_class, Interval a, const Interval& b) {
@@ -124,6 +142,14 @@ RangeOfValues RangeOf(const ValueNode& value) {
     }
     return range;
   });
+}
+
+absl::StatusOr<Value> TimeFromText(absl::string_view text) {
+  if (int32_t days = 0; ParseDate(text, days)) return Value(Date{days});
+  if (int64_t micros = 0; ParseTimestamp(text, micros)) return Value(Timestamp{micros});
+  return absl::InvalidArgumentError(absl::StrCat(LiteralText(Value(std::string(text))),
+                                                 " is neither a date YYYY-MM-DD nor a ",
+                                                 kTimestampRange));
 }
 
 bool Below(ValueClass value_class, Scalar a, Scalar b) {

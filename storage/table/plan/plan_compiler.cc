@@ -138,6 +138,9 @@ absl::StatusOr<uint32_t> PlanCompiler::LiteralValue(const eris::Value& literal,
   } else if (const auto* date = std::get_if<Date>(&literal)) {
     node.constant.i64 = date->days;
     node.type = ColumnType::kDate;
+  } else if (const auto* time = std::get_if<Timestamp>(&literal)) {
+    node.constant.i64 = time->micros;
+    node.type = ColumnType::kTimestamp;
   } else if (const std::string* const text = TextOf(literal)) {
     // It may become part of a result, whose strings have the room of a column's.
     if (text->size() > kTableStringBytesMax) {

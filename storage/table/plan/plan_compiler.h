@@ -39,7 +39,7 @@ class PlanCompiler {
 
   static bool IsPredicate(Expression::Kind kind);
   static bool IsNumber(const ValueNode& value) {
-    return value.value_class != ValueClass::kString && value.type != ColumnType::kDate;
+    return value.value_class != ValueClass::kString && !IsTimeType(value.type);
   }
 
  private:
@@ -53,6 +53,8 @@ class PlanCompiler {
   absl::StatusOr<uint32_t> PartOfDate(const Expression& expression);
   absl::StatusOr<uint32_t> Substring(const Expression& expression);
   absl::StatusOr<uint32_t> Cast(const Expression& expression);
+  // A cast to a date or a timestamp.
+  absl::StatusOr<uint32_t> CastToTime(const Expression& expression);
   absl::StatusOr<uint32_t> Case(const Expression& expression);
   // The values that a case may have, of one type, which `type` gets.
   absl::StatusOr<std::vector<uint32_t>> Branches(const std::vector<const Expression*>& values,
@@ -98,7 +100,8 @@ class PlanCompiler {
   uint32_t Set(uint32_t value, std::vector<std::string> strings, bool negated);
   // A numeric range, simplified to all or none if possible.
   uint32_t Range(uint32_t value, Scalar lo, Scalar hi, bool empty, bool negated);
-  absl::Status CheckComparable(const ValueNode& value, const eris::Value& literal) const;
+  // The literal as one that can be compared with the value: a text next to a point in time is read.
+  absl::StatusOr<eris::Value> Comparable(const ValueNode& value, const eris::Value& literal) const;
   std::string Describe(const ValueNode& value) const;
 
   // Two values with equal keys are the same.
@@ -129,7 +132,7 @@ inline const std::string* TextOf(const Value& value) {
   const auto* const bytes = std::get_if<Bytes>(&value);
   return bytes != nullptr ? &bytes->bytes : std::get_if<std::string>(&value);
 }
-// 1.25, 'text', x'00ff', null; long strings are cut off.
+// 1.25, 'text', x'00ff', 2024-02-29, null; long strings are cut off.
 std::string LiteralText(const Value& value);
 // For example "l_price * (1 - l_discount)"; long texts are cut off.
 std::string ExpressionText(const Expression& expression);

@@ -70,20 +70,25 @@ absl::StatusOr<uint32_t> PlanCompiler::PartOfDate(const Expression& expression) 
                                                  ? LiteralValue(date.value, &any_date)
                                                  : Value(date));
   const ValueNode& from = body_.values[days];
-  if (from.type != ColumnType::kDate) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(ExpressionText(expression), ": ", Describe(from), " is not a date"));
+  const auto part = static_cast<DatePart>(at - std::begin(kDatePartNames));
+  if (!IsTimeType(from.type)) {
+    return absl::InvalidArgumentError(absl::StrCat(ExpressionText(expression), ": ", Describe(from),
+                                                   " is neither a date nor a timestamp"));
+  }
+  if (from.type == ColumnType::kDate && IsTimePart(part)) {
+    return absl::InvalidArgumentError(absl::StrCat(ExpressionText(expression), ": ", Describe(from),
+                                                   " has no ", *at, ", a timestamp has"));
   }
   ValueNode node{.op = ValueNode::Op::kDatePart,
                  .nullable = from.nullable,
                  .left = days,
-                 .part = static_cast<DatePart>(at - std::begin(kDatePartNames)),
+                 .part = part,
                  .text = ExpressionText(expression)};
   if (from.op == ValueNode::Op::kNull || from.op == ValueNode::Op::kConstant) {
     node.op = from.op;
     node.left = 0;
     if (from.op == ValueNode::Op::kConstant) {
-      node.constant.i64 = storage::PartOfDate(node.part, from.constant.i64);
+      node.constant.i64 = PartOfTime(from.type, part, from.constant.i64);
     }
     node.part = {};
   }
@@ -133,9 +138,9 @@ absl::StatusOr<uint32_t> PlanCompiler::Cast(const Expression& expression) {
   const std::string text = ExpressionText(expression);
   const ValueNode target{.value_class = ClassOf(type), .type = type, .scale = expression.scale};
   const bool known = IsColumnType(type) || type == ColumnType::kInt128;
-  if (!known || (!IsNumber(target) && !IsNullLiteral(what))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(text, " takes a type of numbers, not ", ColumnTypeName(type)));
+  if (!known || (IsByteString(type) && !IsNullLiteral(what))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        text, " takes a type of numbers, date or timestamp, not ", ColumnTypeName(type)));
   }
   const uint8_t scale_max = type == ColumnType::kDecimal  ? kDecimalScaleMax
                             : type == ColumnType::kInt128 ? kWideScaleMax
@@ -146,6 +151,7 @@ absl::StatusOr<uint32_t> PlanCompiler::Cast(const Expression& expression) {
         ", at most ", static_cast<int>(scale_max)));
   }
   if (IsNullLiteral(what)) return LiteralValue(what.value, &target);
+  if (IsTimeType(type)) return CastToTime(expression);
   ERIS_ASSIGN_OR_RETURN(const uint32_t value, Value(what));
   if (!IsNumber(body_.values[value])) {
     return absl::InvalidArgumentError(
@@ -153,6 +159,25 @@ absl::StatusOr<uint32_t> PlanCompiler::Cast(const Expression& expression) {
   }
   if (type == ColumnType::kFloat64) return ToDouble(value);
   return AddCast(value, type, expression.scale, text);
+}
+
+absl::StatusOr<uint32_t> PlanCompiler::CastToTime(const Expression& expression) {
+  const Expression& what = expression.arguments[0];
+  const auto* const text =
+      what.kind == Kind::kLiteral ? std::get_if<std::string>(&what.value) : nullptr;
+  uint32_t value = 0;
+  if (text != nullptr) {
+    ERIS_ASSIGN_OR_RETURN(const eris::Value time, TimeFromText(*text));
+    ERIS_ASSIGN_OR_RETURN(value, LiteralValue(time, nullptr));
+  } else {
+    ERIS_ASSIGN_OR_RETURN(value, Value(what));
+  }
+  if (IsTimeType(body_.values[value].type)) {
+    return AddCast(value, expression.type, 0, ExpressionText(expression));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(ExpressionText(expression), ": ",
+                                                 Describe(body_.values[value]),
+                                                 " is neither a date nor a timestamp"));
 }
 
 absl::StatusOr<uint32_t> PlanCompiler::AddCast(uint32_t value, ColumnType type, uint8_t scale,
@@ -173,7 +198,7 @@ absl::StatusOr<uint32_t> PlanCompiler::AddCast(uint32_t value, ColumnType type, 
     Int128 number = 0;
     const bool fits = from.value_class == ValueClass::kDouble
                           ? Rescale(from.constant.f64, scale, number)
-                          : Rescale(IntegerOf(from), from.scale, scale, number);
+                          : CastInteger(from, IntegerOf(from), node, number);
     const RangeOfValues limits = RangeOf(node);
     // One that does not fit is an error only for rows that need it.
     if (fits && number >= limits.min && number <= limits.max) {

@@ -46,6 +46,8 @@ Value ValueOf(const ValueNode& constant) {
       return constant.constant.u64;
     case ColumnType::kDate:
       return Date{static_cast<int32_t>(constant.constant.i64)};
+    case ColumnType::kTimestamp:
+      return Timestamp{constant.constant.i64};
     case ColumnType::kDecimal:
       return Decimal{constant.constant.i64, constant.scale};
     case ColumnType::kString:
@@ -121,14 +123,15 @@ uint32_t PlanCompiler::Range(uint32_t value, Scalar lo, Scalar hi, bool empty, b
                        .hi = hi});
 }
 
-absl::Status PlanCompiler::CheckComparable(const ValueNode& value,
-                                           const eris::Value& literal) const {
+absl::StatusOr<Value> PlanCompiler::Comparable(const ValueNode& value,
+                                               const eris::Value& literal) const {
   const char* what = "a number";
-  bool fits = value.value_class != ValueClass::kString && value.type != ColumnType::kDate;
-  if (std::holds_alternative<Date>(literal)) {
-    what = "a date";
-    fits = value.type == ColumnType::kDate;
-  } else if (std::holds_alternative<std::string>(literal)) {
+  bool fits = IsNumber(value);
+  if (std::holds_alternative<Date>(literal) || std::holds_alternative<Timestamp>(literal)) {
+    what = std::holds_alternative<Date>(literal) ? "a date" : "a timestamp";
+    fits = IsTimeType(value.type);
+  } else if (const auto* text = std::get_if<std::string>(&literal)) {
+    if (IsTimeType(value.type)) return TimeFromText(*text);
     what = "a string";
     fits = IsByteString(value.type);
   } else if (std::holds_alternative<Bytes>(literal)) {
@@ -137,15 +140,15 @@ absl::Status PlanCompiler::CheckComparable(const ValueNode& value,
   } else if (IsNull(literal)) {
     fits = true;
   }
-  if (fits) return absl::OkStatus();
+  if (fits) return literal;
   return absl::InvalidArgumentError(
       absl::StrCat(Describe(value), " cannot be compared with ", what));
 }
 
 absl::StatusOr<uint32_t> PlanCompiler::CompareLiteral(uint32_t value, Kind kind,
-                                                      const eris::Value& literal, bool negated) {
+                                                      const eris::Value& given, bool negated) {
   const ValueNode& node = body_.values[value];
-  ERIS_RETURN_IF_ERROR(CheckComparable(node, literal));
+  ERIS_ASSIGN_OR_RETURN(const eris::Value literal, Comparable(node, given));
   if (IsNull(literal)) return Constant(false);
   if (kind == Kind::kNotEqual) {
     kind = Kind::kEqual;
@@ -164,6 +167,14 @@ absl::StatusOr<uint32_t> PlanCompiler::CompareLiteral(uint32_t value, Kind kind,
 
 absl::StatusOr<uint32_t> PlanCompiler::CompareValues(uint32_t left, uint32_t right, Kind kind,
                                                      bool negated) {
+  const ColumnType types[] = {body_.values[left].type, body_.values[right].type};
+  if (types[0] != types[1] && IsTimeType(types[0]) && IsTimeType(types[1])) {
+    // As microseconds in 128 bits: the midnights of some dates are no timestamps.
+    for (uint32_t* const side : {&left, &right}) {
+      const std::string text = body_.values[*side].text;
+      ERIS_ASSIGN_OR_RETURN(*side, AddCast(*side, ColumnType::kInt128, 0, text));
+    }
+  }
   const ValueNode& a = body_.values[left];
   const ValueNode& b = body_.values[right];
   const auto family = [](const ValueNode& node) {
@@ -247,8 +258,8 @@ absl::StatusOr<uint32_t> PlanCompiler::Between(const Expression& expression, boo
     return Join({low, high}, !negated);
   }
   const ValueNode& node = body_.values[value];
-  ERIS_RETURN_IF_ERROR(CheckComparable(node, from.value));
-  ERIS_RETURN_IF_ERROR(CheckComparable(node, to.value));
+  ERIS_ASSIGN_OR_RETURN(const eris::Value low, Comparable(node, from.value));
+  ERIS_ASSIGN_OR_RETURN(const eris::Value high, Comparable(node, to.value));
   if (node.value_class == ValueClass::kString) {
     PredicateNode leaf{.kind = PredicateNode::Kind::kString, .negated = negated, .value = value};
     leaf.test = PredicateNode::StringTest::kRange;
@@ -256,13 +267,12 @@ absl::StatusOr<uint32_t> PlanCompiler::Between(const Expression& expression, boo
                   .has_hi = true,
                   .lo_included = true,
                   .hi_included = true,
-                  .lo = *TextOf(from.value),
-                  .hi = *TextOf(to.value)};
+                  .lo = *TextOf(low),
+                  .hi = *TextOf(high)};
     return AddPredicate(std::move(leaf));
   }
-  const Interval interval =
-      Intersect(node.value_class, IntervalOf(node, Kind::kGreaterEqual, from.value),
-                IntervalOf(node, Kind::kLessEqual, to.value));
+  const Interval interval = Intersect(node.value_class, IntervalOf(node, Kind::kGreaterEqual, low),
+                                      IntervalOf(node, Kind::kLessEqual, high));
   return Range(value, interval.lo, interval.hi, interval.empty, negated);
 }
 
@@ -278,17 +288,18 @@ absl::StatusOr<uint32_t> PlanCompiler::In(const Expression& expression, bool neg
       return absl::InvalidArgumentError(
           absl::StrCat("`in` takes literals, not ", ExpressionText(argument)));
     }
-    ERIS_RETURN_IF_ERROR(CheckComparable(body_.values[value], argument.value));
-    if (IsNull(argument.value)) {
+    ERIS_ASSIGN_OR_RETURN(const eris::Value literal,
+                          Comparable(body_.values[value], argument.value));
+    if (IsNull(literal)) {
       null = true;
     } else if (value_class == ValueClass::kString) {
-      node.strings.push_back(*TextOf(argument.value));
+      node.strings.push_back(*TextOf(literal));
     } else if (value_class == ValueClass::kInt128) {
       ERIS_ASSIGN_OR_RETURN(const uint32_t equal,
-                            CompareLiteral(value, Kind::kEqual, argument.value, negated));
+                            CompareLiteral(value, Kind::kEqual, literal, negated));
       of_int128.push_back(equal);
     } else {
-      const Interval one = IntervalOf(body_.values[value], Kind::kEqual, argument.value);
+      const Interval one = IntervalOf(body_.values[value], Kind::kEqual, literal);
       if (!one.empty) node.set.push_back(one.lo);
     }
   }

@@ -193,6 +193,7 @@ std::string LiteralText(const Value& value) {
     return DecimalText(NumberOfHalves(number->unscaled), number->scale);
   }
   if (const auto* date = std::get_if<Date>(&value)) return DateText(date->days);
+  if (const auto* time = std::get_if<Timestamp>(&value)) return TimestampText(time->micros);
   if (const auto* text = std::get_if<std::string>(&value)) {
     const bool whole = text->size() <= kTextBytesMax;
     const std::string_view shown = CutAtCharacter(*text, kTextBytesMax);

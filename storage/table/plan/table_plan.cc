@@ -152,7 +152,7 @@ class PlanBuilder {
 
   // Sums, averages and medians are of numbers.
   static absl::Status CheckType(AggregateFunction function, const ValueNode& node) {
-    const bool number = node.value_class != ValueClass::kString && node.type != ColumnType::kDate;
+    const bool number = PlanCompiler::IsNumber(node);
     const bool any = function == AggregateFunction::kCount || function == AggregateFunction::kMin ||
                      function == AggregateFunction::kMax;
     if (number || any) return absl::OkStatus();

@@ -39,8 +39,8 @@ void BlockValues::CastBounds(const ValueNode& node, Bounds& out) const {
   out.known = true;
   // The bounds of a double are not those of its NaNs.
   const bool integer = from.known && from_node.value_class != ValueClass::kDouble;
-  out.leaves = !integer || !Rescale(from.lo, from_node.scale, node.scale, out.lo) ||
-               !Rescale(from.hi, from_node.scale, node.scale, out.hi) || out.lo < limits.min ||
+  out.leaves = !integer || !CastInteger(from_node, from.lo, node, out.lo) ||
+               !CastInteger(from_node, from.hi, node, out.hi) || out.lo < limits.min ||
                out.hi > limits.max;
   if (out.leaves) {
     out.lo = limits.min;
@@ -109,7 +109,7 @@ void BlockValues::TakeBranch(uint32_t value, const BlockVector& from, const uint
 
 bool BlockValues::Cast(uint32_t value, const uint64_t* needed, BlockVector& out) {
   const ValueNode& node = plan_.values[value];
-  const uint8_t from_scale = plan_.values[node.left].scale;
+  const ValueNode& from_node = plan_.values[node.left];
   const BlockVector* const from = RequestWide(node.left, needed);
   if (from == nullptr) return false;
   out = {.kind = KindOf(node), .data = Room(value), .validity = from->validity};
@@ -125,7 +125,7 @@ bool BlockValues::Cast(uint32_t value, const uint64_t* needed, BlockVector& out)
   ForNeeded(leaves ? needed : nullptr, out.validity, [&](uint32_t i) {
     Int128 result = 0;
     const bool fit = of_double ? Rescale(from->f64()[i], node.scale, result)
-                               : Rescale(from->Integer(i), from_scale, node.scale, result);
+                               : CastInteger(from_node, from->Integer(i), node, result);
     fits &= fit && result >= limits.min && result <= limits.max;
     if (wide) {
       wide_room[i] = result;

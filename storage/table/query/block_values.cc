@@ -145,15 +145,16 @@ void BlockValues::ColumnBounds(const ValueNode& node, Bounds& out) const {
 }
 
 void BlockValues::DatePartBounds(const ValueNode& node, Bounds& out) const {
-  const Bounds& days = bounds_[node.left];
-  out = days;
-  const auto year = [](Int128 day) {
-    return Int128{PartOfDate(DatePart::kYear, static_cast<int64_t>(day))};
+  const Bounds& times = bounds_[node.left];
+  out = times;
+  const auto year = [type = plan_.values[node.left].type](Int128 time) {
+    return Int128{PartOfTime(type, DatePart::kYear, static_cast<int64_t>(time))};
   };
+  out.lo = IsTimePart(node.part) ? 0 : 1;
   switch (node.part) {
     case DatePart::kYear:
-      out.lo = year(days.lo);
-      out.hi = year(days.hi);
+      out.lo = year(times.lo);
+      out.hi = year(times.hi);
       return;
     case DatePart::kQuarter:
       out.hi = 4;
@@ -164,8 +165,14 @@ void BlockValues::DatePartBounds(const ValueNode& node, Bounds& out) const {
     case DatePart::kDay:
       out.hi = 31;
       break;
+    case DatePart::kHour:
+      out.hi = 23;
+      break;
+    case DatePart::kMinute:
+    case DatePart::kSecond:
+      out.hi = 59;
+      break;
   }
-  out.lo = 1;
 }
 
 void BlockValues::ArithmeticBounds(const ValueNode& node, Bounds& out) const {
@@ -294,7 +301,8 @@ bool BlockValues::Make(uint32_t value, const uint64_t* needed, BlockVector& out)
       const BlockVector* const from = RequestWide(node.left, needed);
       if (from == nullptr) return false;
       auto* const room = reinterpret_cast<int64_t*>(Room(value));
-      for (uint32_t i = 0; i < rows_; ++i) room[i] = PartOfDate(node.part, from->i64()[i]);
+      const ColumnType type = plan_.values[node.left].type;
+      for (uint32_t i = 0; i < rows_; ++i) room[i] = PartOfTime(type, node.part, from->i64()[i]);
       out = {.kind = BlockVector::Kind::kInt64, .data = room, .validity = from->validity};
       return true;
     }

@@ -25,7 +25,7 @@ namespace eris::storage {
 // bits are.
 constexpr bool HasKeyFilter(ColumnType type) {
   return type == ColumnType::kInt32 || type == ColumnType::kInt64 || type == ColumnType::kUint64 ||
-         type == ColumnType::kDate || type == ColumnType::kDecimal;
+         IsTimeType(type) || type == ColumnType::kDecimal;
 }
 
 // The numbers from `min` to min + last, in the order of their column; signed ones as two's

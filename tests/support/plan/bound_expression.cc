@@ -27,7 +27,8 @@ absl::Status Malformed(const char* why, const Expression& expression) {
 }
 
 bool Comparable(CellType left, CellType right) {
-  return (IsNumber(left) && IsNumber(right)) || left.type == right.type;
+  return (IsNumber(left) && IsNumber(right)) || (IsTime(left) && IsTime(right)) ||
+         left.type == right.type;
 }
 
 // A literal with the type that it has next to a value of type `other`.
@@ -133,7 +134,8 @@ BoundResult BindDatePart(const Expression& expression, const ExpressionScope& sc
   const CellType any_date{ColumnType::kDate};
   ERIS_ASSIGN_OR_RETURN(Bound days, date.kind == Kind::kLiteral ? BindLiteral(date, &any_date)
                                                                 : BindValue(date, scope));
-  if (!IsDate(days.type)) return Malformed("not a date", expression);
+  if (!IsTime(days.type)) return Malformed("not a date or timestamp", expression);
+  if (IsDate(days.type) && out.part >= DatePart::kHour) return Malformed("no time", expression);
   out.arguments.push_back(std::move(days));
   return out;
 }
@@ -147,7 +149,11 @@ BoundResult BindCase(const Expression& expression, const ExpressionScope& scope)
   ERIS_ASSIGN_OR_RETURN(std::vector<Bound> bound, BindTogether(values, scope));
   Bound out{.kind = Kind::kCase, .type = bound[0].type};
   for (const Bound& value : bound) {
-    if (IsNumber(out.type)) out.type = SumType(out.type, value.type);
+    if (IsNumber(out.type)) {
+      out.type = SumType(out.type, value.type);
+    } else if (out.type != value.type) {
+      return Malformed("values of a case have one type", expression);
+    }
   }
   for (size_t i = 0; i < bound.size(); ++i) {
     if (2 * i + 1 < arguments.size()) {
@@ -169,14 +175,16 @@ BoundResult BindCast(const Expression& expression, const ExpressionScope& scope)
   const Expression& from = expression.arguments[0];
   const bool null =
       from.kind == Kind::kLiteral && std::holds_alternative<std::monostate>(from.value);
-  if ((!IsNumber(type) && !null) || type.scale > most) {
+  if ((HasText(type) && !null) || type.scale > most) {
     return Malformed("no type of a cast", expression);
   }
   if (null) return BindLiteral(from, &type);
   Bound out{.kind = Kind::kCast, .type = type};
   ERIS_ASSIGN_OR_RETURN(
       Bound bound, from.kind == Kind::kLiteral ? BindLiteral(from, &type) : BindValue(from, scope));
-  if (!IsNumber(bound.type)) return Malformed("a cast of a number", expression);
+  if (IsTime(bound.type) != IsTime(type) || HasText(bound.type)) {
+    return Malformed("a cast of another kind of value", expression);
+  }
   out.arguments.push_back(std::move(bound));
   return out;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 
 namespace eris::test {
 namespace {
@@ -49,6 +50,7 @@ Cell DecimalCell(int64_t unscaled, uint8_t scale) {
   return NumberCell({ColumnType::kDecimal, scale}, unscaled);
 }
 Cell DateCell(int32_t days) { return NumberCell({ColumnType::kDate}, days); }
+Cell TimestampCell(int64_t micros) { return NumberCell({ColumnType::kTimestamp}, micros); }
 Cell TextCell(std::string text) {
   return {.type = {ColumnType::kString}, .null = false, .text = std::move(text)};
 }
@@ -77,6 +79,8 @@ Cell CellOf(const Value& value, CellType null_type) {
           return DecimalCell(one.unscaled, one.scale);
         } else if constexpr (std::is_same_v<T, Date>) {
           return DateCell(one.days);
+        } else if constexpr (std::is_same_v<T, Timestamp>) {
+          return TimestampCell(one.micros);
         } else if constexpr (std::is_same_v<T, WideDecimal>) {
           const Uint128 bits = Uint128{one.unscaled.high} << 64 | one.unscaled.low;
           return NumberCell({ColumnType::kInt128, one.scale}, static_cast<Int128>(bits));
@@ -98,6 +102,8 @@ Value ValueOf(const Cell& cell) {
       return cell.real;
     case ColumnType::kDate:
       return Date{static_cast<int32_t>(cell.number)};
+    case ColumnType::kTimestamp:
+      return Timestamp{static_cast<int64_t>(cell.number)};
     case ColumnType::kDecimal:
       return Decimal{static_cast<int64_t>(cell.number), cell.type.scale};
     case ColumnType::kString:
@@ -122,6 +128,10 @@ Int128 LargestOf(ColumnType type) {
   return -(SmallestOf(type) + 1);
 }
 
+Int128 MicrosOf(const Cell& cell) {
+  return IsDate(cell.type) ? cell.number * 24 * 60 * 60 * 1'000'000 : cell.number;
+}
+
 double RealOf(const Cell& cell) {
   if (IsReal(cell.type)) return cell.real;
   if (cell.type.scale == 0 && cell.number <= kExactInteger && cell.number >= -kExactInteger) {
@@ -132,6 +142,7 @@ double RealOf(const Cell& cell) {
 
 std::partial_ordering CompareCells(const Cell& left, const Cell& right) {
   if (HasText(left.type)) return OrderOfTexts(left.text, right.text);
+  if (IsTime(left.type)) return MicrosOf(left) <=> MicrosOf(right);
   if (IsReal(left.type) && IsReal(right.type)) return left.real <=> right.real;
   if (IsReal(right.type)) return CompareWithReal(left, right.real);
   if (IsReal(left.type)) return 0 <=> CompareWithReal(right, left.real);
@@ -182,6 +193,11 @@ std::string CellText(const Cell& cell) {
   if (IsText(cell.type)) return absl::StrCat("'", absl::CHexEscape(cell.text), "'");
   if (IsDate(cell.type)) {
     return absl::FormatCivilTime(absl::CivilDay(1970, 1, 1) + static_cast<int64_t>(cell.number));
+  }
+  if (IsTime(cell.type)) {
+    return absl::FormatTime("%Y-%m-%d %H:%M:%E6S",
+                            absl::FromUnixMicros(static_cast<int64_t>(cell.number)),
+                            absl::UTCTimeZone());
   }
   if (!IsReal(cell.type)) return DigitsText(DigitsOf(cell.number, cell.type.scale));
   std::string text = RealText(cell.real);

@@ -30,12 +30,13 @@ inline bool IsBytes(CellType type) { return type.type == ColumnType::kBytes; }
 // Whether Cell::text has the value.
 inline bool HasText(CellType type) { return IsByteString(type.type); }
 inline bool IsDate(CellType type) { return type.type == ColumnType::kDate; }
-inline bool IsNumber(CellType type) { return !HasText(type) && !IsDate(type); }
+inline bool IsTime(CellType type) { return IsTimeType(type.type); }
+inline bool IsNumber(CellType type) { return !HasText(type) && !IsTime(type); }
 
 struct Cell {
   CellType type{};
   bool null = true;
-  Int128 number = 0;  // of integers, decimals (unscaled) and dates (days)
+  Int128 number = 0;  // of integers, decimals (unscaled), dates (days), timestamps (microseconds)
   double real = 0;
   std::string text{};
 
@@ -53,6 +54,7 @@ Cell IntegerCell(int64_t number);
 Cell RealCell(double real);
 Cell DecimalCell(int64_t unscaled, uint8_t scale);
 Cell DateCell(int32_t days);
+Cell TimestampCell(int64_t micros);
 Cell TextCell(std::string text);
 Cell BytesCell(std::string bytes);
 Cell FailedCell(CellType type, absl::StatusCode error);
@@ -64,6 +66,9 @@ Value ValueOf(const Cell& cell);
 // The least and the greatest number that values of an integer or decimal type hold.
 Int128 SmallestOf(ColumnType type);
 Int128 LargestOf(ColumnType type);
+
+// A point in time in microseconds, which are beyond 64 bits for some dates.
+Int128 MicrosOf(const Cell& cell);
 
 // The double nearest to a number. REQUIRES: neither null nor failed, and a number.
 double RealOf(const Cell& cell);

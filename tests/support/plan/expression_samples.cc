@@ -38,13 +38,18 @@ ExpressionSamples::ExpressionSamples(PlanRandom& random, const ExpressionScope& 
     (IsText(type)    ? texts_
      : IsBytes(type) ? bytes_
      : IsDate(type)  ? dates_
+     : IsTime(type)  ? timestamps_
                      : numbers_)
         .push_back(i);
   }
 }
 
 const ExpressionSamples::Fields& ExpressionSamples::FieldsOf(CellType type) const {
-  return IsText(type) ? texts_ : IsBytes(type) ? bytes_ : IsDate(type) ? dates_ : numbers_;
+  return IsText(type)    ? texts_
+         : IsBytes(type) ? bytes_
+         : IsDate(type)  ? dates_
+         : IsTime(type)  ? timestamps_
+                         : numbers_;
 }
 
 Expression ExpressionSamples::FieldOf(const Fields& fields) {
@@ -66,7 +71,8 @@ Expression ExpressionSamples::NumberLiteral() {
 
 Expression ExpressionSamples::Cast(int depth) {
   Expression what = Number(depth - 1);
-  const ColumnType type = kCastTypes[Below(random_, std::size(kCastTypes))];
+  ColumnType type = kCastTypes[Below(random_, std::size(kCastTypes))];
+  if (IsTimeType(type)) type = ColumnType::kInt64;
   const bool scaled = type == ColumnType::kDecimal || type == ColumnType::kInt128;
   const auto scale = static_cast<uint8_t>(scaled ? 1 + Below(random_, 4) : 0);
   return expressions::Cast(std::move(what), type, scale);
@@ -87,9 +93,12 @@ Expression ExpressionSamples::NumberCase(int depth) {
 
 Expression ExpressionSamples::NumberTree(int depth) {
   const uint64_t choice = Below(random_, 10);
-  if (choice == 0 && !dates_.empty()) {
-    const auto part = static_cast<DatePart>(Below(random_, std::size(kDatePartNames)));
-    return expressions::PartOf(part, DateValue(depth - 1));
+  if (choice == 0 && !(dates_.empty() && timestamps_.empty())) {
+    const bool date = timestamps_.empty() || (!dates_.empty() && OneIn(random_, 2));
+    const uint64_t parts = date ? 4 : std::size(kDatePartNames);
+    const auto part = static_cast<DatePart>(Below(random_, parts));
+    const CellType type{date ? ColumnType::kDate : ColumnType::kTimestamp};
+    return expressions::PartOf(part, TimeValue(type, depth - 1));
   }
   if (choice == 1) return Cast(depth);
   if (choice == 2) return NumberCase(depth);
@@ -135,13 +144,28 @@ Expression ExpressionSamples::Text(int depth) {
   return Case(std::move(arguments));
 }
 
-Expression ExpressionSamples::DateValue(int depth) {
-  if (depth <= 0 || !OneIn(random_, 4)) return FieldOf(dates_);
+Expression ExpressionSamples::TimeValue(CellType type, int depth) {
+  const CellType other{IsDate(type) ? ColumnType::kTimestamp : ColumnType::kDate};
+  if (depth > 0 && OneIn(random_, 4) && !FieldsOf(other).empty()) {
+    return expressions::Cast(FieldOf(FieldsOf(other)), type.type);
+  }
+  const Fields& fields = FieldsOf(type);
+  if (depth <= 0 || !OneIn(random_, 4)) return FieldOf(fields);
   std::vector<Expression> arguments;
   arguments.push_back(Condition(depth - 1));
-  arguments.push_back(FieldOf(dates_));
-  arguments.push_back(OneIn(random_, 2) ? FieldOf(dates_) : Literal(Value(Date{11012})));
+  arguments.push_back(FieldOf(fields));
+  arguments.push_back(OneIn(random_, 2)
+                          ? FieldOf(fields)
+                          : Literal(ValueOf(SampleCell(random_, type, Reach::kNear))));
   return Case(std::move(arguments));
+}
+
+// Dates and timestamps are compared with each other.
+Expression ExpressionSamples::TimeLiteral(CellType type) {
+  const bool date = OneIn(random_, 3) != IsDate(type);
+  const Reach reach = OneIn(random_, 8) ? Reach::kExtreme : Reach::kNear;
+  const CellType its{date ? ColumnType::kDate : ColumnType::kTimestamp};
+  return Literal(ValueOf(SampleCell(random_, its, reach)));
 }
 
 Expression ExpressionSamples::BytesValue(int depth) {
@@ -157,7 +181,7 @@ Expression ExpressionSamples::BytesLiteral() {
 
 Expression ExpressionSamples::ValueOfType(CellType type, int depth) {
   if (IsBytes(type)) return BytesValue(depth);
-  return IsText(type) ? Text(depth) : IsDate(type) ? DateValue(depth) : Number(depth);
+  return IsText(type) ? Text(depth) : IsTime(type) ? TimeValue(type, depth) : Number(depth);
 }
 
 Expression ExpressionSamples::TypedNull(CellType type) {
@@ -184,6 +208,11 @@ Expression ExpressionSamples::Counterpart(CellType type, int depth) {
   if (OneIn(random_, 24)) return TypedNull(type);
   const Fields& fields = FieldsOf(type);
   if (!fields.empty() && OneIn(random_, 3)) return ValueOfType(type, depth);
+  if (IsTime(type)) {
+    const CellType other{IsDate(type) ? ColumnType::kTimestamp : ColumnType::kDate};
+    const bool mixed = !FieldsOf(other).empty() && OneIn(random_, 4);
+    return mixed ? ValueOfType(other, depth) : TimeLiteral(type);
+  }
   if (IsNumber(type)) return NumberLiteral();
   if (IsBytes(type)) return BytesLiteral();
   return Literal(ValueOf(SampleCell(random_, type, Reach::kNear)));
@@ -215,6 +244,7 @@ Expression ExpressionSamples::Comparison(int depth) {
     for (uint64_t i = 1 + Below(random_, 4); i > 0; --i) {
       Expression literal = OneIn(random_, 8) ? NullLiteral()
                            : IsNumber(type)  ? NumberLiteral()
+                           : IsTime(type)    ? TimeLiteral(type)
                            : IsBytes(type)
                                ? BytesLiteral()
                                : Literal(ValueOf(SampleCell(random_, type, Reach::kNear)));

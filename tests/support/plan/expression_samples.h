@@ -40,7 +40,9 @@ class ExpressionSamples {
   Expression NumberCase(int depth);
   // REQUIRES: there is a field of the type.
   Expression Text(int depth);
-  Expression DateValue(int depth);
+  // `type`: of dates or of timestamps.
+  Expression TimeValue(CellType type, int depth);
+  Expression TimeLiteral(CellType type);
   Expression BytesValue(int depth);
   Expression BytesLiteral();
   Expression ValueOfType(CellType type, int depth);
@@ -52,7 +54,7 @@ class ExpressionSamples {
 
   PlanRandom& random_;
   const ExpressionScope& scope_;
-  Fields numbers_, texts_, dates_, bytes_;
+  Fields numbers_, texts_, dates_, timestamps_, bytes_;
 };
 
 }  // namespace eris::test

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "base/check.h"
 
 namespace eris::test {
@@ -124,17 +125,29 @@ Cell RealArithmetic(Kind kind, const Cell& left, const Cell& right) {
   return out;
 }
 
-Int128 PartOfDate(DatePart part, Int128 days) {
-  const absl::CivilDay day = absl::CivilDay(1970, 1, 1) + static_cast<int64_t>(days);
+absl::CivilSecond CivilOf(const Cell& time) {
+  const auto number = static_cast<int64_t>(time.number);
+  if (IsDate(time.type)) return absl::CivilSecond(absl::CivilDay(1970, 1, 1) + number);
+  return absl::ToCivilSecond(absl::FromUnixMicros(number), absl::UTCTimeZone());
+}
+
+Int128 PartOfTime(DatePart part, const Cell& time) {
+  const absl::CivilSecond civil = CivilOf(time);
   switch (part) {
     case DatePart::kYear:
-      return day.year();
+      return civil.year();
     case DatePart::kQuarter:
-      return (day.month() - 1) / 3 + 1;
+      return (civil.month() - 1) / 3 + 1;
     case DatePart::kMonth:
-      return day.month();
+      return civil.month();
     case DatePart::kDay:
-      return day.day();
+      return civil.day();
+    case DatePart::kHour:
+      return civil.hour();
+    case DatePart::kMinute:
+      return civil.minute();
+    case DatePart::kSecond:
+      return civil.second();
   }
   return 0;
 }
@@ -233,7 +246,13 @@ Cell ExpressionValue::CastReal(const Cell& from, CellType type) {
 Cell ExpressionValue::Converted(const Cell& from, CellType type) {
   if (from.failed()) return FailedCell(type, from.error);
   if (from.null) return NullCell(type);
-  if (!IsNumber(type) || from.type == type) return from;
+  if (from.type == type) return from;
+  if (type.type == ColumnType::kTimestamp) return Checked(type, MicrosOf(from));
+  if (IsDate(type)) {
+    return DateCell(
+        static_cast<int32_t>(absl::CivilDay(CivilOf(from)) - absl::CivilDay(1970, 1, 1)));
+  }
+  if (!IsNumber(type)) return from;
   if (IsReal(type)) return RealCell(RealOf(from));
   if (IsReal(from.type)) return CastReal(from, type);
   const ExactDigits digits = DigitsOf(from.number, from.type.scale);
@@ -299,7 +318,7 @@ Cell ExpressionValue::Of(const BoundExpression& expression, const Cells& row) {
       if (cell.failed()) return FailedCell(expression.type, cell.error);
       if (cell.null) return NullCell(expression.type);
       if (expression.kind == Kind::kDatePart) {
-        return NumberCell(expression.type, PartOfDate(expression.part, cell.number));
+        return NumberCell(expression.type, PartOfTime(expression.part, cell));
       }
       return TextCell(PartOfText(cell.text, expression.first, expression.length));
     }

@@ -50,6 +50,24 @@ constexpr double kReals[] = {0.0,
 constexpr int32_t kDays[] = {0,     -1,      58,      59,     60,         11016,
                              11017, -719468, -719528, -25508, 0x7fffffff, -0x7fffffff - 1};
 
+// Midnights of the days of near dates, and moments around them.
+Cell SampleTimestamp(PlanRandom& random, Reach reach) {
+  constexpr int64_t kDay = int64_t{24} * 60 * 60 * 1'000'000;
+  constexpr int64_t kOfDay[] = {0, 0, 0, 1, -1, 500'000, kDay / 2, kDay / 24 + 61'000'001};
+  constexpr int64_t kFar[] = {0,
+                              -1,
+                              -kDay,
+                              -719'528 * kDay - 1,
+                              std::numeric_limits<int64_t>::min(),
+                              std::numeric_limits<int64_t>::min() + 1,
+                              std::numeric_limits<int64_t>::max()};
+  if (reach != Reach::kNear && OneIn(random, 2)) {
+    return TimestampCell(kFar[Below(random, std::size(kFar))]);
+  }
+  const int64_t day = 11010 + static_cast<int64_t>(Below(random, 4));
+  return TimestampCell(day * kDay + kOfDay[Below(random, std::size(kOfDay))]);
+}
+
 Cell SampleReal(PlanRandom& random, Reach reach) {
   const bool special = OneIn(random, reach == Reach::kNear ? 5 : 3);
   if (special)
@@ -192,6 +210,8 @@ Cell SampleCell(PlanRandom& random, CellType type, Reach reach) {
       if (near) return DateCell(static_cast<int32_t>(Below(random, 10)) + 11010);
       return DateCell(kDays[Below(random, std::size(kDays))]);
     }
+    case ColumnType::kTimestamp:
+      return SampleTimestamp(random, reach);
     default:
       return NumberCell(type, SampleNumber(random, type.type, reach));
   }
