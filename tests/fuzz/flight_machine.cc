@@ -38,7 +38,8 @@ const std::vector<Schema>& Schemas() {
                    {.name = "d", .type = ColumnType::kDate},
                    {.name = "p", .type = ColumnType::kDecimal, .scale = 2, .nullable = true},
                    {.name = "s", .type = ColumnType::kString, .nullable = true},
-                   {.name = "t", .type = ColumnType::kString}}}};
+                   {.name = "t", .type = ColumnType::kString},
+                   {.name = "at", .type = ColumnType::kTimestamp, .nullable = true}}}};
   return *schemas;
 }
 

@@ -50,7 +50,8 @@ const std::vector<ObjectShape>& Shapes() {
         {.name = "d", .type = ColumnType::kDate},
         {.name = "p", .type = ColumnType::kDecimal, .scale = 2, .nullable = true},
         {.name = "s", .type = ColumnType::kString, .nullable = true},
-        {.name = "b", .type = ColumnType::kBytes}};
+        {.name = "b", .type = ColumnType::kBytes},
+        {.name = "t", .type = ColumnType::kTimestamp, .nullable = true}};
     return new std::vector<ObjectShape>{
         {ObjectKind::kIndex, KeyValueSchema()},
         {ObjectKind::kIndex, KeyValueSchema({ColumnType::kInt64, ColumnType::kFloat64})},

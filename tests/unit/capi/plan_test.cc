@@ -107,6 +107,8 @@ TEST(CPlanLiteralTest, LiteralsBecomeTheColumnsValues) {
   EXPECT_EQ(*read(ColumnType::kDecimal, "1.5", 2), Value(Decimal{150, 2}));
   EXPECT_EQ(*read(ColumnType::kString, "'AIR'"), Value(std::string("AIR")));
   EXPECT_EQ(*read(ColumnType::kDate, "1970-01-02"), Value(Date{1}));
+  EXPECT_EQ(*read(ColumnType::kTimestamp, "timestamp '1970-01-01 00:00:01'"),
+            Value(Timestamp{1'000'000}));
   EXPECT_EQ(*read(ColumnType::kBytes, "x'00'"), Value(Bytes{std::string(1, '\0')}));
   EXPECT_EQ(*read(ColumnType::kInt64, "null"), Value());
   for (const auto& [type, text] :

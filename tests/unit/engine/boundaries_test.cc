@@ -70,6 +70,15 @@ TEST(InitialStartsTest, TypedRangesFallIntoEvenPiecesOfTheirKeys) {
       (Starts{0, KeyFromDate(1 << 30)}));
 }
 
+TEST(InitialStartsTest, TimestampsAreExpectedWhereDatesAre) {
+  for (const ObjectKind kind : {ObjectKind::kIndex, ObjectKind::kTable}) {
+    Schema schema = KeyValueSchema(ColumnType::kTimestamp);
+    const Starts starts = *InitialStarts({.kind = kind, .schema = schema}, 4);
+    ASSERT_EQ(starts.size(), 4u);
+    EXPECT_EQ(KeyText(ColumnType::kTimestamp, starts[2]), "2000-01-01 00:00:00");
+  }
+}
+
 TEST(InitialStartsTest, TypedBoundsAreNamedAsWhatTheyAre) {
   const auto message = [](const CreateOptions& options) {
     const absl::Status status = InitialStarts(options, 4).status();

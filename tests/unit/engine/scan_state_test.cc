@@ -141,12 +141,14 @@ TEST_F(ScanStateTest, KeysOfAllTypesComeAsTheirOwn) {
         return static_cast<double>(i) / 4;
       case ColumnType::kDate:
         return Date{static_cast<int32_t>(i)};
+      case ColumnType::kTimestamp:
+        return Timestamp{i * 1'000'000};
       default:
         return static_cast<uint64_t>(i + 1000);
     }
   };
   const ColumnType types[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
-                              ColumnType::kDate};
+                              ColumnType::kDate, ColumnType::kTimestamp};
   for (const ColumnType first : types) {
     for (const ColumnType second : types) {
       const std::string name = absl::StrCat("o", static_cast<int>(first), static_cast<int>(second));

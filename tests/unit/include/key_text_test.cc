@@ -38,6 +38,10 @@ TEST(KeyTextTest, ExtremesAreReadAndShown) {
       {ColumnType::kDate, "2024-02-29"},
       {ColumnType::kDate, "10000-01-01"},
       {ColumnType::kDate, "5881580-07-11"},
+      {ColumnType::kTimestamp, "-290308-12-21 19:59:05.224192"},
+      {ColumnType::kTimestamp, "1969-12-31 23:59:59.999999"},
+      {ColumnType::kTimestamp, "1970-01-01 00:00:00"},
+      {ColumnType::kTimestamp, "294247-01-10 04:00:54.775807"},
   };
   for (const auto& [type, text] : extremes) {
     const absl::StatusOr<uint64_t> key = KeyFromText(type, text);
@@ -81,6 +85,7 @@ TEST(KeyTextTest, WhatIsNoKeyIsRefusedWithTheTextAndTheRange) {
         "--024-01-01",
         "today",
         "2024-01-01T00:00"}},
+      {ColumnType::kTimestamp, {"", "2024-02-30 00:00:00", "2024-01-01 24:00:00", "7"}},
   };
   for (const auto& [type, texts] : refused) {
     for (const std::string& text : texts) {

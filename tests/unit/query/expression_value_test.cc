@@ -200,6 +200,24 @@ TEST(ExpressionValueTest, PartsOfDatesAreGregorian) {
   EXPECT_EQ(ValueFor(PartOf(DatePart::kDay, Field(0)), {NullCell({ColumnType::kDate})}), "null");
 }
 
+TEST(ExpressionValueTest, TimestampsAreDatesWithATime) {
+  constexpr int64_t kHour = int64_t{3600} * 1'000'000;
+  const auto part = [](DatePart which, int64_t micros) {
+    return ValueFor(PartOf(which, Field(0)), {TimestampCell(micros)});
+  };
+  EXPECT_EQ(part(DatePart::kYear, -1), "1969");
+  EXPECT_EQ(part(DatePart::kHour, -1), "23");
+  EXPECT_EQ(part(DatePart::kMinute, 5 * kHour + 61'000'000), "1");
+  EXPECT_EQ(part(DatePart::kSecond, 61'999'999), "1");
+  EXPECT_EQ(part(DatePart::kYear, std::numeric_limits<int64_t>::min()), "-290308");
+  EXPECT_EQ(ValueFor(PartOf(DatePart::kHour, Field(0)), {DateCell(1)}), "INVALID_ARGUMENT");
+  EXPECT_EQ(ValueFor(Cast(Field(0), ColumnType::kDate), {TimestampCell(-1)}), "1969-12-31");
+  EXPECT_EQ(ValueFor(Cast(Field(0), ColumnType::kTimestamp), {DateCell(1)}),
+            "1970-01-02 00:00:00.000000");
+  EXPECT_EQ(ValueFor(Cast(Field(0), ColumnType::kTimestamp), {DateCell(1 << 30)}), "fails");
+  EXPECT_EQ(ValueFor(Cast(Field(0), ColumnType::kInt64), {TimestampCell(1)}), "INVALID_ARGUMENT");
+}
+
 TEST(ExpressionValueTest, StringsOfNullAreNull) {
   const Cells row = {TextCell("aä€"), NullCell(kText)};
   EXPECT_EQ(ValueFor(Substring(Field(0), 2, 1), row), CellText(TextCell("ä")));

@@ -155,9 +155,9 @@ inline bool SameCell(ColumnType type, const Cell& a, const Cell& b) {
 }
 
 inline constexpr ColumnType kAllTypes[] = {
-    ColumnType::kInt32,   ColumnType::kInt64,  ColumnType::kUint64,
-    ColumnType::kFloat64, ColumnType::kDate,   ColumnType::kDecimal,
-    ColumnType::kString,  ColumnType::kInt128, ColumnType::kBytes};
+    ColumnType::kInt32, ColumnType::kInt64,    ColumnType::kUint64, ColumnType::kFloat64,
+    ColumnType::kDate,  ColumnType::kDecimal,  ColumnType::kString, ColumnType::kInt128,
+    ColumnType::kBytes, ColumnType::kTimestamp};
 
 // How values are chosen: from a few, from a dense range, or from all of the type's.
 enum class Values { kFew, kDense, kAny };

@@ -79,12 +79,13 @@ std::vector<KindCase> Cases() {
                            {-Floats::infinity(), -Floats::max(), -Floats::denorm_min(), 0.0,
                             Floats::denorm_min(), Floats::max(), Floats::infinity()}),
       KeyValueCase<int32_t>("Date", ColumnType::kDate, {Days::min(), -1, 0, 1, Days::max()}),
+      KeyValueCase("Timestamp", ColumnType::kTimestamp, ints),
       PairCase(),
       KeyValueCase("Bytes", ColumnType::kInt64, ints, ColumnType::kBytes),
       KeyValueCase("Hash", ColumnType::kUint64, numbers),
       TableCase(true),
       TableCase(false)};
-  cases[6].options.kind = ObjectKind::kHash;
+  cases[7].options.kind = ObjectKind::kHash;
   return cases;
 }
 

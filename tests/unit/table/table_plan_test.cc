@@ -76,6 +76,26 @@ TEST(TablePlanTest, BoundsOfOneColumnAreOneRange) {
   EXPECT_EQ(OnlyCondition(**plan).hi.i64, 19);
 }
 
+TEST(TablePlanTest, DatesAreComparedWithTimestampsAsMidnights) {
+  constexpr int64_t kDay = int64_t{86'400} * 1'000'000;
+  using Last = std::pair<Expression, int64_t>;
+  const Expression date = Column("date");
+  const Value text = std::string("1970-01-11T12:00");
+  for (const auto& [condition, hi] :
+       {Last{date < Literal(Timestamp{10 * kDay}), 9},
+        Last{date < Literal(Timestamp{10 * kDay + 1}), 10},
+        Last{date <= Literal(Timestamp{10 * kDay - 1}), 9}, Last{date <= Literal(text), 10},
+        Last{date < Literal(Timestamp{-kDay + 1}), -1},
+        Last{date < Literal(Timestamp{-kDay}), -2}}) {
+    const auto plan = Plan(Filtered(condition));
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(OnlyCondition(**plan).hi.i64, hi);
+  }
+  const auto equal = Plan(Filtered(Equal(date, Literal(Timestamp{10 * kDay + 1}))));
+  ASSERT_TRUE(equal.ok());
+  EXPECT_EQ(OnlyCondition(**equal).kind, PredicateNode::Kind::kNone);
+}
+
 TEST(TablePlanTest, EqualValuesAreComputedOnce) {
   Query query = Aggregated(AggregateFunction::kSum, Column("i32") * Column("i64"));
   query.aggregates.push_back(query.aggregates[0]);
@@ -144,11 +164,19 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(Filtered(Pair(Expression::Kind::kLike, Column("few"), Literal(1))),
           "`like` takes a string, not 1");
   Refuses(Filtered(Equal(PartOf(DatePart::kYear, Column("i32")), Literal(1))),
-          "column i32 (int32) is not a date");
+          "column i32 (int32) is neither a date nor a timestamp");
+  Refuses(Filtered(Equal(PartOf(DatePart::kHour, Column("date")), Literal(1))),
+          "column date (date) has no hour, a timestamp has");
+  Refuses(Filtered(Column("date") < Literal(Value(std::string("noon")))),
+          "'noon' is neither a date YYYY-MM-DD nor a timestamp YYYY-MM-DD HH:MM:SS");
+  Refuses(Filtered(Column("i32") < Literal(Timestamp{7})),
+          "column i32 (int32) cannot be compared with a timestamp");
+  Refuses(Filtered(Equal(Cast(Column("i64"), ColumnType::kTimestamp), Literal(Timestamp{7}))),
+          "column i64 (int64) is neither a date nor a timestamp");
   Refuses(Filtered(Equal(Pair(Expression::Kind::kDatePart, Literal(Value(std::string("week"))),
                               Column("date")),
                          Literal(1))),
-          "takes one of 'year', 'quarter', 'month', 'day', not 'week'");
+          "takes one of 'year', 'quarter', 'month', 'day', 'hour', 'minute', 'second', not 'week'");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date") / Literal(1)), "is not a number");
   Query grouped = Aggregated(AggregateFunction::kMin, Column("i32"));
   grouped.group_by.assign(17, "i32");

@@ -115,6 +115,7 @@ inline bool WithinBounds(const SegmentColumn& column, const Cell& cell) {
              ValueOf<int32_t>(cell) <= column.bounds->max.i64;
     case ColumnType::kInt64:
     case ColumnType::kDecimal:
+    case ColumnType::kTimestamp:
       return ValueOf<int64_t>(cell) >= column.bounds->min.i64 &&
              ValueOf<int64_t>(cell) <= column.bounds->max.i64;
     case ColumnType::kUint64:
@@ -140,6 +141,7 @@ inline Cell RandomCell(ColumnType type, bool nullable, Random& random, uint64_t 
                             : static_cast<int32_t>(random() % spread) - 100);
     case ColumnType::kInt64:
     case ColumnType::kDecimal:
+    case ColumnType::kTimestamp:
       return CellOf(extreme ? (random() % 2 ? std::numeric_limits<int64_t>::min()
                                             : std::numeric_limits<int64_t>::max())
                             : static_cast<int64_t>(random() % spread) - 100);

@@ -348,8 +348,9 @@ inline Schema AllTypes(const std::vector<ColumnType>& key) {
     schema.key.push_back(static_cast<uint32_t>(schema.columns.size()));
     add(type, false);
   }
-  for (const ColumnType type : {ColumnType::kInt32, ColumnType::kInt64, ColumnType::kUint64,
-                                ColumnType::kFloat64, ColumnType::kDate, ColumnType::kDecimal}) {
+  for (const ColumnType type :
+       {ColumnType::kInt32, ColumnType::kInt64, ColumnType::kUint64, ColumnType::kFloat64,
+        ColumnType::kDate, ColumnType::kDecimal, ColumnType::kTimestamp}) {
     add(type, true);
   }
   add(ColumnType::kString, false);

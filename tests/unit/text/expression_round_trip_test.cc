@@ -41,7 +41,7 @@ class Generator {
         return Of(Kind::kLike, std::move(arguments));
       }
       case 11:
-        return PartOf(static_cast<DatePart>(Below(4)), one());
+        return PartOf(static_cast<DatePart>(Below(std::size(kDatePartNames))), one());
       case 12:
       case 13:
       case 14:

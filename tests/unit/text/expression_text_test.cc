@@ -61,6 +61,12 @@ TEST(ExpressionTextTest, OperatorsBindAsInSql) {
   EXPECT_EQ(Parsed("date_part('year', d) + 1 = 1995"),
             Equal(PartOf(DatePart::kYear, Column("d")) + Literal(1), Literal(1995)));
   EXPECT_EQ(Parsed("date_part = 1"), Equal(Column("date_part"), Literal(1)));
+  EXPECT_EQ(Parsed("at >= timestamp '1970-01-01 00:00:01.5' and timestamp < 1"),
+            Column("at") >= Literal(Timestamp{1'500'000}) && Column("timestamp") < Literal(1));
+  EXPECT_EQ(
+      Parsed("cast(at as date) = cast(d as timestamp)"),
+      Equal(Cast(Column("at"), ColumnType::kDate), Cast(Column("d"), ColumnType::kTimestamp)));
+  EXPECT_EQ(ExpressionText(Literal(Timestamp{-1})), "timestamp '1969-12-31 23:59:59.999999'");
 }
 
 TEST(ExpressionTextTest, CasesHavePairsAndMaybeALastValue) {
@@ -224,9 +230,9 @@ TEST(ExpressionTextTest, ErrorsOfCasesCastsAndSubstringsNameWhatIsMissing) {
   EXPECT_EQ(ErrorOf("case when a then b else c when d"),
             "at character 27: expected 'end' of 'case', found 'when'");
   EXPECT_EQ(ErrorOf("cast(a int64)"), "at character 8: expected 'as' of 'cast', found 'int64'");
-  EXPECT_EQ(ErrorOf("cast(a as date)"),
+  EXPECT_EQ(ErrorOf("cast(a as text)"),
             "at character 11: expected int32, int64, uint64, float64, decimal(SCALE), "
-            "decimal(DIGITS, SCALE) or int128(SCALE), found 'date'");
+            "decimal(DIGITS, SCALE), int128(SCALE), date or timestamp, found 'text'");
   EXPECT_THAT(ErrorOf("cast(a as decimal)"), HasSubstr("at character 18: expected '('"));
   EXPECT_EQ(ErrorOf("cast(a as decimal(19))"),
             "at character 19: the scale of a decimal is 19, must be at most 18: write int128(19)");

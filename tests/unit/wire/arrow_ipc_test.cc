@@ -50,12 +50,13 @@ TEST(ArrowIpcTest, SchemaHasTheTypesOfExportArrow) {
   Schema schema{.columns = kColumns};
   schema.columns.push_back({.name = "sum", .type = ColumnType::kInt128, .scale = 4});
   schema.columns.push_back({.name = "bin", .type = ColumnType::kBytes});
+  schema.columns.push_back({.name = "at", .type = ColumnType::kTimestamp});
   const std::string bytes = ArrowSchema(schema);
   const ipc::Message& message = Read(bytes);
   EXPECT_EQ(message.body_length(), 0);
   ASSERT_EQ(message.header_type(), ipc::MessageHeader_Schema);
   const auto& fields = *message.header_as_Schema()->fields();
-  ASSERT_EQ(fields.size(), 9u);
+  ASSERT_EQ(fields.size(), 10u);
   EXPECT_EQ(fields[0]->name()->str(), "u");
   EXPECT_EQ(fields[0]->type_as_Int()->bit_width(), 64);
   EXPECT_FALSE(fields[0]->type_as_Int()->is_signed());
@@ -76,6 +77,8 @@ TEST(ArrowIpcTest, SchemaHasTheTypesOfExportArrow) {
   EXPECT_EQ(fields[7]->type_as_Decimal()->precision(), 38);
   EXPECT_EQ(fields[7]->type_as_Decimal()->scale(), 4);
   EXPECT_EQ(fields[7]->type_as_Decimal()->bit_width(), 128);
+  EXPECT_EQ(fields[9]->type_as_Timestamp()->unit(), ipc::TimeUnit_MICROSECOND);
+  EXPECT_EQ(fields[9]->type_as_Timestamp()->timezone(), nullptr);
 }
 
 // The places of types in the union are on the wire.
@@ -87,6 +90,7 @@ TEST(ArrowIpcTest, NumbersOfTypesAreArrows) {
   EXPECT_EQ(ipc::Type_Bool, 6);
   EXPECT_EQ(ipc::Type_Decimal, 7);
   EXPECT_EQ(ipc::Type_Date, 8);
+  EXPECT_EQ(ipc::Type_Timestamp, 10);
   EXPECT_EQ(ipc::Type_LargeBinary, 19);
   EXPECT_EQ(ipc::Type_LargeUtf8, 20);
   EXPECT_EQ(ipc::MessageHeader_Schema, 1);

@@ -97,6 +97,28 @@ TEST(ArrowReaderTest, WhatArrowBatchWritesComesBackInPlace) {
             "ab");
 }
 
+TEST(ArrowReaderTest, TimestampsOfAnyUnitAreMicroseconds) {
+  const auto sent = [](const char* type, std::vector<int64_t> values) {
+    return Sent<int64_t>(ColumnType::kTimestamp, NumberColumn<int64_t>("c", type, values),
+                         static_cast<int64_t>(values.size()));
+  };
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  using Values = std::vector<int64_t>;
+  EXPECT_EQ(*sent("timestamp[us]", {kMin, -1, 7}), (Values{kMin, -1, 7}));
+  EXPECT_EQ(*sent("timestamp[s]", {-2, 3}), (Values{-2'000'000, 3'000'000}));
+  EXPECT_EQ(*sent("timestamp[ms]", {-2, 3}), (Values{-2'000, 3'000}));
+  EXPECT_EQ(*sent("timestamp[ns]", {-2'000, 0, 3'000}), (Values{-2, 0, 3}));
+  EXPECT_THAT(std::string(sent("timestamp[ns]", {1'000, -1'001}).status().message()),
+              HasSubstr("column \"c\": row 1 is -1001 nanoseconds, which are no whole micro"));
+  EXPECT_THAT(std::string(sent("timestamp[s]", {1, kMin}).status().message()),
+              HasSubstr("row 1 is -9223372036854775808 seconds, which do not fit in 64 bits"));
+  const std::string refusal =
+      RefusalOf(OneColumn(ColumnType::kTimestamp), {NumberColumn<int32_t>("c", "date32", {1})}, 1);
+  EXPECT_EQ(refusal,
+            "column \"c\" comes as date32, but is timestamp here: cast it, for example to "
+            "pyarrow.timestamp('us')");
+}
+
 TEST(ArrowReaderTest, NarrowerIntegersAreWidened) {
   const auto signs = NumberColumn<int8_t>("c", "int8", {-128, 127});
   EXPECT_EQ(*Sent<int32_t>(ColumnType::kInt32, signs, 2), (std::vector<int32_t>{-128, 127}));

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
-                                 ColumnType::kDate};
+                                 ColumnType::kDate, ColumnType::kTimestamp};
 
 // A key of the type, often one of the ends.
 uint64_t AnyKey(ColumnType type, std::mt19937_64& random) {
@@ -33,8 +33,8 @@ TEST(KeyMessagesTest, RangesOfAllPairsOfTypesGoRound) {
   std::mt19937_64 random(kSeed);
   for (int i = 0; i < 20'000; ++i) {
     SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", range " << i);
-    KeyTypes types = kTypes[random() % 4];
-    if (random() % 4 != 0) types.second = kTypes[random() % 4];
+    KeyTypes types = kTypes[random() % std::size(kTypes)];
+    if (random() % 4 != 0) types.second = kTypes[random() % std::size(kTypes)];
     KeyRange range{.lo = AnyKey(types.first, random), .hi = std::nullopt};
     if (random() % 2 == 0) range.hi = AnyKey(types.first, random);
     if (types.two_parts() && random() % 2 == 0) range.lo_second = AnyKey(*types.second, random);
