@@ -159,6 +159,46 @@ absl::StatusOr<Part> CastBytes(Part part, const Type& type, const Place& place) 
                      NameInOneof(type, "kind"), "\" are not supported");
 }
 
+// To a date or a timestamp, from another of them or from a literal's text.
+absl::StatusOr<Part> CastTime(Part part, const Type& type, ValueKind to, bool null_on_failure,
+                              const Place& place) {
+  constexpr int kMicrosecondDigits = 6;
+  const int digits = TimestampDigits(type).value_or(kMicrosecondDigits);
+  if (digits < kMicrosecondDigits && part.type.kind != ValueKind::kDate) {
+    return Unsupported(place, "a cast to timestamps of precision ", digits,
+                       ", which drops digits, is not supported: they have microseconds");
+  }
+  if (part.type.kind == to) return part;
+  const bool to_date = to == ValueKind::kDate;
+  const ColumnType column = to_date ? ColumnType::kDate : ColumnType::kTimestamp;
+  const Value* const value = part.literal();
+  const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  if (text != nullptr) {
+    if (int32_t days = 0; to_date && ParseDate(*text, days)) return LiteralPart(Date{days});
+    if (int64_t micros = 0; !to_date && ParseTimestamp(*text, micros)) {
+      return LiteralPart(Timestamp{micros});
+    }
+    if (null_on_failure) return NullOfType(type);
+    return Malformed(place, "\"", *text, "\" is not a ", KeyTypeRange(column));
+  }
+  if (!IsTime(part.type.kind)) {
+    return Unsupported(place, "casts of ", KindText(part.type.kind), " to \"",
+                       NameInOneof(type, "kind"), "\" are not supported");
+  }
+  if (value != nullptr) {
+    if (to_date) return LiteralPart(Date{DayOfTimestamp(std::get<Timestamp>(*value).micros)});
+    const std::optional<int64_t> micros = TimestampOfDay(std::get<Date>(*value).days);
+    if (micros) return LiteralPart(Timestamp{*micros});
+  }
+  if (null_on_failure && !to_date) {
+    return Unsupported(place, "a cast that gives null on failure is not supported");
+  }
+  ERIS_ASSIGN_OR_RETURN(
+      Part cast, Compose(Expression::Kind::kCast, std::move(part), TypeOfColumn(column, 0), place));
+  cast.expression.type = column;
+  return cast;
+}
+
 // To a condition: a number is one that is not 0.
 absl::StatusOr<Part> CastTruth(Part part, const Place& place) {
   if (!IsNumber(part.type.kind)) return AsCondition(std::move(part), place);
@@ -191,14 +231,10 @@ absl::StatusOr<Part> CastPart(Part part, const Type& type, bool null_on_failure,
   if (to == ValueKind::kBytes && (from == ValueKind::kBytes || from == ValueKind::kString)) {
     return CastBytes(std::move(part), type, place);
   }
-  if (to == from) return part;
-  const Value* value = part.literal();
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-  if (to == ValueKind::kDate && text != nullptr) {
-    if (int32_t days = 0; ParseDate(*text, days)) return LiteralPart(Date{days});
-    if (null_on_failure) return NullOfType(type);
-    return Malformed(place, "\"", *text, "\" is not a date, YYYY-MM-DD");
+  if (to.has_value() && IsTime(*to)) {
+    return CastTime(std::move(part), type, *to, null_on_failure, place);
   }
+  if (to == from) return part;
   return Unsupported(place, "casts of ", KindText(from), " to \"", NameInOneof(type, "kind"),
                      "\" are not supported");
 }

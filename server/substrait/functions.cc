@@ -38,10 +38,15 @@ absl::Status CheckKind(const Call& call, const Part& part, ValueKind kind) {
   if (part.type.kind == kind || part.type.kind == ValueKind::kNull) return absl::OkStatus();
   return Takes(call, KindText(kind), part);
 }
+absl::Status CheckTime(const Call& call, const Part& part) {
+  if (IsTime(part.type.kind) || part.type.kind == ValueKind::kNull) return absl::OkStatus();
+  return Takes(call, "a date or a timestamp", part);
+}
 absl::Status CheckNumber(const Call& call, const Part& part) {
   if (IsNumber(part.type.kind) || part.type.kind == ValueKind::kNull) return absl::OkStatus();
-  if (part.type.kind == ValueKind::kDate) {
-    return Unsupported(call.place, "the function \"", call.name, "\" of dates is not supported");
+  if (IsTime(part.type.kind)) {
+    return Unsupported(call.place, "the function \"", call.name,
+                       "\" of dates and timestamps is not supported");
   }
   return Takes(call, "numbers", part);
 }
@@ -111,6 +116,8 @@ Part AnyValueLike(const Part& part) {
       return LiteralPart(0.0);
     case ValueKind::kDate:
       return LiteralPart(Date());
+    case ValueKind::kTimestamp:
+      return LiteralPart(Timestamp());
     case ValueKind::kString:
       return LiteralPart(std::string());
     case ValueKind::kBytes:
@@ -261,14 +268,14 @@ Result PartOfDate(Call call) {
       return Unsupported(call.place, "parts of a date that do not count from 1 are not supported");
     }
   }
-  ERIS_RETURN_IF_ERROR(CheckKind(call, call.arguments.back(), ValueKind::kDate));
+  ERIS_RETURN_IF_ERROR(CheckTime(call, call.arguments.back()));
   return Compose(Kind::kDatePart, LiteralPart(name), std::move(call.arguments.back()),
                  {.kind = ValueKind::kInteger}, call.place);
 }
 
 // year(x) and its like: the function's name is the part.
 Result NamedPartOfDate(Call call) {
-  ERIS_RETURN_IF_ERROR(CheckKind(call, call.arguments[0], ValueKind::kDate));
+  ERIS_RETURN_IF_ERROR(CheckTime(call, call.arguments[0]));
   return Compose(Kind::kDatePart, LiteralPart(std::string(call.name)), std::move(call.arguments[0]),
                  {.kind = ValueKind::kInteger}, call.place);
 }
@@ -315,6 +322,9 @@ constexpr Function kFunctions[] = {
     {"quarter", 1, 1, NamedPartOfDate},
     {"month", 1, 1, NamedPartOfDate},
     {"day", 1, 1, NamedPartOfDate},
+    {"hour", 1, 1, NamedPartOfDate},
+    {"minute", 1, 1, NamedPartOfDate},
+    {"second", 1, 1, NamedPartOfDate},
 };
 
 const Function* FunctionOf(absl::string_view name) {

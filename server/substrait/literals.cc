@@ -17,6 +17,8 @@ using ::substrait::Type;
 using PlanLiteral = ::substrait::Expression::Literal;
 
 constexpr size_t kDecimalBytes = 16;
+constexpr int kMicrosecondDigits = 6;
+constexpr int kTimestampDigitsMax = 12;
 
 // 16 bytes, little-endian two's complement.
 absl::StatusOr<Part> TakeDecimal(const PlanLiteral::Decimal& decimal, const Place& place) {
@@ -40,7 +42,36 @@ absl::StatusOr<Part> TakeDecimal(const PlanLiteral::Decimal& decimal, const Plac
   return LiteralPart(WideDecimal{halves, scale});
 }
 
+// A literal in units of 10^-digits seconds.
+absl::StatusOr<Part> TakeTimestamp(int64_t value, int digits, const Place& place) {
+  if (digits < 0 || digits > kTimestampDigitsMax) {
+    return Malformed(place, "a timestamp of precision ", digits, ", must be 0 to ",
+                     kTimestampDigitsMax);
+  }
+  int64_t micros = value;
+  bool fits = true;
+  for (int i = digits; i < kMicrosecondDigits; ++i) {
+    fits = fits && !__builtin_mul_overflow(micros, 10, &micros);
+  }
+  for (int i = digits; i > kMicrosecondDigits; --i) {
+    fits = fits && micros % 10 == 0;
+    micros /= 10;
+  }
+  if (fits) return LiteralPart(Timestamp{micros});
+  return Unsupported(place, "a timestamp of ", value, " units of precision ", digits,
+                     digits > kMicrosecondDigits ? ", which are no whole microseconds,"
+                                                 : ", which are too many microseconds for 64 bits,",
+                     " is not supported");
+}
+
 }  // namespace
+
+std::optional<int> TimestampDigits(const Type& type) {
+  if (type.has_timestamp() || type.has_timestamp_tz()) return kMicrosecondDigits;
+  if (type.has_precision_timestamp()) return type.precision_timestamp().precision();
+  if (type.has_precision_timestamp_tz()) return type.precision_timestamp_tz().precision();
+  return std::nullopt;
+}
 
 std::optional<ValueType> ColumnOfType(const Type& type) {
   switch (type.kind_case()) {
@@ -63,6 +94,7 @@ std::optional<ValueType> ColumnOfType(const Type& type) {
   const std::optional<ValueKind> kind = KindOfType(type);
   if (kind == ValueKind::kDouble) return TypeOfColumn(ColumnType::kFloat64, 0);
   if (kind == ValueKind::kDate) return TypeOfColumn(ColumnType::kDate, 0);
+  if (kind == ValueKind::kTimestamp) return TypeOfColumn(ColumnType::kTimestamp, 0);
   if (kind == ValueKind::kString) return TypeOfColumn(ColumnType::kString, 0);
   if (kind == ValueKind::kBytes) return TypeOfColumn(ColumnType::kBytes, 0);
   return std::nullopt;
@@ -112,6 +144,16 @@ absl::StatusOr<Part> TakeLiteral(const PlanLiteral& literal, const Place& place)
       return LiteralPart(Bytes{literal.fixed_binary()});
     case PlanLiteral::kDate:
       return LiteralPart(Date{literal.date()});
+    case PlanLiteral::kTimestamp:
+      return LiteralPart(Timestamp{literal.timestamp()});
+    case PlanLiteral::kTimestampTz:
+      return LiteralPart(Timestamp{literal.timestamp_tz()});
+    case PlanLiteral::kPrecisionTimestamp:
+      return TakeTimestamp(literal.precision_timestamp().value(),
+                           literal.precision_timestamp().precision(), place);
+    case PlanLiteral::kPrecisionTimestampTz:
+      return TakeTimestamp(literal.precision_timestamp_tz().value(),
+                           literal.precision_timestamp_tz().precision(), place);
     case PlanLiteral::kDecimal:
       return TakeDecimal(literal.decimal(), place);
     case PlanLiteral::kNull:
@@ -140,6 +182,11 @@ std::optional<ValueKind> KindOfType(const Type& type) {
       return ValueKind::kDecimal;
     case Type::kDate:
       return ValueKind::kDate;
+    case Type::kTimestamp:
+    case Type::kTimestampTz:
+    case Type::kPrecisionTimestamp:
+    case Type::kPrecisionTimestampTz:
+      return ValueKind::kTimestamp;
     case Type::kString:
     case Type::kVarchar:
     case Type::kFixedChar:

@@ -28,6 +28,9 @@ Part NullOfType(const ::substrait::Type& type);
 absl::StatusOr<Part> TakeLiteral(const ::substrait::Expression::Literal& literal,
                                  const Place& place);
 
+// The digits of its seconds' fraction that a type of timestamps has; nullopt for other types.
+std::optional<int> TimestampDigits(const ::substrait::Type& type);
+
 // The kind of values that a type has; nullopt for a type that ERIS does not have.
 std::optional<ValueKind> KindOfType(const ::substrait::Type& type);
 
@@ -36,7 +39,7 @@ std::optional<ValueType> ColumnOfType(const ::substrait::Type& type);
 
 // `part` cast to `type`: the part itself if the cast changes nothing, a literal where it can be
 // computed here, else a kCast. Errors: InvalidArgument (no type, a decimal's precision or scale, a
-// text that is no date), Unimplemented (other casts).
+// text that is no date or timestamp), Unimplemented (other casts).
 absl::StatusOr<Part> CastPart(Part part, const ::substrait::Type& type, bool null_on_failure,
                               const Place& place);
 

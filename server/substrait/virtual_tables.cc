@@ -100,7 +100,8 @@ std::optional<Value> ValueOf(const Part& part, const ValueType& column) {
       (bytes != nullptr && column.column == ColumnType::kBytes &&
        bytes->bytes.size() <= kTableStringBytesMax) ||
       (std::holds_alternative<double>(value) && column.column == ColumnType::kFloat64) ||
-      (std::holds_alternative<Date>(value) && column.column == ColumnType::kDate);
+      (std::holds_alternative<Date>(value) && column.column == ColumnType::kDate) ||
+      (std::holds_alternative<Timestamp>(value) && column.column == ColumnType::kTimestamp);
   return same ? std::optional(value) : std::nullopt;
 }
 

@@ -234,7 +234,7 @@ TEST(SubstraitExpressionsTest, PartsOfStringsAndDates) {
   PlanMaker make;
   EXPECT_EQ(ColumnText(make, make.Call("month", {Field(kDate)})), "(part 'month' #10)");
   EXPECT_THAT(ColumnText(make, make.Call("year", {Field(kKey)})),
-              HasSubstr("takes a date, not an integer"));
+              HasSubstr("takes a date or a timestamp, not an integer"));
   const auto text = [&](const std::string& name, const SExpressions& arguments) {
     return ColumnText(make, make.Call(name, arguments));
   };
@@ -463,12 +463,44 @@ TEST(SubstraitExpressionsTest, CastsOfConditions) {
   EXPECT_THAT(CastText(Field(kFlag), boolean), HasSubstr("a string where a condition must be"));
 }
 
+TEST(SubstraitExpressionsTest, Timestamps) {
+  const auto stamp = [](int precision) {
+    return
+        [precision](SType& type) { type.mutable_precision_timestamp()->set_precision(precision); };
+  };
+  EXPECT_EQ(CastText(Text("1970-01-01T00:00:01.5+00:00"), stamp(6)), "us:1500000");
+  EXPECT_EQ(CastText(Text("1970-01-01 00:00:01"), stamp(9)), "us:1000000");
+  EXPECT_THAT(CastText(Text("noon"), stamp(6)), HasSubstr("\"noon\" is not a timestamp YYYY"));
+  EXPECT_EQ(CastText(Text("noon"), stamp(6), /*null_on_failure=*/true), "(cast:timestamp:0 null)");
+  const auto literal = [](int precision, int64_t value) {
+    SExpression expression;
+    auto* const its = expression.mutable_literal()->mutable_precision_timestamp();
+    its->set_precision(precision);
+    its->set_value(value);
+    return expression;
+  };
+  EXPECT_EQ(CastText(literal(0, -2), stamp(9)), "us:-2000000");
+  EXPECT_EQ(CastText(literal(9, 3'000), stamp(6)), "us:3");
+  EXPECT_EQ(CastText(literal(6, -1), DateType), "date:-1");
+  EXPECT_EQ(CastText(literal(12, 3'000'000), stamp(6)), "us:3");
+  EXPECT_THAT(CastText(literal(9, 3'001), stamp(6)), HasSubstr("no whole microseconds"));
+  EXPECT_THAT(CastText(literal(0, std::numeric_limits<int64_t>::max()), stamp(6)),
+              HasSubstr("too many microseconds for 64 bits"));
+  EXPECT_THAT(CastText(literal(13, 1), stamp(6)), HasSubstr("precision 13, must be 0 to 12"));
+  EXPECT_THAT(CastText(literal(6, 1), stamp(3)), HasSubstr("precision 3, which drops digits"));
+  PlanMaker make;
+  EXPECT_EQ(ConditionText(make, make.Call("gt", {Field(kDate), literal(6, 5)})), "(> #10 us:5)");
+  EXPECT_EQ(ColumnText(make, make.Call("hour", {Field(kDate)})), "(part 'hour' #10)");
+}
+
 TEST(SubstraitExpressionsTest, OtherCastsAreRefusedByName) {
   EXPECT_THAT(CastText(Field(kFlag), I64), HasSubstr("casts of a string to \"i64\""));
   EXPECT_THAT(CastText(Field(kKey), String), HasSubstr("casts of an integer to \"string\""));
   EXPECT_THAT(CastText(Field(kFlag), DateType), HasSubstr("casts of a string to \"date\""));
-  EXPECT_THAT(CastText(Field(kDate), [](SType& type) { type.mutable_precision_timestamp(); }),
-              HasSubstr("casts of a date to \"precision_timestamp\""));
+  EXPECT_EQ(CastText(Field(kDate), [](SType& type) { type.mutable_precision_timestamp(); }),
+            "(cast:timestamp:0 #10)");
+  EXPECT_THAT(CastText(Field(kKey), [](SType& type) { type.mutable_timestamp(); }),
+              HasSubstr("casts of an integer to \"timestamp\""));
   EXPECT_THAT(CastText(Field(kDate), [](SType&) {}), HasSubstr("the cast has no type"));
 }
 
