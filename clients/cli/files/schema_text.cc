@@ -20,6 +20,7 @@
 #include "clients/cli/text/parse.h"
 #include "eris/key_text.h"
 #include "text/expression_text.h"
+#include "text/type_name.h"
 
 namespace eris::cli {
 namespace {
@@ -54,10 +55,13 @@ absl::StatusOr<ColumnSchema> ParseColumn(absl::string_view text) {
     scale = number;
     type = type.substr(0, open);
   }
-  const auto* const found =
-      std::find_if(std::begin(kColumnTypes), std::end(kColumnTypes),
-                   [&](ColumnType one) { return type == ColumnTypeName(one); });
-  if (found == std::end(kColumnTypes)) return refuse(absl::StrCat("'", type, "' is no type"));
+  const std::optional<ColumnType> found = text::ColumnTypeFromName(type);
+  if (!found && absl::StrContains(type, '(')) {
+    return refuse("a decimal has its scale alone in parentheses: decimal(2)");
+  }
+  if (!found) {
+    return refuse(absl::StrCat("'", type, "' is no type", text::TypeNameHint(type)));
+  }
   column.type = *found;
   if (scale.has_value() != (column.type == ColumnType::kDecimal)) {
     return refuse(scale ? "only a decimal has a scale" : "a decimal has a scale: decimal(2)");
@@ -167,15 +171,17 @@ absl::StatusOr<KeyTypes> ParseKeyTypes(absl::string_view text) {
   const size_t comma = text.find(',');
   const bool two = comma != text.npos;
   const auto read = [&](absl::string_view part) {
-    return KeyTypeFromName(absl::StripAsciiWhitespace(part));
+    const auto type = text::ColumnTypeFromName(absl::StripAsciiWhitespace(part));
+    return type && std::count(std::begin(kKeyTypes), std::end(kKeyTypes), *type) > 0 ? type
+                                                                                     : std::nullopt;
   };
   const std::optional<ColumnType> first = read(text.substr(0, comma));
   const std::optional<ColumnType> second = two ? read(text.substr(comma + 1)) : std::nullopt;
   if (!first || two != second.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text,
-                     "' is no type of keys: uint64, int64, float64 or date, or two of them as in "
-                     "uint64,date"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text,
+        "' is no type of keys: uint64, int64, float64, date or timestamp, or two of them as in "
+        "uint64,date"));
   }
   return KeyTypes(*first, second);
 }
@@ -253,6 +259,7 @@ std::string ColumnRangeText(const ColumnSchema& column, bool key, uint64_t strin
       return absl::StrCat("value of at most ", string_bytes_max,
                           " bytes, as they are or in hexadecimal digits behind \\x");
     case ColumnType::kDate:
+    case ColumnType::kTimestamp:
       return std::string(KeyTypeRange(column.type));
     default:
       break;

@@ -1,5 +1,6 @@
 // Schemas as text: "a:int64,b:decimal(2),c:string?" of the command line, and back. A question mark
-// makes a column nullable. Pure functions; any thread.
+// makes a column nullable. Types may have the names of SQL, too (text/type_name.h). Pure functions;
+// any thread.
 #ifndef ERIS_CLIENTS_CLI_FILES_SCHEMA_TEXT_H_
 #define ERIS_CLIENTS_CLI_FILES_SCHEMA_TEXT_H_
 
@@ -21,8 +22,8 @@ absl::StatusOr<Schema> ParseSchema(absl::string_view schema, absl::string_view k
 // The same of columns that are known, for a `key` that is not empty.
 absl::Status SetKey(absl::string_view key, Schema& schema);
 
-// What an index's or a hash's key is made of: "uint64", "int64", "float64" or "date", or two of
-// them as in "uint64,date". Errors: InvalidArgument.
+// What an index's or a hash's key is made of: "uint64", "int64", "float64", "date" or "timestamp",
+// or two of them as in "uint64,date". Errors: InvalidArgument.
 absl::StatusOr<KeyTypes> ParseKeyTypes(absl::string_view text);
 // For Flag::Check: what is wrong with the text, or nothing.
 std::string CheckKeyTypes(const std::string& text);

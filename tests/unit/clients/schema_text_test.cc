@@ -27,7 +27,7 @@ TEST(SchemaTextTest, TextAndSchemaAreTheSame) {
   ASSERT_TRUE(keyed.ok()) << keyed.status();
   EXPECT_THAT(keyed->key, ElementsAre(1u, 0u));
   EXPECT_EQ(KeyNamesText(*keyed), "b,a");
-  for (const char* bad : {"", "a", "a:", ":int64", "a:text", "a:decimal", "a:decimal(19)",
+  for (const char* bad : {"", "a", "a:", ":int64", "a:txet", "a:decimal", "a:decimal(19)",
                           "a:int64(2)", "a:decimal(x)", "a:int64,,b:int64", "tpch:nothing"}) {
     EXPECT_EQ(ParseSchema(bad, "").status().code(), absl::StatusCode::kInvalidArgument) << bad;
   }
@@ -55,7 +55,7 @@ TEST(SchemaTextTest, LineitemOfTpchHasItsTypesAndKey) {
 
 TEST(SchemaTextTest, TypesOfKeysGoRound) {
   constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
-                                   ColumnType::kDate};
+                                   ColumnType::kDate, ColumnType::kTimestamp};
   for (const ColumnType first : kTypes) {
     EXPECT_EQ(*ParseKeyTypes(KeyTypesText(KeyValueSchema(first))), KeyTypes(first));
     for (const ColumnType second : kTypes) {
@@ -70,10 +70,35 @@ TEST(SchemaTextTest, TypesOfKeysGoRound) {
        {"", "u64", ",", "uint64,", ",date", "uint64,date,int64", "uint64/date"}) {
     EXPECT_FALSE(CheckKeyTypes(text).empty()) << text;
   }
-  EXPECT_EQ(CheckKeyTypes("int32"),
-            "'int32' is no type of keys: uint64, int64, float64 or date, or two of them as in "
-            "uint64,date");
+  EXPECT_EQ(
+      CheckKeyTypes("int32"),
+      "'int32' is no type of keys: uint64, int64, float64, date or timestamp, or two of them as in "
+      "uint64,date");
   EXPECT_EQ(CheckKeyTypes("uint64,date"), "");
+}
+
+TEST(SchemaTextTest, TypesHaveTheNamesOfSqlToo) {
+  const std::pair<const char*, const char*> names[] = {
+      {"INTEGER", "int32"},      {"int", "int32"},
+      {"BigInt", "int64"},       {"double", "float64"},
+      {"REAL", "float64"},       {"float", "float64"},
+      {"varchar", "string"},     {"TEXT", "string"},
+      {"char", "string"},        {"blob", "bytes"},
+      {"bytea", "bytes"},        {"binary", "bytes"},
+      {"Int64", "int64"},        {"NUMERIC(2)", "decimal(2)"},
+      {"datetime", "timestamp"}, {"TIMESTAMP", "timestamp"}};
+  for (const auto& [given, type] : names) {
+    EXPECT_EQ(ColumnTypeText(SchemaOf(absl::StrCat("a:", given)).columns[0]), type);
+  }
+  EXPECT_EQ(*ParseKeyTypes("BIGINT,Timestamp"),
+            KeyTypes(ColumnType::kInt64, ColumnType::kTimestamp));
+  const auto said = [](const char* schema) {
+    return std::string(ParseSchema(schema, "").status().message());
+  };
+  EXPECT_THAT(said("a:timestmp"), HasSubstr("'timestmp' is no type; did you mean timestamp?"));
+  EXPECT_THAT(said("a:Integr"), HasSubstr("did you mean integer?"));
+  EXPECT_THAT(said("a:something"), HasSubstr("'something' is no type; expected"));
+  EXPECT_THAT(said("a:numeric(12,2)"), HasSubstr("its scale alone in parentheses"));
 }
 
 TEST(SchemaTextTest, WhatIsNotOfTheKeyIsOneTypeOrSomeColumns) {
