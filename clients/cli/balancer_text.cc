@@ -24,7 +24,7 @@ std::string HiText(const KeyRange& range, ColumnType type) {
 // How many keys the range could hold; "-" if they cannot be counted.
 std::string WidthText(const KeyRange& range, ColumnType type) {
   const bool counted = type == ColumnType::kUint64 || type == ColumnType::kInt64 ||
-                       type == ColumnType::kInt32 || type == ColumnType::kDate;
+                       type == ColumnType::kInt32 || IsTimeType(type);
   return counted && range.hi ? absl::StrCat(*range.hi - range.lo) : "-";
 }
 Json RangeJson(const KeyRange& range, ColumnType type) {

@@ -162,7 +162,7 @@ def test_pandas(client):
     harness.refused(pa.ArrowInvalid, lambda: put(client, "frames", categories), "dictionary of")
     stamped = pa.Table.from_pandas(short.assign(day=pandas.Timestamp("2026-01-01")), preserve_index=False)
     harness.refused(pa.ArrowInvalid, lambda: put(client, "frames", stamped),
-                    'column "day" comes as timestamp, but is date here: cast it, for example to pyarrow.date32()')
+                    'column "day" comes as timestamp[', 'but is date here: cast it, for example to pyarrow.date32()')
     indexed = pa.Table.from_pandas(short, preserve_index=True)
     harness.refused(pa.ArrowInvalid, lambda: put(client, "frames", indexed), 'column "__index_level_0__" is not among')
 

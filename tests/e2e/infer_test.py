@@ -86,6 +86,24 @@ def test_compressed_files_and_other_forms(programs):
         harness.check("TMPDIR names another folder" in done.stderr, done.stderr)
 
 
+def test_timestamps_and_dates_among_them(programs):
+    with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
+        path = write(directory, "a.csv", "id,at,day\n1,2024-01-02T03:04:05.50+02:00,2024-01-02\n2,2024-01-03,2024-01-03\n3,NA,NA\n"
+                                         "4,1969-12-31 23:59:59,2024-01-04\n")
+        done = server.eris("import", "times", path, "--kind", "table", "--key", "id")
+        harness.check("columns id:int64,at:timestamp?,day:date?" in done.stderr, done.stderr)
+        harness.check_equal(rows(server, "times").splitlines()[1:], ["1,2024-01-02 01:04:05.5,2024-01-02", "2,2024-01-03 00:00:00,2024-01-03", "3,,",
+                                                                     "4,1969-12-31 23:59:59,2024-01-04"], "rows")
+        # A date that the sample has seen becomes a timestamp when one comes.
+        lines = [f'{i},2024-01-02,"x"\n' for i in range(200_000)]
+        lines[150_000] = '150000,2024-01-02 03:04:05,"x"\n'
+        path = write(directory, "b.csv", "k,v,w\n" + "".join(lines))
+        done = server.eris("import", "wide", path, "--kind", "table", "--key", "k")
+        harness.check("once more, with timestamp? for column v: " in done.stderr and "string" not in done.stderr.split("once more")[1], done.stderr)
+        got = server.eris_json("get", "wide", "150000", "7")
+        harness.check_equal([row["v"] for row in got], ["2024-01-02 03:04:05", "2024-01-02 00:00:00"], "rows")
+
+
 def test_first_rows_of_an_index_in_other_forms_are_no_header(programs):
     with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
         path = write(directory, "a.csv", "31.12.2024,5\n 30.12.2024 ,6\n")

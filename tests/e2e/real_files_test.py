@@ -57,6 +57,8 @@ def value_of(text, kind, nulls=(), date_format=""):
     if kind == "date":
         form = (date_format or "YYYY-MM-DD").replace("YYYY", "%Y").replace("MM", "%m").replace("DD", "%d")
         return datetime.datetime.strptime(text.strip(), form).date()
+    if kind == "timestamp":
+        return datetime.datetime.fromisoformat(text.strip())
     return float(text) if kind == "float64" else text
 
 

@@ -1,4 +1,4 @@
-"""Objects with signed, floating-point and date keys through the program and a real server."""
+"""Objects with signed, floating-point, date and timestamp keys through the program and a real server."""
 import datetime
 import os
 import random
@@ -111,6 +111,41 @@ def test_floats(programs):
         bounds = server.eris_json("list", "o")[0]["partitions"]
         harness.check_equal([bound["lo"] for bound in bounds], ["-inf", "-1.5", "0", "1e+10"],
                             "bounds")
+
+
+def test_timestamps(programs):
+    with harness.Server(programs, "--aeus", "3") as server, tempfile.TemporaryDirectory() as directory:
+        server.eris("create", "o", "--key-type", "timestamp", "--expect", "2024-01-01 00:00:00:2024-03-01T12:00Z")
+        server.eris("put", "o", "2024-02-29 03:04:05.250=1", "1969-12-31T23:59:59.999999Z=2", "2024-01-01 00:30:00+01:00=3", "2024-01-05=4")
+        server.eris("put", "o", "-", input="-290308-12-21T19:59:05.224192 5\n294247-01-10T04:00:54.775807 6\n")
+        ordered = ["-290308-12-21 19:59:05.224192", "1969-12-31 23:59:59.999999", "2023-12-31 23:30:00", "2024-01-05 00:00:00",
+                   "2024-02-29 03:04:05.25", "294247-01-10 04:00:54.775807"]
+        harness.check_equal(keys_of(server.eris_json("scan", "o")), ordered, "scan")
+        harness.check_equal(keys_of(server.eris_json("scan", "o", "--from", "2024-01-01", "--to", "2024-02-29 03:04:05.25")), ordered[3:4], "range")
+        harness.check_equal(server.eris_json("get", "o", "2024-01-05T00:00"), [{"key": ordered[3], "value": "4"}], "get")
+        bounds = server.eris_json("list", "o")[0]["partitions"]
+        harness.check_equal([bound["lo"] for bound in bounds[1:]], ["2024-01-21 04:00:00", "2024-02-10 08:00:00"], "bounds")
+        for bad in ("2024-01-01 24:00:00", "2016-12-31 23:59:60", "2024-01-01 00:00:00.1234567", "7"):
+            server.refused("get", "o", bad, said=f"'{bad}' is no timestamp YYYY-MM-DD HH:MM:SS")
+        # A table that is clustered by one, and by another column.
+        server.eris("create", "visits", "--schema", "at:DATETIME,who:int,what:text?", "--key", "at,who", "--expect", "2024-01-01:2025-01-01")
+        server.eris("put", "visits", "2024-02-29 03:04:05,7,x", "2024-03-01,7,", "2024-02-29T03:04:05,8,y")
+        harness.check_equal(server.eris_json("get", "visits", "2024-02-29 03:04:05/8"), [{"at": "2024-02-29 03:04:05", "who": 8, "what": "y"}], "get")
+        for condition, rows in (("at >= '2024-02-29 03:04:05'", "3"), ("at > timestamp '2024-02-29 03:04:05'", "1"), ("at < 2024-03-01", "2"),
+                                ("cast(at as date) = 2024-02-29", "2"), ("date_part('hour', at) = 3 and date_part('second', at) = 5", "2"),
+                                ("at in ('2024-03-01', '2024-03-02 01:00')", "1"), ("at between 2024-02-28 and '2024-02-29T23:59'", "2")):
+            harness.check_equal(server.eris("scan", "visits", "--filter", condition, "--agg", "count(*)").stdout.split()[-1], rows, condition)
+        harness.check_equal(server.eris_json("scan", "visits", "--group-by", "at", "--agg", "count(*) as n, min(at) as low, max(at) as high"),
+                            [{"at": f"2024-{day}", "n": str(n), "low": f"2024-{day}", "high": f"2024-{day}"}
+                             for day, n in (("02-29 03:04:05", 2), ("03-01 00:00:00", 1))], "groups")
+        server.refused("scan", "visits", "--filter", "at > 'noon'", said="'noon' is neither a date YYYY-MM-DD nor a timestamp")
+        server.refused("scan", "visits", "--agg", "sum(at)", said="not of a timestamp")
+        path = os.path.join(directory, "visits.csv")
+        server.eris("export", "visits", path)
+        server.eris("drop", "visits")
+        server.eris("import", "visits", path, "--kind", "table", "--key", "at,who")
+        harness.check_equal(server.eris_json("list", "visits")[0]["schema"], "at:timestamp,who:int64,what:string?", "the type that was inferred")
+        harness.check_equal(server.eris("count", "visits").stdout, "3\n", "rows")
 
 
 def test_dates(programs):

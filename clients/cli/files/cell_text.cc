@@ -44,6 +44,9 @@ void AppendCell(const ColumnSchema& column, const client::OwnedRows& rows, size_
   if (column.type == ColumnType::kDate) {
     return absl::StrAppend(text, DateText(rows.Get<int32_t>(index, row)));
   }
+  if (column.type == ColumnType::kTimestamp) {
+    return absl::StrAppend(text, TimestampText(rows.Get<int64_t>(index, row)));
+  }
   if (column.type == ColumnType::kDecimal) {
     return text::AppendDecimal(rows.Get<int64_t>(index, row), column.scale, text);
   }

@@ -215,17 +215,18 @@ class Chooser {
       schema.emplace_back("...");
     }
     const bool tpch = !choice_.table.empty();
-    return absl::InvalidArgumentError(absl::StrCat(
-        file_, " has ", count_, " columns",
-        names_.empty() ? "" : absl::StrCat(" (", absl::StrJoin(names, ", "), ")"),
-        ", and an index keeps a key and one value: give --schema ",
-        tpch ? absl::StrCat("tpch:", choice_.table)
-             : absl::StrCat("'", absl::StrJoin(schema, ","), "'"),
-        " for a table of all columns",
-        tpch ? ""
-             : " (TYPE: int64, float64, date, decimal(2), string, ...; with ? behind it null "
-               "is a value)",
-        ", or choose the columns of the index with --key and --value"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file_, " has ", count_, " columns",
+                     names_.empty() ? "" : absl::StrCat(" (", absl::StrJoin(names, ", "), ")"),
+                     ", and an index keeps a key and one value: give --schema ",
+                     tpch ? absl::StrCat("tpch:", choice_.table)
+                          : absl::StrCat("'", absl::StrJoin(schema, ","), "'"),
+                     " for a table of all columns",
+                     tpch ? ""
+                          : " (TYPE: int64, float64, date, timestamp, decimal(2), string, ...; "
+                            "with ? behind it null "
+                            "is a value)",
+                     ", or choose the columns of the index with --key and --value"));
   }
 
   const std::string& file_;

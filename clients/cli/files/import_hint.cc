@@ -16,7 +16,8 @@ namespace {
 // The narrowest type of keys that has this one.
 std::optional<ColumnType> KeyTypeOf(absl::string_view text) {
   uint64_t key = 0;
-  for (const ColumnType type : {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kDate}) {
+  for (const ColumnType type :
+       {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kDate, ColumnType::kTimestamp}) {
     if (ParseKeyText(type, text, key)) return type;
   }
   // Names such as "inf" are rather text.
@@ -29,7 +30,7 @@ std::optional<ColumnType> KeyTypeOf(absl::string_view text) {
 std::string ColumnTypeOf(absl::string_view text) {
   const std::optional<ColumnType> type = KeyTypeOf(text);
   if (!type) return "string";
-  if (*type == ColumnType::kDate) return "date";
+  if (IsTimeType(*type)) return ColumnTypeName(*type);
   if (*type != ColumnType::kFloat64) return "int64";
   const size_t point = text.find('.');
   const bool exponent = text.find_first_of("eE") != text.npos;

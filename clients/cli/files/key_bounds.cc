@@ -24,8 +24,21 @@ bool IsNarrow(ObjectKind kind, const ColumnSchema& column) {
   return kind == ObjectKind::kTable && ColumnValueBytes(column.type) == sizeof(uint32_t);
 }
 
+// The colon between two bounds: timestamps have further ones.
+size_t SeparatorOf(absl::string_view text, const ColumnSchema& column) {
+  uint64_t word = 0;
+  const auto divides = [&](size_t colon) {
+    const absl::string_view hi = text.substr(colon + 1);
+    return ParseWord(column, text.substr(0, colon), word) &&
+           (hi.empty() || ParseWord(column, hi, word));
+  };
+  size_t colon = text.find(':');
+  while (colon != text.npos && !divides(colon)) colon = text.find(':', colon + 1);
+  return colon;
+}
+
 absl::StatusOr<KeyRange> ParseRange(absl::string_view text, const ColumnSchema& column) {
-  const size_t colon = text.find(':');
+  const size_t colon = SeparatorOf(text, column);
   KeyRange range;
   uint64_t hi = 0;
   if (colon == text.npos || !ParseWord(column, text.substr(0, colon), range.lo) ||

@@ -18,8 +18,8 @@ ObjectFlags::Added ObjectFlags::AddTo(Flags& verb) {
            "--schema, and of an import without flags for an index; else index")
       .Check(OneOf({"index", "hash", "table"}));
   verb.Add("--key-type", key_type,
-           "Without --schema: what keys are, uint64 (default), int64, float64 or date, or of an "
-           "index two of them: uint64,date")
+           "Without --schema: what keys are, uint64 (default), int64, float64, date or timestamp, "
+           "or of an index two of them: uint64,date")
       .Check(CheckKeyTypes)
       .Excludes(columns);
   verb.Add("--value-type", value_type,

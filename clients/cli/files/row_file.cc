@@ -433,7 +433,7 @@ std::string RowFile::Complaint(size_t field, absl::string_view text) const {
                         column.name, "=string' does");
   }
   const bool is_date = column.type == ColumnType::kDate && (text.size() < 5 || text[4] != '-');
-  const bool has_comma = column.type != ColumnType::kDate && absl::StrContains(text, ',');
+  const bool has_comma = !IsTimeType(column.type) && absl::StrContains(text, ',');
   return absl::StrCat(where, shown, "no ", what,
                       is_date && format_.forms.date.empty() ? "; --date-format names another form"
                       : has_comma && !format_.forms.decimal_comma ? "; --decimal-comma takes 1,5"

@@ -10,11 +10,11 @@
 namespace eris::cli {
 namespace {
 
-bool IsRight(ColumnType type) { return !IsByteString(type) && type != ColumnType::kDate; }
+bool IsRight(ColumnType type) { return !IsByteString(type) && !IsTimeType(type); }
 
 // Whether readers, which have doubles, get each value as it is.
 bool IsJsonNumber(ColumnType type) {
-  return type == ColumnType::kFloat64 || (ColumnValueBytes(type) == 4 && type != ColumnType::kDate);
+  return type == ColumnType::kFloat64 || (ColumnValueBytes(type) == 4 && !IsTimeType(type));
 }
 
 }  // namespace

@@ -101,6 +101,11 @@ class Values {
 
  private:
   using Possible = std::array<bool, kValueTypes.size()>;
+  static Possible AllPossible() {
+    Possible all{};
+    all.fill(true);
+    return all;
+  }
   static void Narrow(absl::string_view text, Possible& types) {
     for (size_t i = 0; i < kValueTypes.size(); ++i)
       types[i] = types[i] && IsOf(kValueTypes[i], text);
@@ -130,8 +135,8 @@ class Values {
   const std::vector<std::string>* forms_;
   bool any_ = false;
   bool utf8_ = true;
-  Possible types_{true, true, true, true};
-  Possible with_nulls_{true, true, true, true};
+  Possible types_ = AllPossible();
+  Possible with_nulls_ = AllPossible();
   std::set<absl::string_view> null_texts_;
   std::vector<bool> in_form_;  // by forms_: all values are dates in it
   bool fraction_ = true;       // all values are numbers with decimal commas, or whole
@@ -488,6 +493,10 @@ std::string FormatText(const InferredFile& file) {
 
 ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms) {
   if (type == ColumnType::kBytes || !IsUtf8(text)) return ColumnType::kBytes;
+  // Dates in another form are no timestamps.
+  if (type == ColumnType::kDate && forms.date.empty() && IsOf(ColumnType::kTimestamp, text)) {
+    return ColumnType::kTimestamp;
+  }
   const bool integer = type == ColumnType::kInt64 || type == ColumnType::kUint64;
   return integer && IsOf(ColumnType::kFloat64, text, forms) && !IsOf(ColumnType::kInt64, text) &&
                  !IsOf(ColumnType::kUint64, text)

@@ -47,7 +47,8 @@ struct InferredFile {
   std::vector<std::string> nulls{};  // besides an empty field
   bool nulls_given = false;          // by the user: then they are null in strings, too
   FieldForms forms{};
-  // Each may be null. int64, uint64, float64, date, string, or bytes where a text is not UTF-8.
+  // Each may be null. int64, uint64, float64, date, timestamp, string, or bytes where a text is not
+  // UTF-8.
   std::vector<ColumnSchema> columns{};
   std::vector<std::string> keys{};   // of NDJSON: the key of each column
   std::vector<std::string> notes{};  // names that had to be changed, lines above the table

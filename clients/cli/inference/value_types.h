@@ -16,8 +16,9 @@
 namespace eris::cli {
 
 // From narrow to wide. What is none of these is a string.
-inline constexpr std::array<ColumnType, 4> kValueTypes = {ColumnType::kInt64, ColumnType::kUint64,
-                                                          ColumnType::kFloat64, ColumnType::kDate};
+inline constexpr std::array<ColumnType, 5> kValueTypes = {ColumnType::kInt64, ColumnType::kUint64,
+                                                          ColumnType::kFloat64, ColumnType::kDate,
+                                                          ColumnType::kTimestamp};
 
 // Whether a text of a file is a value of the type.
 inline bool Reads(ColumnType type, absl::string_view text) {

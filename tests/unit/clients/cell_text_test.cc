@@ -49,6 +49,7 @@ TEST(CellTextTest, OtherValues) {
   EXPECT_EQ(TextOf(ColumnType::kUint64, 0, ~uint64_t{0}), "18446744073709551615");
   EXPECT_EQ(TextOf(ColumnType::kFloat64, 0, 0.1), "0.1");
   EXPECT_EQ(TextOf(ColumnType::kDate, 0, int32_t{8766}), "1994-01-01");
+  EXPECT_EQ(TextOf(ColumnType::kTimestamp, 0, int64_t{-1'500'000}), "1969-12-31 23:59:58.5");
   EXPECT_EQ(TextOf(ColumnType::kDecimal, 2, std::numeric_limits<int64_t>::min()),
             "-92233720368547758.08");
 }
@@ -76,7 +77,7 @@ TEST(CellTextTest, KeysAreReadByTheirColumns) {
 // No text of one part has the separator in it, so that every pair is read as it was written.
 TEST(CellTextTest, KeysOfAllTypesGoRound) {
   constexpr ColumnType kTypes[] = {ColumnType::kUint64, ColumnType::kInt64, ColumnType::kFloat64,
-                                   ColumnType::kDate};
+                                   ColumnType::kDate, ColumnType::kTimestamp};
   for (const ColumnType first : kTypes) {
     for (const ColumnType second : kTypes) {
       const Schema schema = KeyValueSchema({first, second});

@@ -123,5 +123,36 @@ TEST(FieldTextTest, EveryDayIsReadAndNoOtherOne) {
   }
 }
 
+TEST(FieldTextTest, TimestampsAreReadAsTheirTextSays) {
+  const auto parsed = [](const std::string& text) {
+    const std::string padded = text + "00000000";
+    int64_t micros = 0;
+    const bool good = ParseTimestampField(absl::string_view(padded).substr(0, text.size()), micros);
+    return good ? TimestampText(micros) : "";
+  };
+  for (int64_t i = -2000; i < 2000; ++i) {
+    const int64_t micros = i * 86'399'123'457 + i;
+    std::string text = TimestampText(micros);
+    ASSERT_EQ(parsed(text), text);
+    text[10] = 'T';
+    ASSERT_EQ(parsed(text + "Z"), TimestampText(micros));
+  }
+  const std::pair<const char*, const char*> forms[] = {
+      {"2024-01-02 03:04:05", "2024-01-02 03:04:05"},
+      {"2024-01-02T03:04:05.5", "2024-01-02 03:04:05.5"},
+      {"2024-01-02 23:59:59.999999", "2024-01-02 23:59:59.999999"},
+      {"1850-01-02 03:04:05", "1850-01-02 03:04:05"},
+      {"2024-01-02 03:04:05+01:00", "2024-01-02 02:04:05"},
+      {"2024-01-02 03:04:05.1200000", "2024-01-02 03:04:05.12"},
+      {"2024-01-02", "2024-01-02 00:00:00"}};
+  for (const auto& [text, plain] : forms) EXPECT_EQ(parsed(text), plain);
+  for (const char* bad :
+       {"", "2024-01-02 24:00:00", "2024-01-02 03:60:05", "2024-01-02 03:04:60",
+        "2024-01-02x03:04:05", "2024-01-02 03-04-05", "2024-01-02 03:04:0x", "2024-01-32 03:04:05",
+        "2024-01-02 03:04:05.", "2024-01-02 03:04:05.12x456", "2024-01-02 03:04:05.1234567"}) {
+    EXPECT_EQ(parsed(bad), "") << bad;
+  }
+}
+
 }  // namespace
 }  // namespace eris::cli

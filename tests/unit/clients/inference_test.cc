@@ -226,6 +226,23 @@ TEST(InferenceTest, ATextWithoutALineIsRefused) {
   }
 }
 
+TEST(InferenceTest, TimestampsAndDatesAmongThem) {
+  const auto type = [](absl::string_view values) {
+    const std::string text = absl::StrCat("name,at\n", values);
+    const auto file = InferFile("f", {.beginning = text, .is_whole = true}, {});
+    EXPECT_TRUE(file.ok()) << file.status();
+    return file->columns[1].type;
+  };
+  EXPECT_EQ(type("a,2024-01-02 03:04:05\nb,2024-01-02T03:04:05.5Z\n"), ColumnType::kTimestamp);
+  EXPECT_EQ(type("a,2024-01-02\nb,2024-01-02 03:04\nc,\n"), ColumnType::kTimestamp);
+  EXPECT_EQ(type("a,2024-01-02\nb,2024-01-03\n"), ColumnType::kDate);
+  EXPECT_EQ(type("a,2024-01-02 03:04:05\nb,NA\n"), ColumnType::kTimestamp);
+  // Digits that it would lose, a leap second, or no time at all.
+  EXPECT_EQ(type("a,2024-01-02 03:04:05.123456789\n"), ColumnType::kString);
+  EXPECT_EQ(type("a,2016-12-31 23:59:60\n"), ColumnType::kString);
+  EXPECT_EQ(type("a,2024-01-02 03:04:05\nb,7\n"), ColumnType::kString);
+}
+
 TEST(InferenceTest, WiderTypes) {
   EXPECT_EQ(WidenedType(ColumnType::kInt64, "1.5"), ColumnType::kFloat64);
   EXPECT_EQ(WidenedType(ColumnType::kInt64, "18446744073709551615"), ColumnType::kString);
@@ -233,6 +250,10 @@ TEST(InferenceTest, WiderTypes) {
   EXPECT_EQ(WidenedType(ColumnType::kInt64, "x"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kFloat64, "x"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kDate, "7"), ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kDate, "2024-01-02 03:04:05"), ColumnType::kTimestamp);
+  EXPECT_EQ(WidenedType(ColumnType::kDate, "2024-01-02 03:04:05", {.date = "DD.MM.YYYY"}),
+            ColumnType::kString);
+  EXPECT_EQ(WidenedType(ColumnType::kTimestamp, "03:04:05"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kString, "\xff"), ColumnType::kBytes);
   EXPECT_EQ(WidenedType(ColumnType::kString, "x"), ColumnType::kString);
   EXPECT_EQ(WidenedType(ColumnType::kBytes, "x"), ColumnType::kBytes);

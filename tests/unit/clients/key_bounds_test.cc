@@ -42,6 +42,13 @@ TEST(KeyBoundsTest, BoundsOfAnIndexAreKeys) {
   EXPECT_EQ(Expected(ColumnType::kInt64, "-5:5"), Int64Range(-5, 5));
   EXPECT_EQ(Expected(ColumnType::kFloat64, "-inf:").lo, LowestKey(ColumnType::kFloat64));
   EXPECT_EQ(Expected(ColumnType::kDate, "1970-01-01:1970-01-03"), DateRange(0, 2));
+  for (const char* text :
+       {"1970-01-01 00:00:01:1970-01-01 00:00:02", "1970-01-01T00:00:01Z:1970-01-01T00:00:02Z",
+        "1970-01-01 01:00:01+01:00:1970-01-01 00:00:02"}) {
+    EXPECT_EQ(Expected(ColumnType::kTimestamp, text), Int64Range(1'000'000, 2'000'000)) << text;
+  }
+  EXPECT_EQ(Expected(ColumnType::kTimestamp, "1970-01-01 00:01:"),
+            Int64Range(60'000'000, std::nullopt));
   EXPECT_THAT(
       Bounds(ObjectKind::kHash, KeyValueSchema(ColumnType::kInt64), "", "-1, 0,1")->split_points,
       ElementsAre(KeyFromInt64(-1), KeyFromInt64(0), KeyFromInt64(1)));
