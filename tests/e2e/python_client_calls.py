@@ -74,12 +74,17 @@ def date_keys(rng, days):
     return [EPOCH + datetime.timedelta(days=day) for day in days]
 
 
+def timestamp_keys(rng, numbers):
+    return [datetime.datetime(1969, 12, 31, 23, 59, 59) + datetime.timedelta(microseconds=number * 250_001) for number in numbers]
+
+
 # Type: keys from random numbers, and the array of a list of keys.
 KEYS = {
     "uint64": (lambda rng, n: n, lambda keys: np.array(keys, dtype=np.uint64)),
     "int64": (lambda rng, n: [key - 100 for key in n], lambda keys: np.array(keys, dtype=np.int64)),
     "float64": (lambda rng, n: [key / 7 - 3 for key in n], lambda keys: np.array(keys, dtype=np.float64)),
     "date": (date_keys, lambda keys: np.array(keys, dtype="datetime64[D]")),
+    "timestamp": (timestamp_keys, lambda keys: np.array(keys, dtype="datetime64[us]")),
 }
 
 
@@ -198,7 +203,8 @@ class Model:
 
 def test_random_operations_do_what_a_dict_does(db):
     rng = random.Random(SEED)
-    cases = [(types, "uint64") for types in (("uint64",), ("int64",), ("float64",), ("date",), ("uint64", "date"), ("float64", "int64"))]
+    cases = [(types, "uint64") for types in (("uint64",), ("int64",), ("float64",), ("date",), ("timestamp",), ("uint64", "date"), ("float64", "int64"),
+                                        ("uint64", "timestamp"))]
     for number, (types, value) in enumerate([*cases, (("uint64",), "string"), (("uint64",), "bytes")]):
         key = types if len(types) > 1 else types[0]
         its = db.create_index(f"random{number}", key=key, value=value)
@@ -210,7 +216,7 @@ def test_random_operations_do_what_a_dict_does(db):
         model.get(*(keys := model.keys(500, 20_000), model.given(keys)))
         model.check_scans()
         db.drop(f"random{number}")
-    for types in (("uint64",), ("date",)):
+    for types in (("uint64",), ("date",), ("timestamp",)):
         model = Model(db.create_hash("random", key=types[0]), types, rng)
         for _ in range(25):
             model.step(rng.choice((1, 5, 300)), 1000)
@@ -305,14 +311,26 @@ def test_wrong_types_are_refused_and_nothing_is_sent(db):
     for bad in (1, "2024-01-01", datetime.datetime(2024, 1, 1), np.datetime64("NaT", "D"), np.datetime64("2024-01-01T01"), [1],
                 np.array([1], dtype=np.int32), np.array(["NaT"], dtype="datetime64[D]"), np.array(["2024-01-01"], dtype="datetime64[s]")):
         refused(eris.InvalidArgument, lambda: days.put(bad, 1), "date")
+    stamps = db.create_index("stamps", key="DATETIME")
+    for bad in (1, "2024-01-01", datetime.date(2024, 1, 1), np.datetime64("NaT", "us"), np.datetime64("2024-01-01"), np.datetime64(1, "ns"), [1],
+                np.array([1]), np.array(["NaT"], dtype="datetime64[us]"), np.array([1000, 1], dtype="datetime64[ns]"),
+                np.array([2**62], dtype="datetime64[s]"), np.array(["2024-01-01"], dtype="datetime64[D]")):
+        refused(eris.InvalidArgument, lambda: stamps.put(bad, 1), "timestamp")
+    vienna = datetime.timezone(datetime.timedelta(hours=1))
+    stamps.put([datetime.datetime(2024, 1, 1, 1, tzinfo=vienna)], 7)
+    for same in (datetime.datetime(2024, 1, 1), np.datetime64("2024-01-01T00", "s"), np.datetime64("2024-01-01T00:00:00.000", "ms")):
+        harness.check_equal(stamps.get(same), 7, f"the key {same!r}")
+    harness.check_equal(stamps.get(np.array(["2024-01-01"], dtype="datetime64[ns]"))[0].tolist(), [7], "nanoseconds that are microseconds")
+    stamps.erase(datetime.datetime(2024, 1, 1))
+    refused(eris.InvalidArgument, lambda: db.create_index("x", key="timestmp"), "'timestmp'", "did you mean timestamp?")
     texts = db.create_index("texts", value="string")
     for bad in (b"a", [b"a"], 1, [1], np.array([b"a"]), np.array(["a"]), "\ud800", ["a", "\udfff"]):
         refused(eris.InvalidArgument, lambda: texts.put([1], bad), "value")
     blobs = db.create_index("blobs", value="bytes")
     for bad in ("a", ["a"], 1, [1], np.array([b"a"]), np.array(["a"])):
         refused(eris.InvalidArgument, lambda: blobs.put([1], bad), "value")
-    harness.check_equal([db.index(name).count() for name in ("floats", "days", "texts", "blobs")], [0, 0, 0, 0], "rows")
-    for name in ("types", "floats", "days", "texts", "blobs"):
+    harness.check_equal([db.index(name).count() for name in ("floats", "days", "stamps", "texts", "blobs")], [0] * 5, "rows")
+    for name in ("types", "floats", "days", "stamps", "texts", "blobs"):
         db.drop(name)
 
 

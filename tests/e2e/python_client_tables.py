@@ -225,8 +225,37 @@ def test_where_keys_are_expected(db, server):
         refused(eris.InvalidArgument, lambda: db.create_table("x", SCHEMA, key="price", expect=(bad, 7)), "decimal.Decimal")
 
 
+def test_timestamps(db):
+    at = [datetime.datetime(2024, 2, 29, 3, 4, 5, 250_000), datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999), None, datetime.datetime(2024, 3, 1)]
+    micros = pa.table({"id": [1, 2, 3, 4], "at": pa.array(at, pa.timestamp("us"))})
+    its = db.create_table("stamps", micros, key="id")
+    harness.check_equal([column.type.value for column in its.describe().columns], ["int64", "timestamp"], "types")
+    its.write(micros)
+    zone = micros.set_column(1, "at", micros["at"].cast(pa.timestamp("us", "Europe/Vienna")))  # the same moments, shown otherwise
+    its.write(zone)
+    for unit in ("s", "ms", "ns"):
+        its.write(pa.table({"id": [5], "at": pa.array([at[3]], pa.timestamp(unit))}))
+        refused(eris.InvalidArgument, lambda: its.write(pa.table({"id": [5], "at": pa.array([{"s": 2**62, "ms": 2**62, "ns": 1}[unit]], pa.timestamp(unit))})),
+                "'at'", f"timestamp[{unit}]", "does not fit")
+    refused(eris.InvalidArgument, lambda: its.write(pa.table({"id": [5], "at": pa.array([at[3].date()])})), "'at'", "cast it to timestamp('us')")
+    rows = its.scan().arrow().sort_by("id")
+    harness.check_equal(str(rows.schema.field("at").type), "timestamp[us]", "the type that comes out")
+    harness.check_equal(rows["at"].to_pylist(), [*at, at[3]], "timestamps")
+    for got in (its.scan().polars().sort("id")["at"].to_list(),
+                [None if pd.isna(each) else each.to_pydatetime() for each in its.scan().pandas().sort_values("id")["at"]]):
+        harness.check_equal(got, [*at, at[3]], "of a frame")
+    arrays = its.scan().numpy()
+    harness.check_equal((str(arrays["at"].dtype), int(np.isnat(arrays["at"]).sum())), ("datetime64[us]", 1), "of numpy")
+    harness.check_equal(its.count("at >= '2024-02-29 03:04:05.25'"), 3, "rows of a filter")
+    harness.check_equal(sorted(pl.scan_pyarrow_dataset(its.dataset()).filter(pl.col("at") >= at[0]).collect()["id"].to_list()), [1, 4, 5], "of a dataset")
+    keyed = db.create_table("keyed", micros.filter(pa.array([True, True, False, True])), key="at")
+    harness.check_equal(keyed.describe().key[0].type.value, "timestamp", "the key")
+    db.drop("stamps")
+    db.drop("keyed")
+
+
 def test_types_that_no_table_has_are_refused(db):
-    for its, cast in ((pa.bool_(), "int32"), (pa.timestamp("us"), "date32"), (pa.date64(), "date32"), (pa.time32("s"), "int64"),
+    for its, cast in ((pa.bool_(), "int32"), (pa.date64(), "date32"), (pa.time32("s"), "int64"),
                       (pa.duration("s"), "int64"), (pa.null(), "values"), (pa.list_(pa.int64()), "string"), (pa.struct([("x", pa.int32())]), "parts"),
                       (pa.decimal128(38, 19), "decimal128(18, 18)"), (pa.decimal128(5, -2), "decimal128(18, 0)")):
         refused(eris.InvalidArgument, lambda: db.create_table("x", pa.schema([("id", pa.int64()), ("odd", its)])), "'odd'", str(its), cast)

@@ -168,6 +168,36 @@ def test_values_of_all_types(case):
     harness.check_equal(case.sql('select id from "values" where id = 99'), "id\n", "no row")
 
 
+def test_timestamps(case):
+    path = os.path.join(case.directory, "stamps.csv")
+    with open(path, "w") as file:
+        file.write("id,at,day\n1,2024-02-29 03:04:05.25,2024-02-29\n2,2024-03-01 00:00:00,2024-03-01\n3,,\n4,1969-12-31 23:59:59,2024-02-29\n")
+    case.server.eris("import", "stamps", path, "--schema", "id:int64,at:timestamp?,day:date?", "--key", "id")
+    for sql, expected in (("select id, at, day from stamps where id = 1", [["1", "2024-02-29 03:04:05.25", "2024-02-29"]]),
+                          ("select id from stamps where at >= timestamp '2024-02-29 03:04:05.25' order by id", [["1"], ["2"]]),
+                          ("select id from stamps where at > '2024-02-29 03:04:05.25'", [["2"]]),
+                          ("select id from stamps where at < date '2024-03-01' order by id", [["1"], ["4"]]),
+                          ("select id from stamps where at = day", [["2"]]),
+                          ("select a.id, b.id from stamps a join stamps b on a.at = b.day", [["2", "2"]]),
+                          ("select id from stamps where cast(at as date) = day order by id", [["1"], ["2"]]),
+                          ("select id from stamps where at > cast(day as timestamp)", [["1"]]),
+                          ("select year(at), extract(month from at), date_part('hour', at), minute(at), extract(second from at) from stamps where id < 2",
+                           [["2024", "2", "3", "4", "5"]]),
+                          ("select id from stamps where at between timestamp '2024-02-29 00:00:00' - interval '1' hour "
+                           "and timestamp '2024-02-29' + interval '4' hour", [["1"]]),
+                          ("select max(at), min(at), count(distinct at) from stamps", [["2024-03-01 00:00:00", "1969-12-31 23:59:59", "3"]]),
+                          ("select at, count(*) from stamps group by at order by at desc nulls last limit 1", [["2024-03-01 00:00:00", "1"]]),
+                          ("select coalesce(at, timestamp '2000-01-01 00:00:01') from stamps where id = 3", [["2000-01-01 00:00:01"]]),
+                          ("select id, year(day), hour(at) from stamps where at > '2024-02-29 23:00:00'", [["2", "2024", "0"]]),
+                          ("select id from stamps where at < cast('9999-01-01' as timestamp(6)) and year(at) = 1969", [["4"]]),
+                          ("select timestamp '2024-01-02 03:04:05', year(timestamp '2024-01-02 03:04:05')", [["2024-01-02 03:04:05", "2024"]])):
+        harness.check_equal(case.rows(sql), expected, sql)
+    for sql, what in (("select max(at + interval '1' day) from stamps", "interval"), ("select date_trunc('hour', at) from stamps", "date_trunc"),
+                      ("select sum(at) from stamps", "sum"), ("select timestamp '2024-01-02 03:04:05.123456789'", "no whole microseconds")):
+        code, said = case.fails(sql)
+        harness.check(code == 2 and what in said.lower(), f"{sql}: {said}")
+
+
 def test_bytes(case):
     path = os.path.join(case.directory, "blobs.csv")
     with open(path, "w") as file:

@@ -20,10 +20,10 @@ from eris.v1 import catalog_pb2, column_pb2
 
 Array: TypeAlias = npt.NDArray[Any]
 # One part of a key, and a key.
-Part: TypeAlias = int | float | datetime.date | np.integer[Any] | np.floating[Any] | np.datetime64
+Part: TypeAlias = int | float | datetime.date | datetime.datetime | np.integer[Any] | np.floating[Any] | np.datetime64
 Key: TypeAlias = Part | tuple[Part, Part]
 # Many keys: a column, or two columns for keys of two parts.
-Parts: TypeAlias = list[int] | list[float] | list[datetime.date] | collections.abc.Sequence[Part] | Array
+Parts: TypeAlias = list[int] | list[float] | list[datetime.date] | list[datetime.datetime] | collections.abc.Sequence[Part] | Array
 Keys: TypeAlias = Parts | tuple[Parts, Parts]
 Value: TypeAlias = int | str | bytes
 Values: TypeAlias = list[int] | list[str] | list[bytes] | collections.abc.Sequence[int | np.integer[Any] | str | bytes] | Array
@@ -31,12 +31,15 @@ Values: TypeAlias = list[int] | list[str] | list[bytes] | collections.abc.Sequen
 # In memory a column is an array of these, as in messages; of strings and bytes an array of bytes objects.
 DTYPES: dict[Type, np.dtype[Any]] = {
     Type.UINT64: np.dtype("<u8"), Type.INT64: np.dtype("<i8"), Type.FLOAT64: np.dtype("<f8"),
-    Type.DATE: np.dtype("<i4"), Type.STRING: np.dtype(object), Type.BYTES: np.dtype(object)}
+    Type.DATE: np.dtype("<i4"), Type.TIMESTAMP: np.dtype("<i8"), Type.STRING: np.dtype(object), Type.BYTES: np.dtype(object)}
 BYTE_STRINGS = (Type.STRING, Type.BYTES)
 _RANGES = {Type.UINT64: (0, 2**64 - 1), Type.INT64: (-(2**63), 2**63 - 1)}
 _UINT64, _END = Type.UINT64, 2**64
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_DAY = np.dtype("datetime64[D]")
+_DAY, _MICROSECOND = np.dtype("datetime64[D]"), np.dtype("datetime64[us]")
+_TIMES = {Type.DATE: _DAY, Type.TIMESTAMP: _MICROSECOND}
+_UNITS = ("s", "ms", "us", "ns")  # of numpy, that timestamps may have
+_EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _INT32 = np.iinfo(np.int32)
 _SCALARS = (int, float, bytes, str, datetime.date, np.generic)
 
@@ -51,7 +54,7 @@ def is_one(value: object) -> bool:
 
 
 def element(column: Column, value: object, is_key: bool = False) -> Any:
-    """One value as the column has it: an int (for dates days since 1970), a float or bytes."""
+    """One value as the column has it: an int (for dates days since 1970, for timestamps microseconds), a float or bytes."""
     kind = column.type
     if type(value) is int and kind is _UINT64 and 0 <= value < _END:  # by far the most
         return value
@@ -70,6 +73,8 @@ def element(column: Column, value: object, is_key: bool = False) -> Any:
         return float(value)
     if kind is Type.DATE:
         return _days(column, value)
+    if kind is Type.TIMESTAMP:
+        return _micros(column, value)
     if kind is Type.STRING:
         if not isinstance(value, str) or isinstance(value, np.str_):  # numpy cuts zeros from its strings' ends
             raise _refuse("a str is needed", column, f"{value!r} of type {type(value).__name__}")
@@ -92,6 +97,30 @@ def _days(column: Column, value: object) -> int:
         if _INT32.min <= days <= _INT32.max:
             return days
     raise _refuse("a datetime.date or a numpy.datetime64[D] is needed", column, f"{value!r} of type {type(value).__name__}")
+
+
+def _micros(column: Column, value: object) -> int:
+    if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[0] in _UNITS:
+        return int(_micros_of(column, np.array([value]))[0])
+    if not isinstance(value, datetime.datetime) or value != value:  # NaT of pandas is a datetime
+        raise _refuse("a datetime.datetime or a numpy.datetime64 of s, ms, us or ns is needed", column, f"{value!r} of type {type(value).__name__}")
+    if getattr(value, "nanosecond", 0):
+        raise _refuse("whole microseconds are needed", column, f"{value!r}")
+    its = value.replace(tzinfo=datetime.timezone.utc) if value.tzinfo is None else value  # without a zone it is UTC
+    return (its - _EPOCH_UTC) // datetime.timedelta(microseconds=1)
+
+
+def _micros_of(column: Column, values: Array) -> Array:
+    """Of an array of datetime64 in one of the units."""
+    try:
+        made = values.astype(_MICROSECOND)
+    except OverflowError:
+        made = np.zeros(len(values), dtype=_MICROSECOND)
+    wrong = np.isnat(values) | (made.astype(values.dtype) != values)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidArgument(f"row {row}: {_refuse('whole microseconds of 64 bits are needed', column, str(values[row])).message}")
+    return made.astype("<i8")
 
 
 def column_array(column: Column, values: object, is_key: bool = False) -> Array:
@@ -126,8 +155,8 @@ def _from_array(column: Column, values: Array, is_key: bool) -> Array:
             return column_array(column, values.tolist(), is_key)
         if is_key and column.type is Type.FLOAT64 and np.isnan(values).any():
             raise InvalidArgument(f"row {int(np.isnan(values).argmax())}: {_refuse('a key must not be NaN', column, 'NaN').message}")
-        # A date's days have no dtype of their own: numbers of 32 bits might be anything.
-        if column.type is not Type.DATE:
+        # Days and microseconds have no dtype of their own: such numbers might be anything.
+        if column.type not in _TIMES:
             return np.ascontiguousarray(values)
     if column.type is Type.UINT64 and values.dtype == np.dtype("<i8"):
         if values.size and values.min() < 0:
@@ -139,7 +168,9 @@ def _from_array(column: Column, values: Array, is_key: bool) -> Array:
         if days.size and (days.min() < _INT32.min or days.max() > _INT32.max):
             raise _refuse("dates are needed", column, "one that is no date (NaT) or has more than 32 bits")
         return days.astype("<i4")
-    takes = {Type.UINT64: "uint64 (or int64 without negative numbers)", Type.DATE: "datetime64[D]",
+    if column.type is Type.TIMESTAMP and values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in _UNITS:
+        return _micros_of(column, values)
+    takes = {Type.UINT64: "uint64 (or int64 without negative numbers)", Type.DATE: "datetime64[D]", Type.TIMESTAMP: "datetime64[us]",
              Type.STRING: "object, with str", Type.BYTES: "object, with bytes"}.get(column.type, column.type.value)
     raise _refuse(f"an array of dtype {takes} is needed", column, f"dtype {values.dtype}")
 
@@ -221,8 +252,8 @@ def array_of(column: Column, message: column_pb2.Column, rows: int) -> Array:
 
 
 def shown(column: Column, values: Array) -> Array:
-    """A column as callers get it: dates are datetime64[D]."""
-    return values.astype(_DAY) if column.type is Type.DATE else values
+    """A column as callers get it: dates are datetime64[D], timestamps datetime64[us]."""
+    return values.astype(_TIMES[column.type]) if column.type in _TIMES else values
 
 
 def bits_of(bits: bytes, rows: int, what: str) -> npt.NDArray[np.bool_]:
@@ -256,6 +287,8 @@ def key_message(column: Column, given: object) -> catalog_pb2.Key:
         return catalog_pb2.Key(i64=value)
     if column.type is Type.DATE:
         return catalog_pb2.Key(date32=value)
+    if column.type is Type.TIMESTAMP:
+        return catalog_pb2.Key(timestamp_us=value)
     return catalog_pb2.Key(f64=value)
 
 
@@ -263,17 +296,18 @@ def key_tuple(key: tuple[Column, ...], numbers: tuple[Any, ...] | None) -> Any:
     """A key of numbers, as an answer gives keys: one part, or a tuple; None: there is no key."""
     if numbers is None:
         return None
-    parts = tuple(np.datetime64(each, "D") if its.type is Type.DATE else each for its, each in zip(key, numbers))
+    parts = tuple(np.int64(each).view(_TIMES[its.type]) if its.type in _TIMES else each for its, each in zip(key, numbers))
     return parts[0] if len(parts) == 1 else parts
 
 
 def key_of(message: catalog_pb2.Key) -> Any:
-    """A key in an answer: an int, a float or a datetime64[D]."""
+    """A key in an answer: an int, a float, a datetime64[D] or a datetime64[us]."""
     field = message.WhichOneof("value")
     if field is None:
         return None
     value = getattr(message, field)
-    return np.datetime64(value, "D") if field == "date32" else value
+    unit = {"date32": _DAY, "timestamp_us": _MICROSECOND}.get(field)
+    return value if unit is None else np.int64(value).view(unit)
 
 
 def range_message(key: tuple[Column, ...], lo: object, hi: object) -> catalog_pb2.KeyRange:

@@ -106,4 +106,4 @@ def _divisions(db: Database, info: ObjectInfo, parts: list[Piece]) -> tuple[Any,
 
 
 _ENDS = {Type.UINT64: (0, 2**64 - 1), Type.INT64: (1 - 2**63, 2**63 - 1), Type.FLOAT64: (-math.inf, math.inf),
-         Type.DATE: (datetime.date.min, datetime.date.max)}
+         Type.DATE: (datetime.date.min, datetime.date.max), Type.TIMESTAMP: (datetime.datetime.min, datetime.datetime.max)}

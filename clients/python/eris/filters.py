@@ -188,6 +188,9 @@ def literal_of(column: Column, value: object) -> str | None:
         return f"{value:.17e}" if value == 0 or (math.isfinite(value) and 1e-300 < abs(value) < 1e300) else None
     if column.type is Type.DATE and type(value) is datetime.date:
         return value.isoformat()
+    if column.type is Type.TIMESTAMP and isinstance(value, datetime.datetime) and value == value and not getattr(value, "nanosecond", 0):
+        utc = value if value.tzinfo is None else value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return f"timestamp '{utc.isoformat(sep=' ')}'"
     if column.type is Type.STRING and isinstance(value, str):
         return None if "\0" in value else "'" + value.replace("'", "''") + "'"
     return None

@@ -115,7 +115,7 @@ def _column_of(field: Any, nullable: bool) -> Column:
                               f"cast it to decimal128(18, {min(max(scale, 0), _SCALE_MAX)}) or to float64")
     its = {"int8": Type.INT32, "int16": Type.INT32, "int32": Type.INT32, "uint8": Type.INT32, "uint16": Type.INT32, "uint32": Type.INT64,
            "int64": Type.INT64, "uint64": Type.UINT64, "halffloat": Type.FLOAT64, "float": Type.FLOAT64, "double": Type.FLOAT64,
-           "date32[day]": Type.DATE, "string": Type.STRING, "binary": Type.BYTES}.get(kind)
+           "date32[day]": Type.DATE, "timestamp": Type.TIMESTAMP, "string": Type.STRING, "binary": Type.BYTES}.get(kind)
     if its is None:
         raise InvalidArgument(f"column {field.name!r} is {field.type}, which no table has: {_helps(field.type)}")
     return Column(field.name, its, 0, nullable)
@@ -126,8 +126,8 @@ def _helps(its: Any) -> str:
     types = pyarrow().types
     if types.is_boolean(its):
         return "cast it to int32"
-    if types.is_timestamp(its) or types.is_date(its):
-        return "cast it to date32 for the day, or to int64 for the time, too"
+    if types.is_date(its):
+        return "cast it to date32 for the day, or to timestamp('us') for the time, too"
     if types.is_time(its) or types.is_duration(its):
         return "cast it to int64"
     if types.is_null(its):
@@ -140,10 +140,12 @@ def _value_type(its: Any) -> Any:
 
 
 def _kind(its: Any) -> str:
-    """What of an Arrow type matters: "decimal", "string", "binary", or its name."""
+    """What of an Arrow type matters: "decimal", "timestamp", "string", "binary", or its name."""
     its, types = _value_type(its), pyarrow().types
     if types.is_decimal(its):
         return "decimal"
+    if types.is_timestamp(its):
+        return "timestamp"
     if types.is_string(its) or types.is_large_string(its) or types.is_string_view(its):
         return "string"
     if types.is_binary(its) or types.is_large_binary(its) or types.is_binary_view(its):
@@ -154,10 +156,12 @@ def _kind(its: Any) -> str:
 # --- rows as a table has them --------------------------------------------------------------------
 
 _SIGNED, _SMALL = ("int8", "int16", "int32", "int64"), ("uint8", "uint16")
-# What each type takes: what it has room for. Signed integers for uint64 are looked at one by one, and so are decimals.
+# What each type takes: what it has room for. Signed integers for uint64 are looked at one by one, and so are decimals, and timestamps of other
+# units. A zone says how a timestamp is shown: its number is UTC.
 _TAKES: dict[Type, tuple[str, ...]] = {
     Type.UINT64: (*_SIGNED, *_SMALL, "uint32", "uint64"), Type.INT64: (*_SIGNED, *_SMALL, "uint32"),
     Type.INT32: (*_SIGNED[:3], *_SMALL), Type.FLOAT64: ("halffloat", "float", "double"), Type.DATE: ("date32[day]",),
+    Type.TIMESTAMP: ("timestamp",),
     Type.DECIMAL64: ("decimal",), Type.STRING: ("string",), Type.BYTES: ("binary",)}
 
 
@@ -206,7 +210,8 @@ def check(column: Column, given: Any) -> None:
     kind = _kind(given)
     if kind in _TAKES[column.type] or (kind == "null" and column.nullable):
         return
-    wanted = f"decimal128(18, {column.scale})" if column.type is Type.DECIMAL64 else str(type_of(column)).split("[")[0]
+    wanted = {Type.DECIMAL64: f"decimal128(18, {column.scale})", Type.TIMESTAMP: "timestamp('us')"}.get(
+        column.type, str(type_of(column)).split("[")[0])
     raise InvalidArgument(f"column {column.name!r} is {column.type.value} in the table and {given} in the frame: cast it to {wanted}")
 
 
@@ -248,7 +253,10 @@ def bounds_of(source: Source, column: Column) -> tuple[Any, Any] | None:
     for batch in source.batches([column.name]):
         array = _fit(dataclasses.replace(column, nullable=True), batch.column(0))
         ends = compute.min_max(array if wide is None else array.cast(wide))
-        found += [value.as_py() for value in ends.values() if value.is_valid]
+        try:
+            found += [value.as_py() for value in ends.values() if value.is_valid]
+        except (OverflowError, ValueError):  # Python has the years 1 to 9999
+            return None
     after = _after(column, max(found)) if found else None
     return None if after is None else (min(found), after)
 
@@ -259,6 +267,8 @@ def _after(column: Column, value: Any) -> Any:
         return math.nextafter(value, math.inf) if math.isfinite(value) else None
     if column.type is Type.DATE:
         return value + datetime.timedelta(days=1) if value < datetime.date.max else None
+    if column.type is Type.TIMESTAMP:
+        return value + datetime.timedelta(microseconds=1) if value < datetime.datetime.max else None
     if column.type is Type.DECIMAL64:
         return value + decimal.Decimal(1).scaleb(-column.scale)
     last = {Type.UINT64: 2**64, Type.INT64: 2**63, Type.INT32: 2**31}[column.type] - 1

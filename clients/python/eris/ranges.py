@@ -76,6 +76,8 @@ def _value(first: Column, given: Any) -> Any:
         given = given[0]
     if first.type is Type.DATE:
         return datetime.date.fromisoformat(given)
+    if first.type is Type.TIMESTAMP:
+        return datetime.datetime.fromisoformat(given)
     if first.type is Type.FLOAT64:
         return float(given)
     return decimal.Decimal(given) if first.type is Type.DECIMAL64 else int(given)

@@ -64,7 +64,8 @@ def to_pandas(table: Any) -> Any:
 
 
 def to_numpy(table: Any) -> dict[str, Array]:
-    """Numbers as they are, masked arrays where there are nulls; dates as datetime64[D] with NaT; decimals and strings as objects with None."""
+    """Numbers as they are, masked arrays where there are nulls; dates as datetime64[D] and timestamps as datetime64[us], with NaT; decimals
+    and strings as objects with None."""
     types = pyarrow().types
 
     def array(column: Any) -> Array:

@@ -1,5 +1,6 @@
 """Schemas of objects, as the server describes them."""
 import dataclasses
+import difflib
 import enum
 from collections.abc import Iterable
 from typing import Any
@@ -15,6 +16,7 @@ class Type(enum.Enum):
     INT64 = "int64"
     FLOAT64 = "float64"
     DATE = "date"
+    TIMESTAMP = "timestamp"  # microseconds since 1970 in UTC
     INT32 = "int32"
     DECIMAL64 = "decimal"
     DECIMAL128 = "decimal128"
@@ -31,6 +33,7 @@ _WIRE = {
     Type.INT64: column_pb2.COLUMN_TYPE_INT64,
     Type.FLOAT64: column_pb2.COLUMN_TYPE_FLOAT64,
     Type.DATE: column_pb2.COLUMN_TYPE_DATE32,
+    Type.TIMESTAMP: column_pb2.COLUMN_TYPE_TIMESTAMP,
     Type.INT32: column_pb2.COLUMN_TYPE_INT32,
     Type.DECIMAL64: column_pb2.COLUMN_TYPE_DECIMAL64,
     Type.DECIMAL128: column_pb2.COLUMN_TYPE_DECIMAL128,
@@ -38,6 +41,11 @@ _WIRE = {
     Type.BYTES: column_pb2.COLUMN_TYPE_BYTES,
 }
 _TYPES = {wire: its for its, wire in _WIRE.items()}
+# SQL's names, as the command line takes them.
+_ALIASES = {
+    "integer": Type.INT32, "int": Type.INT32, "bigint": Type.INT64, "double": Type.FLOAT64, "real": Type.FLOAT64, "float": Type.FLOAT64,
+    "numeric": Type.DECIMAL64, "varchar": Type.STRING, "text": Type.STRING, "char": Type.STRING, "blob": Type.BYTES, "bytea": Type.BYTES,
+    "binary": Type.BYTES, "datetime": Type.TIMESTAMP}
 
 KINDS = {
     catalog_pb2.OBJECT_KIND_INDEX: "index",
@@ -119,7 +127,10 @@ def table_schema(columns: Iterable[Column], key: Iterable[str]) -> column_pb2.Sc
 
 
 def type_named(name: str) -> Type:
-    try:
-        return Type(name)
-    except ValueError:
-        raise InvalidArgument(f"there is no type {name!r}; types are {', '.join(its.value for its in Type)}") from None
+    """Of a name in any case, ERIS's or one of SQL's."""
+    known = {its.value: its for its in Type} | _ALIASES
+    if (found := known.get(name.lower())) is not None:
+        return found
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"types are {', '.join(its.value for its in Type)}"
+    raise InvalidArgument(f"there is no type {name!r}; {hint}")

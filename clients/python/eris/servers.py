@@ -206,7 +206,7 @@ def _values(column: Column, given: Value | Values, rows: int) -> Array:
     return made
 
 
-_DTYPES = {Type.UINT64: "<u8", Type.INT64: "<i8", Type.FLOAT64: "<f8", Type.DATE: "<i4"}
+_DTYPES = {Type.UINT64: "<u8", Type.INT64: "<i8", Type.FLOAT64: "<f8", Type.DATE: "<i4", Type.TIMESTAMP: "<i8"}
 
 
 def _joined(count: int, groups: list[Any], arrays: Sequence[Array]) -> Array:

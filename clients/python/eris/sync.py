@@ -263,8 +263,8 @@ class Scan:
         return to_pandas(self.arrow())
 
     def numpy(self) -> dict[str, Array]:
-        """An array for each column: numbers as they are, masked arrays where there are nulls; dates as datetime64[D]; decimals and strings
-        as objects."""
+        """An array for each column: numbers as they are, masked arrays where there are nulls; dates as datetime64[D], timestamps as
+        datetime64[us]; decimals and strings as objects."""
         return to_numpy(self.arrow())
 
 

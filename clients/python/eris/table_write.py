@@ -15,7 +15,8 @@ from eris.v1 import column_pb2, data_pb2
 
 # In a batch to a heap table: one AEU gets it whole, so it is written or refused as a whole. Answers to appends do not say which rows were.
 APPEND_ROWS_MAX = 4096
-_NUMPY = {Type.UINT64: "<u8", Type.INT64: "<i8", Type.FLOAT64: "<f8", Type.DATE: "<i4", Type.INT32: "<i4", Type.DECIMAL64: "<i8"}
+_NUMPY = {Type.UINT64: "<u8", Type.INT64: "<i8", Type.FLOAT64: "<f8", Type.DATE: "<i4", Type.TIMESTAMP: "<i8", Type.INT32: "<i4",
+          Type.DECIMAL64: "<i8"}
 
 
 def has_bytes(column: Column) -> bool:

@@ -22,6 +22,8 @@ def type_of(column: Column) -> Any:
         return pyarrow().decimal64(18, column.scale)
     if column.type is Type.DECIMAL128:
         return pyarrow().decimal128(38, column.scale)
+    if column.type is Type.TIMESTAMP:
+        return pyarrow().timestamp("us")
     name = {Type.UINT64: "uint64", Type.INT64: "int64", Type.FLOAT64: "float64", Type.DATE: "date32", Type.INT32: "int32",
             Type.STRING: "string", Type.BYTES: "binary"}[column.type]
     return getattr(pyarrow(), name)()

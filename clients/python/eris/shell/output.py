@@ -14,14 +14,22 @@ Batches = Iterable[Any]
 
 
 def _rows(batch: Any) -> Iterator[tuple[Any, ...]]:
-    """Values of Python; dates are texts, because they may lie outside Python's years."""
+    """Values of Python; dates and timestamps are texts, because they may lie outside Python's years."""
     arrow = pyarrow()
 
     def values(column: Any) -> Iterable[Any]:
         if column.type == arrow.date32():
             return [None if days is None else str(np.datetime64(days, "D")) for days in column.cast(arrow.int32()).to_pylist()]
+        if arrow.types.is_timestamp(column.type):
+            return [None if micros is None else _moment(micros) for micros in column.cast(arrow.int64()).to_pylist()]
         return column.to_pylist()  # type: ignore[no-any-return]
     return zip(*map(values, batch.columns)) if batch.num_columns else iter(())
+
+
+def _moment(micros: int) -> str:
+    """As the command line prints it: without zeros at the end of the fraction."""
+    text = str(np.datetime64(micros, "us")).replace("T", " ")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _text(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from eris.errors import InvalidArgument
 from eris.schema import Column, ObjectInfo, Type
-from eris.sql.words import quoted, with_exact_name, words_of
+from eris.sql.words import quoted, with_date_part, with_exact_name, words_of
 from eris.tables import pyarrow
 
 # What DataFusion is told of a decimal, which may have 18 digits: types of results grow from here.
@@ -16,6 +16,7 @@ NAMES_SHOWN = 12
 NAMES_MAX = 200  # whose case is looked for in one statement
 WORDS_MAX = 50_000
 _DATE_PARTS = ("year", "quarter", "month", "day")
+_PARTS = (*_DATE_PARTS, "hour", "minute", "second")  # of timestamps
 _BEGINNINGS = ("select", "with", "values", "(", "table")
 _INSTEAD = {
     "insert": "`eris put` and `eris import` write rows, or write() of a table",
@@ -43,6 +44,8 @@ def _type_of(column: Column) -> Any:
     arrow = pyarrow()
     if column.type is Type.DECIMAL64:
         return arrow.decimal128(max(DECIMAL_DIGITS, column.scale), column.scale)
+    if column.type is Type.TIMESTAMP:
+        return arrow.timestamp("us")
     return {Type.UINT64: arrow.int64, Type.INT64: arrow.int64, Type.FLOAT64: arrow.float64, Type.DATE: arrow.date32, Type.INT32: arrow.int32,
             Type.STRING: arrow.string, Type.BYTES: arrow.binary}[column.type]()
 
@@ -97,6 +100,8 @@ class Planner:
                 # What is wrong in the text as it was given, unless the names in it are.
                 given = error if given is None or self._missing(_said(given)) else given
                 text, before = self._with_names(text, self._missing(_said(error)), near), text
+                if text == before:  # a function of ours has one type of argument
+                    text = with_date_part(text, _PARTS)
                 if text == before:
                     break
         assert given is not None

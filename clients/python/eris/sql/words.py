@@ -68,6 +68,17 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def with_date_part(sql: str, parts: tuple[str, ...]) -> str:
+    """The text with date_part('year', x) for year(x), and so on for the other parts."""
+    pieces = list(pieces_of(sql))
+    said = [number for number, piece in enumerate(pieces) if not is_space(piece)]
+    for number, behind in zip(said, said[1:]):
+        if pieces[number].lower() in parts and pieces[behind] == "(":
+            pieces[behind] = f"('{pieces[number].lower()}', "
+            pieces[number] = "date_part"
+    return "".join(pieces)
+
+
 def with_exact_name(sql: str, name: str) -> str:
     """The text with quotes around `name` wherever it stands without them, in any case. Not where such a word is an alias, a type, a function or
     a field of dates: x as date, cast(x as date), x::date, date '2024-01-01', date(x), interval '1' day, extract(day from x)."""
