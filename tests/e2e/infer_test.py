@@ -24,7 +24,7 @@ def test_what_a_file_seems_to_be(programs):
     with tempfile.TemporaryDirectory() as directory:
         path = write(directory, "a.csv", "Id;Day;Price;Id\n1;2024-01-02;1.5;x\n2;NA;NA;\n")
         said = programs.run("import", "t", path, "--infer", code=0).stdout
-        harness.check_equal(said, "delimiter ';', a header, null is 'NA' in numbers and dates\n"
+        harness.check_equal(said, "delimiter ';', a header, null is 'NA' except in strings\n"
                                   "column 4, 'Id' in the header, is called Id_2\n"
                                   "--schema 'Id:int64?,Day:date?,Price:float64?,Id_2:string?'\n", "--infer")
         said = programs.run("import", "t", path, "--infer", "--key", "Id", "--types", "Price=decimal(2)?", "--output", "json", code=0).stdout
@@ -44,7 +44,7 @@ def test_files_become_tables(programs):
     with harness.Server(programs, "--aeus", "2") as server, tempfile.TemporaryDirectory() as directory:
         path = write(directory, "a.csv", b"\xef\xbb\xbfmade by a program\n\nName,Born,Height\nAda,1815-12-10,1.65\n\"NA\",NA,NA\n,1912-06-23, 1.7 \n")
         done = server.eris("import", "people", path, "--skip", "2")
-        harness.check("delimiter ',', a header, null is 'NA' in numbers and dates; columns Name:string?,Born:date?,Height:float64?" in done.stderr,
+        harness.check("delimiter ',', a header, null is 'NA' except in strings; columns Name:string?,Born:date?,Height:float64?" in done.stderr,
                       done.stderr)
         got = rows(server, "people").splitlines()
         harness.check_equal([got[0], *sorted(got[1:])], ["Name,Born,Height", ",1912-06-23,1.7", "Ada,1815-12-10,1.65", "NA,,"], "people")
@@ -180,7 +180,7 @@ def test_files_for_tables_that_exist_may_be_written_in_other_ways(programs):
         server.eris("create", "t", "--schema", "id:int64,day:date?,price:decimal(2)?,note:string?", "--key", "id")
         path = write(directory, "a.csv", 'note;id;price;day\nx;1;1.234,5;31.12.2024\n"a\\"b";2;NA;NA\nNA;3;0,5;1.2.2025\n')
         done = server.eris("import", "t", path)
-        harness.check("eris: delimiter ';', a header, escape '\\', dates DD.MM.YYYY, decimal commas, null is 'NA' in numbers and dates\n" in done.stderr,
+        harness.check("eris: delimiter ';', a header, escape '\\', dates DD.MM.YYYY, decimal commas, null is 'NA' except in strings\n" in done.stderr,
                       done.stderr)
         harness.check_equal(rows(server, "t").splitlines()[1:], ["1,2024-12-31,1234.50,x", '2,,,"a""b"', "3,2025-02-01,0.50,NA"], "rows")
         # The usual form needs no word; a delimiter by which there are other columns is not believed.
@@ -204,7 +204,7 @@ def test_objects_of_json(programs):
         for at, name in enumerate(("a.ndjson", "a.jsonl.gz", "a.json")):
             path = write(directory, name, gzip.compress(text.encode()) if name.endswith(".gz") else text)
             done = server.eris("import", f"t{at}", path, "--key", "id")
-            harness.check("eris: NDJSON, null is 'NA' in numbers and dates; columns id:int64,at:date?,tags:string?,ok:string?,n:string?,price:float64?,"
+            harness.check("eris: NDJSON, null is 'NA' except in strings; columns id:int64,at:date?,tags:string?,ok:string?,n:string?,price:float64?,"
                           "s:string?\neris: arrays and objects are kept as their JSON text, in column tags\n" in done.stderr, done.stderr)
             harness.check_equal(server.eris_json("get", f"t{at}", "1", "2", "3"), wanted, name)
         # Into what is there, from standard input, and into an index.

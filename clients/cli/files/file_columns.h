@@ -38,7 +38,7 @@ struct RowFileFormat {
   bool in_order = false;
   std::vector<std::string> names{};  // of fields, instead of those of the header
   std::vector<std::string> nulls{};  // texts that are null, as an empty field is
-  bool nulls_in_strings = true;      // else only in columns of numbers and dates
+  bool nulls_in_strings = true;      // else only in columns of other types
   // By column: its type is a guess, so no value may lose digits by it (LosesDigits). Empty: none.
   std::vector<bool> guessed{};
   uint64_t skip_lines = 0;           // at the beginning of the file

@@ -147,7 +147,7 @@ struct RowFile::Cursors {
     if (!StoreField(field.type, field.scale, text, to)) return false;
     return !(field.key && field.type == ColumnType::kFloat64) || !IsNanAt(to);
   }
-  // In quotes a text is itself, and nothing an empty string; of numbers and dates null, too.
+  // In quotes a text is itself, and nothing an empty string; of other types null, too.
   bool IsNull(const Field& field, const char* text, size_t length) const {
     if (in_quotes && IsByteString(field.type)) return false;
     if (length == 0) return true;

@@ -21,7 +21,7 @@ namespace eris::cli {
 namespace {
 
 // Texts that stand for null in files of statistics programs and databases, if all other values of a
-// column are numbers or dates.
+// column are numbers, dates or timestamps.
 constexpr std::array<absl::string_view, 14> kNullTexts = {
     "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "nil", "\\N", "None", "NaN", "?", "-", "."};
 // Forms of dates that are looked for, besides the one that the user gives.
@@ -51,7 +51,7 @@ class Values {
   // They are in quotes: "7" is none.
   void ForbidNumbers() {
     for (size_t i = 0; i < kValueTypes.size(); ++i) {
-      if (kValueTypes[i] != ColumnType::kDate) types_[i] = with_nulls_[i] = false;
+      if (IsNumber(kValueTypes[i])) types_[i] = with_nulls_[i] = false;
     }
     fraction_ = false;
   }
@@ -462,7 +462,7 @@ void AddColumn(const std::string& key, absl::string_view text, bool is_string, I
   ColumnType type = ColumnType::kString;
   for (size_t i = kValueTypes.size(); i > 0; --i) {
     const ColumnType narrow = kValueTypes[i - 1];
-    if (is_string && narrow != ColumnType::kDate) continue;
+    if (is_string && IsNumber(narrow)) continue;
     if (IsOf(narrow, text, file.forms)) type = narrow;
   }
   const std::string other = absl::StrCat("c", file.columns.size() + 1);
@@ -486,7 +486,7 @@ std::string FormatText(const InferredFile& file) {
   if (file.forms.decimal_comma) absl::StrAppend(&text, ", decimal commas");
   if (!file.nulls.empty()) {
     absl::StrAppend(&text, ", null is '", absl::StrJoin(file.nulls, "' or '"), "'",
-                    file.nulls_given ? "" : " in numbers and dates");
+                    file.nulls_given ? "" : " except in strings");
   }
   return text;
 }

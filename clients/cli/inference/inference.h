@@ -58,14 +58,14 @@ struct InferredFile {
 absl::StatusOr<InferredFile> InferFile(const std::string& file, const FileSample& sample,
                                        const KnownOfFile& known);
 
-// "delimiter ',', a header, null is 'NA' in numbers and dates", for people.
+// "delimiter ',', a header, null is 'NA' except in strings", for people.
 std::string FormatText(const InferredFile& file);
 
 // Which column has the name; columns.size(): none.
 size_t PlaceOf(const InferredFile& file, absl::string_view name);
 
 // Whether a text is one of those that mean null in files of statistics programs and databases. In
-// columns of numbers and dates it is one; in strings it is text.
+// strings it is text, in columns of other types null.
 bool IsNullText(absl::string_view text);
 // Whether the nulls of a file are null in a column of the type.
 bool NullsHold(const InferredFile& file, ColumnType type);

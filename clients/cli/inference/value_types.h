@@ -20,6 +20,11 @@ inline constexpr std::array<ColumnType, 5> kValueTypes = {ColumnType::kInt64, Co
                                                           ColumnType::kFloat64, ColumnType::kDate,
                                                           ColumnType::kTimestamp};
 
+// Whether values of the type are written without quotes in JSON.
+inline bool IsNumber(ColumnType type) {
+  return type == ColumnType::kInt64 || type == ColumnType::kUint64 || type == ColumnType::kFloat64;
+}
+
 // Whether a text of a file is a value of the type.
 inline bool Reads(ColumnType type, absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);

@@ -112,8 +112,8 @@ TEST(InferenceTest, DatesAndFractionsInOtherForms) {
       Infer("Tag;Preis;n;x\n31.12.2024;1.234,5;7;a\n1.2.2025;-0,25;8;1,5\nNA;;9;\n");
   EXPECT_EQ(Columns(german), "Tag:date?,Preis:float64?,n:int64?,x:string?");
   EXPECT_EQ(FormatText(german),
-            "delimiter ';', a header, dates DD.MM.YYYY, decimal commas, null is 'NA' in "
-            "numbers and dates");
+            "delimiter ';', a header, dates DD.MM.YYYY, decimal commas, null is 'NA' "
+            "except in strings");
   EXPECT_EQ(ColumnsOf("d\n2024/01/02\n2024/1/3\n"), "d:date?");
   EXPECT_EQ(ColumnsOf("d,e\n12/31/2024,2024-01-02\n01/02/2024,2024-01-03\n"), "d:date?,e:date?");
   // One column tells the form of the other.
@@ -180,7 +180,7 @@ TEST(InferenceTest, TextsOfNullsAreThoseThatNarrowAColumn) {
   const InferredFile file = Infer("a,b,c\n1,NA,x\nNA,2024-01-02,NA\n3,?,y\n");
   EXPECT_THAT(file.nulls, ElementsAre("?", "NA"));
   EXPECT_EQ(Columns(file), "a:int64?,b:date?,c:string?");
-  EXPECT_EQ(FormatText(file), "delimiter ',', a header, null is '?' or 'NA' in numbers and dates");
+  EXPECT_EQ(FormatText(file), "delimiter ',', a header, null is '?' or 'NA' except in strings");
   EXPECT_THAT(file.notes, ElementsAre("column 3, c, has 'NA' as text: --null 'NA' makes it null in "
                                       "all columns"));
   EXPECT_TRUE(NullsHold(file, ColumnType::kDate));

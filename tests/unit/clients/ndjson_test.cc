@@ -294,8 +294,10 @@ TEST(NdjsonInferenceTest, TypesAreThoseOfTheValues) {
       "a:string?,b:string?,c:string?");
   EXPECT_EQ(JsonColumns("{\"a\":\"2024-01-02\"}\n{\"a\":7}\n"), "a:string?");
   EXPECT_EQ(JsonColumns("{\"d\":\"31.12.2024\"}\n"), "d:date?");
+  EXPECT_EQ(JsonColumns("{\"t\":\"2024-01-02 03:04:05.5\"}\n{\"t\":\"2024-01-02\"}\n"),
+            "t:timestamp?");
   const InferredFile nulls = InferJson("{\"a\":\"NA\",\"b\":\"NA\"}\n{\"a\":7,\"b\":\"x\"}\n");
-  EXPECT_EQ(FormatText(nulls), "NDJSON, null is 'NA' in numbers and dates");
+  EXPECT_EQ(FormatText(nulls), "NDJSON, null is 'NA' except in strings");
   EXPECT_EQ(SchemaText({.columns = nulls.columns}), "a:int64?,b:string?");
 }
 
@@ -357,9 +359,10 @@ TEST(NdjsonInferenceTest, LaterKeysAreColumnsByTheirFirstValue) {
   AddColumn("c", "7", true, file);
   AddColumn("a:", "2024-01-02", true, file);
   AddColumn("a,", "[1]", false, file);
+  AddColumn("t", "2024-01-02T03:04:05Z", true, file);
   EXPECT_EQ(SchemaText({.columns = file.columns}),
-            "a:int64?,b:int64?,c:string?,a_:date?,a__2:string?");
-  EXPECT_THAT(file.keys, ElementsAre("a", "b", "c", "a:", "a,"));
+            "a:int64?,b:int64?,c:string?,a_:date?,a__2:string?,t:timestamp?");
+  EXPECT_THAT(file.keys, ElementsAre("a", "b", "c", "a:", "a,", "t"));
 }
 
 TEST(JsonFileTest, NamesTellTheFormat) {
