@@ -16,8 +16,7 @@ using storage::Key;
 using storage::KeyState;
 using test::TestReply;
 
-constexpr KeyState kAbsent = KeyState::kAbsent;
-constexpr KeyState kPresent = KeyState::kPresent;
+using enum KeyState;
 
 using States = std::vector<KeyState>;
 

@@ -15,8 +15,7 @@
 namespace eris::aeu {
 namespace {
 
-constexpr KeyState kAbsent = KeyState::kAbsent;
-constexpr KeyState kPresent = KeyState::kPresent;
+using enum KeyState;
 
 using States = std::vector<KeyState>;
 

@@ -20,7 +20,7 @@ using storage::Key;
 using storage::Range;
 using test::TestReply;
 
-constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLargestKey = std::numeric_limits<uint64_t>::max();
 
 class BatchBuilderTest : public testing::Test {
  protected:
@@ -101,7 +101,8 @@ TEST_F(BatchBuilderTest, KeysInsideTheOnlyRangeAreUsedWhereTheyStand) {
 TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
   Own(10, 20);
   TestReply reply(0);
-  const CommandHeader* command = Command(CommandType::kUpsert, {9, 10, 20, kKeyMax, 0, 19}, reply);
+  const CommandHeader* command =
+      Command(CommandType::kUpsert, {9, 10, 20, kLargestKey, 0, 19}, reply);
   builder_.Build(slot_, std::vector{command}, 6);
   ASSERT_EQ(builder_.PartsOf(0).size(), 1u);
   const storage::BatchPart& part = builder_.PartsOf(0)[0];
@@ -112,7 +113,7 @@ TEST_F(BatchBuilderTest, KeysJustOutsideARangeAreSetApart) {
   const OtherKeys& other = builder_.others()[0];
   EXPECT_EQ(other.command, command);
   EXPECT_EQ(std::vector<uint64_t>(other.keys.begin(), other.keys.end()),
-            (std::vector<uint64_t>{9, 20, kKeyMax, 0}));
+            (std::vector<uint64_t>{9, 20, kLargestKey, 0}));
   EXPECT_EQ(std::vector<uint64_t>(other.values.begin(), other.values.end()),
             (std::vector<uint64_t>{1000, 1002, 1003, 1004}));
   EXPECT_EQ(std::vector<uint32_t>(other.positions.begin(), other.positions.end()),
@@ -189,7 +190,8 @@ TEST_F(BatchBuilderTest, SecondPartsOfACommandInPlaceAreItsOwn) {
 
 TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {
   Own(10, 20);
-  for (const uint64_t outside : {uint64_t{0}, uint64_t{9}, uint64_t{20}, uint64_t{21}, kKeyMax}) {
+  for (const uint64_t outside :
+       {uint64_t{0}, uint64_t{9}, uint64_t{20}, uint64_t{21}, kLargestKey}) {
     TestReply reply(0);
     const CommandHeader* command = Command(CommandType::kLookup, {10, outside, 19}, reply);
     builder_.Build(slot_, std::vector{command}, 3);
@@ -202,7 +204,7 @@ TEST_F(BatchBuilderTest, OneKeyOutsideIsEnough) {
 TEST_F(BatchBuilderTest, TheLastKeyOfTheKeySpaceLiesInARangeWithoutAnEnd) {
   Own(10, std::nullopt);
   TestReply reply(0);
-  const CommandHeader* command = Command(CommandType::kLookup, {kKeyMax, 10}, reply);
+  const CommandHeader* command = Command(CommandType::kLookup, {kLargestKey, 10}, reply);
   builder_.Build(slot_, std::vector{command}, 2);
   EXPECT_EQ(builder_.PartsOf(0).size(), 1u);
   EXPECT_TRUE(builder_.others().empty());
@@ -213,7 +215,8 @@ TEST_F(BatchBuilderTest, AnEmptyRangeTakesNoKey) {
     slot_.ranges().clear();
     Own(at, at);
     TestReply reply(0);
-    const CommandHeader* command = Command(CommandType::kLookup, {0, 49, 50, 51, kKeyMax}, reply);
+    const CommandHeader* command =
+        Command(CommandType::kLookup, {0, 49, 50, 51, kLargestKey}, reply);
     builder_.Build(slot_, std::vector{command}, 5);
     EXPECT_TRUE(builder_.PartsOf(0).empty());
     ASSERT_EQ(builder_.others().size(), 1u);
@@ -229,7 +232,7 @@ TEST_F(BatchBuilderTest, KeysInsideOneOfSeveralRangesAreUsedWhereTheyStand) {
   TestReply reply(0);
   const std::vector commands{Command(CommandType::kLookup, {9, 0}, reply),
                              Command(CommandType::kLookup, {10, 19, 12}, reply),
-                             Command(CommandType::kLookup, {kKeyMax, 30}, reply)};
+                             Command(CommandType::kLookup, {kLargestKey, 30}, reply)};
   builder_.Build(slot_, commands, 7);
   const std::vector<uint32_t> ranges{0, 2, 3};
   ASSERT_TRUE(
@@ -246,15 +249,15 @@ TEST_F(BatchBuilderTest, KeysUnderTheStubAreApart) {
   Own(30, 40);
   slot_.SetStub(Stub{.range = Range::FromPublic({20, 30}), .target = {7}, .version = 1});
   TestReply reply(0);
-  const std::vector commands{Command(CommandType::kUpsert, {19, 20, 30, 29, 40, 0, kKeyMax}, reply),
-                             Command(CommandType::kUpsert, {25, 21}, reply),
-                             Command(CommandType::kUpsert, {50}, reply)};
+  const std::vector commands{
+      Command(CommandType::kUpsert, {19, 20, 30, 29, 40, 0, kLargestKey}, reply),
+      Command(CommandType::kUpsert, {25, 21}, reply), Command(CommandType::kUpsert, {50}, reply)};
   builder_.Build(slot_, commands, 10);
   const auto others = builder_.others();
   ASSERT_EQ(others.size(), 4u);
   EXPECT_EQ(others[0].command, commands[0]);
   EXPECT_FALSE(others[0].send_on);
-  EXPECT_EQ(KeysOf(others[0]), (std::vector<uint64_t>{40, 0, kKeyMax}));
+  EXPECT_EQ(KeysOf(others[0]), (std::vector<uint64_t>{40, 0, kLargestKey}));
   EXPECT_EQ(others[1].command, commands[0]);
   EXPECT_TRUE(others[1].send_on);
   EXPECT_EQ(KeysOf(others[1]), (std::vector<uint64_t>{20, 29}));

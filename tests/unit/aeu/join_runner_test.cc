@@ -35,9 +35,9 @@ using test::AeuLab;
 using test::LabClient;
 using test::TestReply;
 
-using Rows = std::map<uint64_t, uint64_t>;
+using JoinRows = std::map<uint64_t, uint64_t>;
 
-Range Of(uint64_t lo, std::optional<uint64_t> hi) {
+Range Between(uint64_t lo, std::optional<uint64_t> hi) {
   Range range{Key::FromU64(lo), std::nullopt};
   if (hi) range.hi = Key::FromU64(*hi);
   return range;
@@ -94,7 +94,7 @@ class JoinRunnerTest : public testing::Test {
       part_list_.push_back(&parts_.back());
     }
   }
-  void Put(const ObjectRoute& route, const Rows& rows) {
+  void Put(const ObjectRoute& route, const JoinRows& rows) {
     std::vector<uint64_t> keys, values;
     for (const auto& [key, value] : rows) keys.push_back(key), values.push_back(value);
     TestReply reply(keys.size());
@@ -152,8 +152,8 @@ class JoinRunnerTest : public testing::Test {
     EXPECT_TRUE(parts_[part].end().answered == answered);
   }
   // What the answered blocks say: outer key -> inner value.
-  Rows Joined() const {
-    Rows rows;
+  JoinRows Joined() const {
+    JoinRows rows;
     for (const TestBlock& block : blocks_) {
       EXPECT_EQ(block.owed, 0u);
       for (uint32_t i = 0; i < block.rows; ++i) {
@@ -180,9 +180,9 @@ TEST_F(JoinRunnerTest, OneMulticastJoinsTheRowsOfEveryAeu) {
   Put(*inner_, {{5, 50}, {7, 70}, {2500, 25}});
   for (uint32_t i = 0; i < 3; ++i) Give(i, 16);
   const auto table = outer_->Pin();
-  Send({.range = Of(0, std::nullopt), .table = table.get()});
+  Send({.range = Between(0, std::nullopt), .table = table.get()});
   lab_->Settle();
-  EXPECT_EQ(Joined(), (Rows{{5, 25}, {6, 70}, {1005, 50}, {2999, 25}}));
+  EXPECT_EQ(Joined(), (JoinRows{{5, 25}, {6, 70}, {1005, 50}, {2999, 25}}));
   ExpectEnd(0, PartOutcome::kAnswered, 1000);
   ExpectEnd(1, PartOutcome::kAnswered, 1000);
   ExpectEnd(2, PartOutcome::kAnswered, (RangeWidth{1} << 64) - 2000);
@@ -191,11 +191,11 @@ TEST_F(JoinRunnerTest, OneMulticastJoinsTheRowsOfEveryAeu) {
 
 TEST_F(JoinRunnerTest, APartWithoutABlockPausesAndLeavesTheAeuIdle) {
   Build(1);
-  Rows rows;
+  JoinRows rows;
   for (uint64_t key = 0; key < 20; ++key) rows[key] = key;
   Put(*outer_, rows);
   Put(*inner_, rows);
-  Send({.range = Of(0, 20)}, 0);
+  Send({.range = Between(0, 20)}, 0);
   lab_->Settle();
   EXPECT_EQ((*lab_)[0].joins_running(), 1u);
   EXPECT_FALSE((*lab_)[0].HasWork());
@@ -216,7 +216,7 @@ TEST_F(JoinRunnerTest, APartWithoutABlockPausesAndLeavesTheAeuIdle) {
 TEST_F(JoinRunnerTest, ABlockThatIsNotUsedGoesBackWithTheEnd) {
   Build(1);
   TestBlock& block = Give(0, 8);
-  Send({.range = Of(0, std::nullopt)}, 0);
+  Send({.range = Between(0, std::nullopt)}, 0);
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kAnswered, RangeWidth{1} << 64);
   EXPECT_EQ(parts_[0].end().unused, &block);
@@ -225,12 +225,12 @@ TEST_F(JoinRunnerTest, ABlockThatIsNotUsedGoesBackWithTheEnd) {
 
 TEST_F(JoinRunnerTest, EmptyRangesEndWithoutABlock) {
   Build(2);
-  Send({.range = Of(7, 7)}, 0);
+  Send({.range = Between(7, 7)}, 0);
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kAnswered, 0);
   // Nothing of the range is this AEU's by the table.
   const auto table = outer_->Pin();
-  Send({.range = Of(10, 20), .table = table.get()}, 1);
+  Send({.range = Between(10, 20), .table = table.get()}, 1);
   lab_->Settle();
   ExpectEnd(1, PartOutcome::kAnswered, 0);
 }
@@ -240,24 +240,24 @@ TEST_F(JoinRunnerTest, AnObjectThatIsNotThereEndsThePart) {
   TestReply dropped(1);
   lab_->SendDrop(*outer_, {0}, dropped);
   Give(0, 8);
-  Send({.range = Of(0, 100)}, 0);
+  Send({.range = Between(0, 100)}, 0);
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kNoObject, 0);
 }
 
 TEST_F(JoinRunnerTest, OnlyThePiecesOfThePinnedTableAreAnswered) {
   Build(2);
-  Rows rows;
+  JoinRows rows;
   for (uint64_t key = 0; key < 2000; key += 100) rows[key] = key;
   Put(*outer_, rows);
   Put(*inner_, rows);
   // By this version AEU 0 has [0, 300) and [500, 600) only, though it owns more.
   const RangeTable pinned(1, {0, 300, 500, 600}, {{0}, {1}, {0}, {1}});
   Give(0, 64);
-  Send({.range = Of(100, 550), .table = &pinned}, 0);
+  Send({.range = Between(100, 550), .table = &pinned}, 0);
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kAnswered, 250);
-  EXPECT_EQ(Joined(), (Rows{{100, 100}, {200, 200}, {500, 500}}));
+  EXPECT_EQ(Joined(), (JoinRows{{100, 100}, {200, 200}, {500, 500}}));
 }
 
 TEST_F(JoinRunnerTest, APieceThatIsNotOwnedAnyMoreIsReportedWithWhatFollows) {
@@ -268,24 +268,24 @@ TEST_F(JoinRunnerTest, APieceThatIsNotOwnedAnyMoreIsReportedWithWhatFollows) {
   // 1000).
   const RangeTable pinned(1, {0, 1600, 1700}, {{0}, {1}, {0}});
   TestBlock& block = Give(0, 64);
-  Send({.range = Of(5, 5000), .table = &pinned}, 0);
+  Send({.range = Between(5, 5000), .table = &pinned}, 0);
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kMoved, 995);
-  EXPECT_EQ(parts_[0].end().moved, Of(1000, 1600));
-  EXPECT_EQ(parts_[0].end().rest, Of(1700, 5000));
+  EXPECT_EQ(parts_[0].end().moved, Between(1000, 1600));
+  EXPECT_EQ(parts_[0].end().rest, Between(1700, 5000));
   EXPECT_EQ(block.rows, 2u);  // what it owns has been sent before the end
-  EXPECT_EQ(Joined(), (Rows{{10, 11}, {900, 11}}));
+  EXPECT_EQ(Joined(), (JoinRows{{10, 11}, {900, 11}}));
 
   // A range by itself has no rest.
   Give(1, 64);
-  Send({.range = Of(1400, std::nullopt)}, 1);
+  Send({.range = Between(1400, std::nullopt)}, 1);
   lab_->Settle();
   ExpectEnd(1, PartOutcome::kAnswered, (RangeWidth{1} << 64) - 1400);
 }
 
 TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoBehindAStub) {
   Build(2);
-  Rows outer, inner, kept;
+  JoinRows outer, inner, kept;
   for (uint64_t key = 0; key < 40; ++key) {
     outer[key] = 980 + key;  // half of the inner keys are the other AEU's
     inner[980 + key] = key % 4;
@@ -294,13 +294,13 @@ TEST_F(JoinRunnerTest, TheFilterHoldsWhereTheKeyIsExecutedAlsoBehindAStub) {
   Put(*outer_, outer);
   Put(*inner_, inner);
   // Each lookup goes to AEU 0 first, which has just given the others away.
-  AeuTestPeer::SlotOf((*lab_)[0], *inner_)->SetStub(Stub{Of(1000, std::nullopt), {1}, 2});
+  AeuTestPeer::SlotOf((*lab_)[0], *inner_)->SetStub(Stub{Between(1000, std::nullopt), {1}, 2});
   ObjectRoute stale(
       inner_->slot(), inner_->object(),
       std::make_unique<RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}}));
   inner_ = &stale;
   Give(0, 64);
-  Send({.range = Of(0, 1000), .query = LookupQuery{1, 2}}, 0);
+  Send({.range = Between(0, 1000), .query = LookupQuery{1, 2}}, 0);
   lab_->Settle();
   EXPECT_EQ((*lab_)[0].counters().forwarded.Read(), 20u);
   EXPECT_EQ(Joined(), kept);
@@ -316,13 +316,13 @@ class JoinWithoutRoomTest : public JoinRunnerTest {
   static constexpr uint64_t kRows = 900;
   JoinWithoutRoomTest() {
     Build(2, 4 << 10, 1 << 10);
-    Rows outer, inner;
+    JoinRows outer, inner;
     for (uint64_t key = 0; key < kRows; ++key) outer[key] = 1000 + key, inner[1000 + key] = key + 1;
     Put(*outer_, outer);
     Put(*inner_, inner);
     first_ = &Give(0, kRows - 10);
     second_ = &Give(0, 64);
-    Send({.range = Of(0, 1000)}, 0);
+    Send({.range = Between(0, 1000)}, 0);
     // AEU 1 stands still.
     for (int turn = 0; turn < 20; ++turn) lab_->Step(0);
     EXPECT_EQ(first_->rows, kRows - 10);
@@ -349,7 +349,7 @@ TEST_F(JoinWithoutRoomTest, KeysAreKeptAndSentLater) {
   lab_->Settle();
   ExpectEnd(0, PartOutcome::kAnswered, 1000);
   EXPECT_EQ(second_->rows, 10u);
-  Rows all;
+  JoinRows all;
   for (uint64_t key = 0; key < kRows; ++key) all[key] = key + 1;
   EXPECT_EQ(Joined(), all);
 }
@@ -375,7 +375,7 @@ TEST_F(JoinWithoutRoomTest, ADropOfTheOuterObjectStillSendsWhatWasBegun) {
   ASSERT_EQ(parts_[0].ended, 1u);
   EXPECT_EQ(parts_[0].end().outcome, PartOutcome::kNoObject);
   EXPECT_EQ(second_->begun, 0u);
-  Rows all;
+  JoinRows all;
   for (uint64_t key = 0; key < kRows - 10; ++key) all[key] = key + 1;
   EXPECT_EQ(Joined(), all);
 }
@@ -392,7 +392,7 @@ TEST_F(JoinWithoutRoomTest, ADropOfTheInnerObjectAnswersEveryKey) {
 
 TEST_F(JoinRunnerTest, APartCancelledWhilePausedEnds) {
   Build(1);
-  Send({.range = Of(0, 100)}, 0);
+  Send({.range = Between(0, 100)}, 0);
   lab_->Settle();
   parts_[0].SetCancelled();
   EXPECT_TRUE((*lab_)[0].HasWork());
@@ -403,14 +403,14 @@ TEST_F(JoinRunnerTest, APartCancelledWhilePausedEnds) {
 // With the shortest slices there are, two joins share the turns.
 TEST_F(JoinRunnerTest, JoinsTakeTurns) {
   Build(2);
-  Rows rows;
+  JoinRows rows;
   for (uint64_t key = 0; key < 900; ++key) rows[key] = key;
   Put(*outer_, rows);
   Put(*inner_, rows);
   for (int i = 0; i < 4; ++i) Give(0, 450), Give(1, 450);
-  Send({.range = Of(0, 900)}, 0);
+  Send({.range = Between(0, 900)}, 0);
   // AEU 0 answers the other part, too: a single part is meant whoever gets it.
-  Send({.range = Of(0, 900)}, 1, 0);
+  Send({.range = Between(0, 900)}, 1, 0);
   int turns = 0;
   while (lab_->Step(0) && parts_[0].ended == 0) {
     ++turns;

@@ -139,7 +139,7 @@ TEST_F(TransferTest, AHashDoesNotLeap) {
 
 TEST_P(LeapTest, APartGoesAndComesBackWithItsMemory) {
   for (const Range& piece : {Of(0, 50), Of(0x7000'0000'0000'0000, 0x7000'0000'0000'0100),
-                             Of(kKeyMax, std::nullopt), Of(1000, 1001)}) {
+                             Of(kLastKey, std::nullopt), Of(1000, 1001)}) {
     BuildOnTwo();
     Put(ManyRows());
     EXPECT_EQ(driver().Run({.kind = TransferKind::kLeap, .leaving = piece}), 1u);

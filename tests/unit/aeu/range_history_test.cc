@@ -10,7 +10,7 @@ namespace {
 
 using storage::Range;
 
-constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLargest = std::numeric_limits<uint64_t>::max();
 
 TEST(RangeHistoryTest, CommandsOfOlderTablesAreTooOldForWhatHasBeenTakenInSince) {
   RangeHistory history;
@@ -27,7 +27,7 @@ TEST(RangeHistoryTest, CommandsOfOlderTablesAreTooOldForWhatHasBeenTakenInSince)
     EXPECT_EQ(history.TooOld(10, version), version < 5) << version;
     EXPECT_EQ(history.TooOld(14, version), version < 5) << version;
     EXPECT_EQ(history.TooOld(15, version), version < 9) << version;
-    EXPECT_EQ(history.TooOld(kKeyMax, version), version < 9) << version;
+    EXPECT_EQ(history.TooOld(kLargest, version), version < 9) << version;
   }
 }
 
@@ -37,8 +37,8 @@ TEST(RangeHistoryTest, ASenderThatIsTooFarBehindIsRefusedOnAllKeys) {
   history.Reserve();
   const uint64_t ranges = RangeHistory::kRangesMax + 3;
   for (uint64_t i = 1; i <= ranges; ++i) history.TookIn(Range::FromPublic({i, i + 1}), i);
-  EXPECT_TRUE(history.TooOld(kKeyMax, 2));
-  EXPECT_FALSE(history.TooOld(kKeyMax, 3));
+  EXPECT_TRUE(history.TooOld(kLargest, 2));
+  EXPECT_FALSE(history.TooOld(kLargest, 3));
   EXPECT_TRUE(history.TooOld(1, 2));
   EXPECT_TRUE(history.TooOld(4, 3));
   EXPECT_FALSE(history.TooOld(4, 4));

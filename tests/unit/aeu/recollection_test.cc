@@ -9,14 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 
 namespace eris::aeu {
-
-struct AeuTestPeer {
-  static memory::LocalCache& CacheOf(Aeu& aeu, uint32_t slot) { return aeu.slots_[slot]->cache(); }
-};
-
 namespace {
 
 constexpr size_t kBytes = 704;
@@ -51,7 +47,9 @@ class RecollectionTest : public testing::Test {
     lab_.Settle();
   }
 
-  memory::LocalCache& CacheOf(uint32_t aeu) { return AeuTestPeer::CacheOf(lab_[aeu], kSlot); }
+  memory::LocalCache& CacheOf(uint32_t aeu) {
+    return AeuTestPeer::AnySlot(lab_[aeu], kSlot)->cache();
+  }
   memory::MemoryManager& manager() { return CacheOf(kOwner).manager(); }
   std::vector<void*> AllocatedByOwner(size_t count) {
     std::vector<void*> blocks;
@@ -115,13 +113,13 @@ TEST_F(RecollectionTest, BlocksThatComeWhileItCollectsAreTheNextTurns) {
 
 TEST_F(RecollectionTest, AnOwnerOfSeveralObjectsCollectsThemAll) {
   lab_.Create(kSlot + 1, ObjectId{8}, {0, 1000}, {AeuId{kOwner}, AeuId{kFreer}});
-  memory::LocalCache& second = AeuTestPeer::CacheOf(lab_[kOwner], kSlot + 1);
+  memory::LocalCache& second = AeuTestPeer::AnySlot(lab_[kOwner], kSlot + 1)->cache();
   const std::vector<void*> blocks = AllocatedByOwner(5);
   void* const of_second = second.Allocate(kBytes);
   freers_.Set([&] {
     for (void* block : blocks) CacheOf(kFreer).Free(block, kBytes);
     CacheOf(kFreer).EndTurn();
-    memory::LocalCache& own = AeuTestPeer::CacheOf(lab_[kFreer], kSlot + 1);
+    memory::LocalCache& own = AeuTestPeer::AnySlot(lab_[kFreer], kSlot + 1)->cache();
     own.Free(of_second, kBytes);
     own.EndTurn();
   });
@@ -154,7 +152,7 @@ TEST_F(RecollectionTest, ABlockOfADroppedObjectComesHomeToNobody) {
   const std::vector<void*> blocks = AllocatedByOwner(2);
   memory::LocalCache& freers_cache = CacheOf(kFreer);
   routing::ObjectRoute& route = lab_.Create(kSlot + 1, ObjectId{9}, {0}, {AeuId{kOwner}});
-  memory::LocalCache& own = AeuTestPeer::CacheOf(lab_[kOwner], kSlot + 1);
+  memory::LocalCache& own = AeuTestPeer::AnySlot(lab_[kOwner], kSlot + 1)->cache();
   void* const late = own.Allocate(kBytes);
   memory::LocalCache* const other = own.manager().NewCache();
   test::TestReply reply(1);

@@ -19,7 +19,7 @@ using routing::PartOutcome;
 using storage::KeyState;
 using test::TestReply;
 using test::TestScanPart;
-using Rows = std::vector<std::pair<uint64_t, uint64_t>>;
+using Pairs = std::vector<std::pair<uint64_t, uint64_t>>;
 
 class SnapshotTurnTest : public testing::Test {
  protected:
@@ -38,13 +38,13 @@ class SnapshotTurnTest : public testing::Test {
   void Upsert(const std::vector<uint64_t>& keys, const std::vector<uint64_t>& values) {
     Write(CommandType::kUpsert, keys, values);
   }
-  Rows Read(uint64_t snapshot) {
+  Pairs Read(uint64_t snapshot) {
     TestScanPart part(1, 100);
     part.GiveAll();
     lab_.SendQuery(route_, {0}, {}, part, {}, /*aggregate=*/false, snapshot);
     lab_.Step(0);
     EXPECT_EQ(part.outcome(), PartOutcome::kAnswered);
-    Rows rows;
+    Pairs rows;
     if (const auto* chunk = part.TakeFilled()) {
       for (uint32_t i = 0; i < chunk->rows.rows; ++i) {
         rows.emplace_back(chunk->rows.keys[i], chunk->rows.values[i]);
@@ -68,8 +68,8 @@ TEST_F(SnapshotTurnTest, AScanSeesWhatWasWrittenBeforeItsSnapshotAndNothingElse)
   const auto held = Begin();
   Upsert({2, 4}, {21, 41});
   Write(CommandType::kErase, {1}, {});
-  EXPECT_EQ(Read(held.epoch), (Rows{{1, 10}, {2, 20}, {3, 30}}));
-  EXPECT_EQ(Read(0), (Rows{{2, 21}, {3, 30}, {4, 41}}));
+  EXPECT_EQ(Read(held.epoch), (Pairs{{1, 10}, {2, 20}, {3, 30}}));
+  EXPECT_EQ(Read(0), (Pairs{{2, 21}, {3, 30}, {4, 41}}));
   registry().End(held.slot);
 }
 
@@ -80,7 +80,7 @@ TEST_F(SnapshotTurnTest, WritesOfTheScansOwnTurnAreNotInItsSnapshot) {
   const auto held = Begin();
   TestReply reply(2);
   client_.Send(route_, CommandType::kUpsert, {1, 2}, {11, 21}, reply);
-  EXPECT_EQ(Read(held.epoch), (Rows{{1, 10}}));
+  EXPECT_EQ(Read(held.epoch), (Pairs{{1, 10}}));
   EXPECT_EQ(reply.answered, 2u);
   registry().End(held.slot);
 }
@@ -192,7 +192,7 @@ TEST_F(SnapshotTurnTest, AgedOnesAreGivenUpWhereNoOldRowsAreKept) {
   EXPECT_TRUE(registry().aborted(old.slot));
   EXPECT_EQ(part.outcome(), PartOutcome::kAborted);
   EXPECT_FALSE(registry().aborted(young.slot));
-  EXPECT_EQ(Read(young.epoch), (Rows{{1, 10}, {2, 20}}));
+  EXPECT_EQ(Read(young.epoch), (Pairs{{1, 10}, {2, 20}}));
   registry().End(old.slot);
   registry().End(young.slot);
 }

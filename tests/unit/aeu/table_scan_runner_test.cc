@@ -34,12 +34,12 @@ using storage::Partition;
 using storage::Range;
 using storage::TablePartition;
 
-constexpr uint64_t kKeys = 40'000;
+constexpr uint64_t kTableKeys = 40'000;
 constexpr uint32_t kChunkRows = 700;
 
 // At both ends of the key space, and apart from one another.
 uint64_t KeyOf(uint64_t i) {
-  return i < kKeys / 2 ? i * 3 : ~uint64_t{0} - (kKeys - 1 - i) * 1'000'000'007;
+  return i < kTableKeys / 2 ? i * 3 : ~uint64_t{0} - (kTableKeys - 1 - i) * 1'000'000'007;
 }
 
 struct TestChunk final : routing::TableChunk {
@@ -65,14 +65,14 @@ struct TestPart final : routing::TableScanPart {
   uint32_t ended = 0;
 };
 
-using Rows = std::map<uint64_t, int64_t>;
+using RowsByKey = std::map<uint64_t, int64_t>;
 
 class TableScanRunnerTest : public testing::Test {
  protected:
   struct Scan {
     routing::SnapshotRegistry::Held snapshot;
-    Rows expected{};
-    Rows rows{};
+    RowsByKey expected{};
+    RowsByKey rows{};
     std::unique_ptr<TestPart> part{};
     std::vector<std::unique_ptr<TestChunk>> chunks{};
     std::vector<TestChunk*> kept{};  // by a slow reader
@@ -90,10 +90,10 @@ class TableScanRunnerTest : public testing::Test {
         plan_(*storage::TablePlan::Create(layout_->schema().columns, {})) {
     Turn();
     Add(theirs_, Range{}, *their_cache_);
-    std::vector<uint64_t> all(kKeys);
-    for (uint64_t i = 0; i < kKeys; ++i) all[i] = KeyOf(i);
+    std::vector<uint64_t> all(kTableKeys);
+    for (uint64_t i = 0; i < kTableKeys; ++i) all[i] = KeyOf(i);
     Write(*theirs_[0], all);
-    while (TheirRange() > 0 && mine_.size() < kKeys / 2) Take(10'000);
+    while (TheirRange() > 0 && mine_.size() < kTableKeys / 2) Take(10'000);
   }
   ~TableScanRunnerTest() override {
     for (const auto& scan : scans_) registry().End(scan->snapshot.slot);
@@ -117,7 +117,7 @@ class TableScanRunnerTest : public testing::Test {
     to.back()->SetSnapshots(&view_);
     return *to.back();
   }
-  void Write(TablePartition& table, const std::vector<uint64_t>& keys, Rows* model = nullptr) {
+  void Write(TablePartition& table, const std::vector<uint64_t>& keys, RowsByKey* model = nullptr) {
     std::vector<storage::Row> rows;
     for (const uint64_t key : keys) {
       rows.push_back({CellOf(key), CellOf(++value_)});
@@ -339,8 +339,8 @@ class TableScanRunnerTest : public testing::Test {
   QueryCache query_cache_{recollection_};
   TableScanRunner runner_{AeuId{0},          port_,   registry(), query_cache_,
                           acknowledgements_, counters_};
-  Rows mine_;    // what this AEU owns
-  Rows values_;  // of what others own
+  RowsByKey mine_;    // what this AEU owns
+  RowsByKey values_;  // of what others own
   int64_t value_ = 0;
   uint64_t twice_ = 0, ended_ = 0, resumed_ = 0, given_ = 0, gone_ = 0, came_back_ = 0;
 };

@@ -37,7 +37,7 @@ using test::TestStep;
 using test::TransferDriver;
 using End = storage::Partition::End;
 
-inline constexpr uint64_t kKeyMax = std::numeric_limits<uint64_t>::max();
+inline constexpr uint64_t kLastKey = std::numeric_limits<uint64_t>::max();
 
 inline Range Of(uint64_t lo, std::optional<uint64_t> hi) { return Range::FromPublic({lo, hi}); }
 
@@ -202,8 +202,8 @@ class TransferTest : public testing::Test {
     for (uint64_t i = 0; i < 300; ++i) add(i * 0x00d1'b54a'32d1'92ed);
     for (uint64_t i = 0; i < 300; ++i) add(0x7000'0000'0000'0000 + i);
     for (uint64_t i = 0; i < 100; ++i) add(i);
-    add(kKeyMax);
-    add(kKeyMax - 1);
+    add(kLastKey);
+    add(kLastKey - 1);
     return rows;
   }
 

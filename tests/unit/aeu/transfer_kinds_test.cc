@@ -21,7 +21,7 @@ const std::vector<Range>& Pieces() {
       Of(0, 50),                                         // the low end
       Of(0x7000'0000'0000'0000, 0x7000'0000'0000'0100),  // from the middle
       Of(0x7000'0000'0000'0050, std::nullopt),           // the high end
-      Of(kKeyMax, std::nullopt),
+      Of(kLastKey, std::nullopt),
       Of(1000, 1001),
       Of(0, std::nullopt)};
   return pieces;
@@ -173,7 +173,7 @@ TEST_P(TransferOfKindTest, KeysOfTheSourcesTurnRunOnceAndInOrder) {
     Put(ManyRows());
     const Range piece = Of(0, 0x7000'0000'0000'0010);
     const auto kind = link ? TransferKind::kLink : TransferKind::kCopy;
-    const auto before = Send(CommandType::kUpsert, {{{3, 0}, 31}, {{kKeyMax, 0}, 91}});
+    const auto before = Send(CommandType::kUpsert, {{{3, 0}, 31}, {{kLastKey, 0}, 91}});
     const auto step = driver().Give({.kind = kind, .leaving = piece, .rows_max = 10'000});
     const auto same_turn = Send(CommandType::kUpsert, {{{4, 0}, 41}});
     lab().Step(0);
@@ -181,7 +181,7 @@ TEST_P(TransferOfKindTest, KeysOfTheSourcesTurnRunOnceAndInOrder) {
     EXPECT_EQ(before->reply.answered, 2u);
     // The table still says the source, and the target has not seen the range.
     const auto behind =
-        Send(CommandType::kUpsert, {{{3, 0}, 32}, {{7, 0}, 71}, {{kKeyMax, 0}, 92}});
+        Send(CommandType::kUpsert, {{{3, 0}, 32}, {{7, 0}, 71}, {{kLastKey, 0}, 92}});
     lab().Step(0);
     EXPECT_EQ(behind->reply.answered, 1u);  // what is still its own
     const auto erased = Send(CommandType::kErase, {{{7, 0}, 0}});
@@ -202,7 +202,7 @@ TEST_P(TransferOfKindTest, KeysOfTheSourcesTurnRunOnceAndInOrder) {
     model_[{3, 0}] = 32;
     model_[{4, 0}] = 41;
     model_.erase({7, 0});
-    model_[{kKeyMax, 0}] = 92;
+    model_[{kLastKey, 0}] = 92;
     EXPECT_EQ(late->reply.answered, 1u);
     EXPECT_EQ(late->reply.state_column[0], KeyState::kPresent);
     EXPECT_EQ(wrong->reply.state_column[0], KeyState::kMoved);

@@ -17,7 +17,8 @@ std::vector<WeightedKey> Keys(uint64_t first, uint64_t count, uint64_t weight = 
   return keys;
 }
 
-double Part(const std::vector<uint64_t>& expected, const std::vector<WeightedKey>& entries) {
+double ExpectedPart(const std::vector<uint64_t>& expected,
+                    const std::vector<WeightedKey>& entries) {
   double sum = 0;
   double all = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -38,7 +39,7 @@ class ExpectedLoadTest : public testing::Test {
     EXPECT_FALSE(load.knows());
     load.Add(now, kEntriesMax);
     EXPECT_TRUE(load.knows());
-    return Part(load.Of(now, 64), now);
+    return ExpectedPart(load.Of(now, 64), now);
   }
 };
 
@@ -77,7 +78,7 @@ TEST_F(ExpectedLoadTest, APauseChangesNothing) {
     load.EndPeriod();
   }
   const std::vector<WeightedKey> entries = Keys(4000, 4000);
-  EXPECT_LT(Part(load.Of(entries, 64), entries), 0.02);
+  EXPECT_LT(ExpectedPart(load.Of(entries, 64), entries), 0.02);
 }
 
 // By too few samples nothing can be told: all of them are one place.

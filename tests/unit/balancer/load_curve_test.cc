@@ -14,8 +14,9 @@
 namespace eris::balancer {
 namespace {
 
-PartitionSample Part(uint64_t lo, std::optional<uint64_t> hi, const std::vector<uint64_t>& weights,
-                     std::optional<uint64_t> width = std::nullopt) {
+PartitionSample CurvePart(uint64_t lo, std::optional<uint64_t> hi,
+                          const std::vector<uint64_t>& weights,
+                          std::optional<uint64_t> width = std::nullopt) {
   PartitionSample result;
   result.range = storage::Range::FromPublic({lo, hi});
   result.sub_ranges = width ? test::SubRangesOfWidth(result.range, *width, weights)
@@ -35,7 +36,7 @@ uint64_t PerMille(const LoadCurve& curve, Position key) {
 }
 
 TEST(LoadCurveTest, LoadBelowIsInterpolatedInsideSubRanges) {
-  const LoadCurve curve(Sample({Part(100, 200, {1, 3})}));
+  const LoadCurve curve(Sample({CurvePart(100, 200, {1, 3})}));
   EXPECT_EQ(PerMille(curve, 100), 0u);
   EXPECT_EQ(PerMille(curve, 125), 125u);
   EXPECT_EQ(PerMille(curve, 150), 250u);
@@ -44,21 +45,21 @@ TEST(LoadCurveTest, LoadBelowIsInterpolatedInsideSubRanges) {
 }
 
 TEST(LoadCurveTest, LastPartitionReachesTheEndOfTheKeySpace) {
-  const LoadCurve curve(Sample({Part(0, 1, {1}), Part(1, std::nullopt, {1})}));
+  const LoadCurve curve(Sample({CurvePart(0, 1, {1}), CurvePart(1, std::nullopt, {1})}));
   EXPECT_EQ(curve.end(), kEndOfKeys);
   EXPECT_EQ(curve.Below(kEndOfKeys), curve.total());
   EXPECT_EQ(PerMille(curve, Position{1} << 63), 749u);
 }
 
 TEST(LoadCurveTest, SubRangesOfAGivenWidthLeaveTheRestWithoutLoad) {
-  const LoadCurve curve(Sample({Part(1000, std::nullopt, {2, 2}, 8)}));
+  const LoadCurve curve(Sample({CurvePart(1000, std::nullopt, {2, 2}, 8)}));
   EXPECT_EQ(PerMille(curve, 1008), 500u);
   EXPECT_EQ(PerMille(curve, 1016), 1000u);
   EXPECT_EQ(PerMille(curve, 1000000), 1000u);
 }
 
 TEST(LoadCurveTest, KeysBeforeTheFirstSubRangeHaveNoLoad) {
-  PartitionSample part = Part(0, 100, {});
+  PartitionSample part = CurvePart(0, 100, {});
   part.sub_ranges = {{40, 3}, {41, 0}, {90, 1}};
   const LoadCurve curve(Sample({part}));
   EXPECT_EQ(curve.Below(40), 0u);
@@ -68,7 +69,7 @@ TEST(LoadCurveTest, KeysBeforeTheFirstSubRangeHaveNoLoad) {
 }
 
 TEST(LoadCurveTest, UnequalSharesAreCutWhereTheySumUp) {
-  const LoadCurve curve(Sample({Part(0, 100, {1, 0, 1, 2})}));
+  const LoadCurve curve(Sample({CurvePart(0, 100, {1, 0, 1, 2})}));
   const uint64_t large = uint64_t{1} << 44;
   for (const std::vector<uint64_t>& shares :
        {std::vector<uint64_t>{1, 0, 2, 1}, {large, 0, 2 * large, large}}) {
@@ -85,7 +86,7 @@ TEST(LoadCurveTest, UnequalSharesAreCutWhereTheySumUp) {
 }
 
 TEST(LoadCurveTest, FirstAndLastShareMayBeNothing) {
-  const LoadCurve curve(Sample({Part(0, 40, {0, 1, 1, 0})}));
+  const LoadCurve curve(Sample({CurvePart(0, 40, {0, 1, 1, 0})}));
   const std::vector<LoadCurve::Boundary> boundaries = curve.Divide(std::vector<uint64_t>{0, 1, 0});
   ASSERT_EQ(boundaries.size(), 2u);
   EXPECT_EQ(static_cast<uint64_t>(boundaries[0].first), 0u);
@@ -95,12 +96,13 @@ TEST(LoadCurveTest, FirstAndLastShareMayBeNothing) {
 }
 
 TEST(LoadCurveTest, EmptyHistogramIsNoLoad) {
-  EXPECT_EQ(LoadCurve(Sample({Part(0, 5, {}), Part(5, std::nullopt, {0, 0})})).total(), 0u);
+  EXPECT_EQ(LoadCurve(Sample({CurvePart(0, 5, {}), CurvePart(5, std::nullopt, {0, 0})})).total(),
+            0u);
 }
 
 TEST(LoadCurveTest, TotalIsScaledBelowItsLimitWhateverTheCounts) {
   for (const uint64_t weight : {uint64_t{1}, uint64_t{1000}, ~uint64_t{0}}) {
-    const LoadCurve curve(Sample({Part(0, 10, std::vector<uint64_t>(10, weight))}));
+    const LoadCurve curve(Sample({CurvePart(0, 10, std::vector<uint64_t>(10, weight))}));
     EXPECT_LT(curve.total(), LoadCurve::kTotalMax);
     EXPECT_GT(curve.total(), LoadCurve::kTotalMax / 4);
     EXPECT_EQ(PerMille(curve, 5), 500u);
@@ -108,7 +110,7 @@ TEST(LoadCurveTest, TotalIsScaledBelowItsLimitWhateverTheCounts) {
 }
 
 TEST(LoadCurveTest, BoundaryMayLieAnywhereInAGapWithoutLoad) {
-  const LoadCurve curve(Sample({Part(0, 40, {1, 0, 0, 1})}));
+  const LoadCurve curve(Sample({CurvePart(0, 40, {1, 0, 0, 1})}));
   const std::vector<LoadCurve::Boundary> boundaries = curve.Divide(2);
   ASSERT_EQ(boundaries.size(), 1u);
   EXPECT_EQ(static_cast<uint64_t>(boundaries[0].first), 10u);
@@ -119,7 +121,7 @@ TEST(LoadCurveTest, HotKeyCountsForOnePartOnly) {
   // 70 % on key 30; the 30 keys before it carry 1 % each.
   std::vector<uint64_t> weights(31, 1);
   weights[30] = 70;
-  const LoadCurve curve(Sample({Part(0, 31, weights)}));
+  const LoadCurve curve(Sample({CurvePart(0, 31, weights)}));
   const std::vector<LoadCurve::Boundary> boundaries = curve.Divide(4);
   ASSERT_EQ(boundaries.size(), 3u);
   EXPECT_EQ(static_cast<uint64_t>(boundaries[0].first), 10u);
@@ -157,7 +159,7 @@ TEST(LoadCurveTest, AHotKeyWhereABoundaryBelongsIsNoBurdenToAFullPart) {
   // Parts are 12.5 of 100; the hot key is 6 of them behind 9 others, and the nearest side is full.
   std::vector<uint64_t> weights(95, 1);
   weights[9] = 6;
-  const LoadCurve curve(Sample({Part(0, 95, weights)}));
+  const LoadCurve curve(Sample({CurvePart(0, 95, weights)}));
   const std::vector<LoadCurve::Boundary> boundaries = curve.Divide(8);
   EXPECT_EQ(static_cast<uint64_t>(boundaries[0].first), 9u);
   EXPECT_LE(static_cast<double>(LargestPart(curve, boundaries)) * 8,
@@ -179,7 +181,7 @@ TEST(LoadCurveTest, TheLargestPartIsAsSmallAsItCanBe) {
     const auto parts = static_cast<uint32_t>(2 + random() % 7);
     const uint64_t hottest = *std::max_element(weights.begin(), weights.end());
     if (hottest * parts > sum) continue;  // counts for less than it is
-    const LoadCurve curve(Sample({Part(0, weights.size(), weights)}));
+    const LoadCurve curve(Sample({CurvePart(0, weights.size(), weights)}));
     const double scale = static_cast<double>(sum) / static_cast<double>(curve.total());
     EXPECT_LE(static_cast<double>(LargestPart(curve, curve.Divide(parts))) * scale,
               static_cast<double>(LeastLargestPart(weights, parts)) +
@@ -191,7 +193,7 @@ TEST(LoadCurveTest, TheLargestPartIsAsSmallAsItCanBe) {
 
 TEST(LoadCurveTest, LargestProductsFit) {
   // The widest piece, the most parts, the largest counts.
-  const LoadCurve curve(Sample({Part(0, std::nullopt, {~uint64_t{0}})}));
+  const LoadCurve curve(Sample({CurvePart(0, std::nullopt, {~uint64_t{0}})}));
   const std::vector<LoadCurve::Boundary> boundaries = curve.Divide(LoadCurve::kPartsMax);
   ASSERT_EQ(boundaries.size(), LoadCurve::kPartsMax - 1);
   for (uint32_t i = 0; i < boundaries.size(); ++i) {

@@ -22,7 +22,7 @@ namespace {
 using aeu::AccessSample;
 using testing::ElementsAre;
 
-constexpr uint64_t kLast = ~uint64_t{0};
+constexpr uint64_t kLastSampled = ~uint64_t{0};
 constexpr uint64_t kPeriod = 1'000'000'000;
 
 class LoadSamplerTest : public testing::Test {
@@ -63,7 +63,7 @@ class LoadSamplerTest : public testing::Test {
 
 TEST_F(LoadSamplerTest, AccessesCountForThePartitionThatHasTheirKeyNow) {
   Touch(0, {0, 10, 99, 100});
-  Touch(1, {500, kLast});
+  Touch(1, {500, kLastSampled});
   EXPECT_THAT(PartitionLoads(Sample(Partitions({0, 100}, {0, 1}))), ElementsAre(30, 30));
   // [50, 100) goes over to AEU 1, and AEU 0 has some of what it had noted not read yet.
   Touch(0, {60});
@@ -72,7 +72,7 @@ TEST_F(LoadSamplerTest, AccessesCountForThePartitionThatHasTheirKeyNow) {
   EXPECT_EQ(sample.partitions[1].size, 2u);
   EXPECT_EQ(sample.partitions[1].owner, AeuId{1});
   EXPECT_EQ(sample.seen_first, 0u);
-  EXPECT_EQ(sample.seen_last, kLast);
+  EXPECT_EQ(sample.seen_last, kLastSampled);
 }
 
 TEST_F(LoadSamplerTest, LoadIsTimeByKindOfCommand) {
@@ -215,7 +215,7 @@ TEST_F(LoadSamplerTest, ANarrowHotRangeInAWideSpaceIsSeenKeyByKey) {
   std::vector<uint64_t> keys;
   for (uint64_t i = 0; i < 4000; ++i) keys.push_back(hot + i % 100);
   keys.push_back(3);
-  keys.push_back(kLast);
+  keys.push_back(kLastSampled);
   Touch(0, keys);
   const LoadSample sample = Sample(Partitions({0, uint64_t{1} << 62}, {1, 0}));
   const LoadCurve curve(sample);
@@ -230,7 +230,7 @@ TEST_F(LoadSamplerTest, SequentialAndSparseKeysMakeEvenCurves) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE(test::SeedText(seed));
   std::mt19937_64 random(seed);
-  for (const uint64_t width : {uint64_t{4000}, uint64_t{1} << 40, kLast}) {
+  for (const uint64_t width : {uint64_t{4000}, uint64_t{1} << 40, kLastSampled}) {
     Aeus(2);
     sampler_ = LoadSampler();
     std::vector<uint64_t> keys;
@@ -296,7 +296,7 @@ TEST_F(LoadSamplerTest, ReadsWhileTheAeusWrite) {
     const std::vector<double> loads = PartitionLoads(sample);
     load += loads[0] + loads[1];
     ASSERT_EQ(loads[2], 0);
-    ASSERT_TRUE(sample.seen_last == kLast || sample.seen_last < 2000u);
+    ASSERT_TRUE(sample.seen_last == kLastSampled || sample.seen_last < 2000u);
   }
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& writer : writers) writer.join();

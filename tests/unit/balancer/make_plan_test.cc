@@ -28,9 +28,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr uint64_t kLast = ~uint64_t{0};
+constexpr uint64_t kLastOfPlan = ~uint64_t{0};
 
-PlanWorld World(uint32_t aeus, uint32_t per_numa_node) {
+PlanWorld WorldOf(uint32_t aeus, uint32_t per_numa_node) {
   PlanWorld world;
   for (uint32_t i = 0; i < aeus; ++i) world.numa_nodes.push_back(NumaNodeId{i / per_numa_node});
   return world;
@@ -72,7 +72,7 @@ Partitioning After(const LoadSample& sample, const BalancePlan& plan) {
 TEST(MakePlanTest, LoadsBeforeAndAfterAreInTimePerTime) {
   LoadSample sample = MakeSample({{0, {600}, 10}, {100, {200}, 10}}, 200);
   sample.window_ns = 1000;
-  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(2, 1));
+  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(2, 1));
   EXPECT_EQ(plan.object, "o");
   EXPECT_EQ(plan.algorithm, BalanceAlgorithm::kOneShot);
   EXPECT_THAT(Texts(plan), ElementsAre("copy 0>1 [67,100)"));
@@ -90,15 +90,16 @@ TEST(MakePlanTest, LoadsBeforeAndAfterAreInTimePerTime) {
 
 TEST(MakePlanTest, NothingToDoSaysWhy) {
   LoadSample sample = MakeSample({{0, {5}}, {100, {5}}}, 200);
-  EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(2, 1)).reason,
+  EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(2, 1)).reason,
               HasSubstr("more equal"));
   for (PartitionSample& p : sample.partitions) p.sub_ranges.clear();
-  const BalancePlan idle = MakePlan("o", sample, BalanceAlgorithm::kMovingAverage, 1, World(2, 1));
+  const BalancePlan idle =
+      MakePlan("o", sample, BalanceAlgorithm::kMovingAverage, 1, WorldOf(2, 1));
   EXPECT_THAT(idle.transfers, IsEmpty());
   EXPECT_THAT(idle.reason, HasSubstr("not been accessed"));
   EXPECT_EQ(idle.shares.size(), 2u);
   for (PartitionSample& p : sample.partitions) p.size = 0;
-  PlanWorld heap = World(2, 1);
+  PlanWorld heap = WorldOf(2, 1);
   heap.by_size = true;
   EXPECT_EQ(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, heap).reason,
             "the object has no rows");
@@ -109,7 +110,7 @@ TEST(MakePlanTest, NothingToDoSaysWhy) {
 
 TEST(MakePlanTest, HeapTablesGoByRowsWhateverIsChosen) {
   LoadSample sample = MakeSample({{0, {5}, 100}, {1, {0}, 20}, {2, {0}, 0}}, 3);
-  PlanWorld world = World(4, 2);
+  PlanWorld world = WorldOf(4, 2);
   world.by_size = true;
   const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, world);
   EXPECT_EQ(plan.algorithm, BalanceAlgorithm::kSize);
@@ -127,7 +128,7 @@ TEST(MakePlanTest, HeapTablesGoByRowsWhateverIsChosen) {
 TEST(MakePlanTest, SizesOfAnIndexAreBalancedByItsRows) {
   LoadSample sample = MakeSample({{0, {0}, 300}, {100, {900}, 100}}, std::nullopt);
   sample.seen_last = 199;
-  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kSize, 1, World(2, 2));
+  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kSize, 1, WorldOf(2, 2));
   // 200 rows each: two thirds of the first hundred keys.
   EXPECT_THAT(Texts(plan), ElementsAre("link 0>1 [67,100)"));
   EXPECT_DOUBLE_EQ(plan.shares[0].load_before, 300);
@@ -137,13 +138,13 @@ TEST(MakePlanTest, AnAeuThatOwnsNothingGetsItsShareBesideItsNeighbour) {
   // AEUs 0..3 on two NumaNodes; 1 and 3 have nothing.
   LoadSample sample = MakeSample({{0, {8}}, {800, {8}}}, 1600);
   sample.partitions[1].owner = AeuId{2};
-  EXPECT_THAT(Texts(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(4, 2))),
+  EXPECT_THAT(Texts(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(4, 2))),
               testing::UnorderedElementsAre("link 0>1 [400,800)", "link 2>3 [1200,1600)"));
   // Also before the first and behind the last key.
   sample.partitions[0].owner = AeuId{1};
   sample.partitions[1].range.hi.reset();
   sample.partitions[1].sub_ranges = {{800, 8}, {1600, 0}};
-  EXPECT_THAT(Texts(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(4, 2))),
+  EXPECT_THAT(Texts(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(4, 2))),
               testing::UnorderedElementsAre("link 1>0 [0,400)", "link 2>3 [1200,end)"));
 }
 
@@ -151,12 +152,12 @@ TEST(MakePlanTest, AnAeuWithSeveralRangesHasTheirSumAsItsLoad) {
   // 0 has both ends; 1 the middle. Balanced: nothing moves.
   LoadSample sample = MakeSample({{0, {3}}, {100, {6}}, {200, {3}}}, 300);
   sample.partitions[2].owner = AeuId{0};
-  EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(2, 2)).transfers,
+  EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(2, 2)).transfers,
               IsEmpty());
   // 14 in all, 7 for each: 0 gives a half to each side of the middle, in proportion.
   sample.partitions[0].sub_ranges = {{0, 4}};
   sample.partitions[2].sub_ranges = {{200, 4}};
-  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(2, 2));
+  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(2, 2));
   EXPECT_THAT(Texts(plan),
               testing::UnorderedElementsAre("link 0>1 [88,100)", "link 0>1 [200,213)"));
 }
@@ -168,7 +169,7 @@ TEST(MakePlanTest, APlanCoversAllKeysAndIsNeverWorse) {
     const uint32_t k = *rc::gen::inRange(0u, 21u);
     const auto algorithm = *rc::gen::element(
         BalanceAlgorithm::kOneShot, BalanceAlgorithm::kMovingAverage, BalanceAlgorithm::kSize);
-    PlanWorld world = World(aeus, 3);
+    PlanWorld world = WorldOf(aeus, 3);
     world.cuts_inside = *rc::gen::arbitrary<bool>();
     const BalancePlan plan = MakePlan("o", sample, algorithm, k, world);
     RC_ASSERT(plan.shares.size() == aeus);
@@ -188,21 +189,22 @@ TEST(MakePlanTest, FiveHundredAeusOnSixtyFourNumaNodes) {
     parts.push_back({i << 50, std::vector<uint64_t>(64, i < 100 ? 10 : 0)});
   }
   const LoadSample sample = MakeSample(parts, std::nullopt);
-  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, World(512, 8));
+  const BalancePlan plan = MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, WorldOf(512, 8));
   EXPECT_LT(plan.imbalance_after, 1e-6);
   // No more pieces than boundaries before and after.
   EXPECT_LE(plan.transfers.size(), 1022u);
-  EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kMovingAverage, 8, World(512, 8)).transfers,
+  EXPECT_THAT(MakePlan("o", sample, BalanceAlgorithm::kMovingAverage, 8, WorldOf(512, 8)).transfers,
               testing::Not(IsEmpty()));
 }
 
 TEST(PlanMoveTest, PiecesOfOthersGoToTheOneWhoIsToHaveThem) {
   const LoadSample sample =
       MakeSample({{0, {1}, 10}, {100, {1}, 10}, {200, {1}, 10}}, std::nullopt);
-  const auto plan = PlanMove("o", sample, {50, 250}, AeuId{1}, std::nullopt, World(3, 2));
+  const auto plan = PlanMove("o", sample, {50, 250}, AeuId{1}, std::nullopt, WorldOf(3, 2));
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(Texts(*plan), ElementsAre("link 0>1 [50,100)", "copy 2>1 [200,250)"));
-  const auto copies = PlanMove("o", sample, {50, 250}, AeuId{1}, TransferKind::kCopy, World(3, 2));
+  const auto copies =
+      PlanMove("o", sample, {50, 250}, AeuId{1}, TransferKind::kCopy, WorldOf(3, 2));
   ASSERT_TRUE(copies.ok()) << copies.status();
   EXPECT_THAT(Texts(*copies), ElementsAre("copy 0>1 [50,100)", "copy 2>1 [200,250)"));
   EXPECT_GE(copies->bytes_to_copy, plan->bytes_to_copy + 5 * 16);
@@ -210,18 +212,19 @@ TEST(PlanMoveTest, PiecesOfOthersGoToTheOneWhoIsToHaveThem) {
 
 TEST(PlanMoveTest, TheEndsOfTheKeySpaceMove) {
   const LoadSample sample = MakeSample({{0, {1}}, {100, {1}}}, std::nullopt);
-  EXPECT_THAT(
-      Texts(*PlanMove("o", sample, {kLast, std::nullopt}, AeuId{0}, std::nullopt, World(2, 2))),
-      ElementsAre(absl::StrCat("link 1>0 [", kLast, ",end)")));
-  EXPECT_THAT(Texts(*PlanMove("o", sample, {0, 1}, AeuId{1}, std::nullopt, World(2, 2))),
+  EXPECT_THAT(Texts(*PlanMove("o", sample, {kLastOfPlan, std::nullopt}, AeuId{0}, std::nullopt,
+                              WorldOf(2, 2))),
+              ElementsAre(absl::StrCat("link 1>0 [", kLastOfPlan, ",end)")));
+  EXPECT_THAT(Texts(*PlanMove("o", sample, {0, 1}, AeuId{1}, std::nullopt, WorldOf(2, 2))),
               ElementsAre("link 0>1 [0,1)"));
-  EXPECT_THAT(Texts(*PlanMove("o", sample, {0, std::nullopt}, AeuId{1}, std::nullopt, World(2, 2))),
-              ElementsAre("link 0>1 [0,100)"));
+  EXPECT_THAT(
+      Texts(*PlanMove("o", sample, {0, std::nullopt}, AeuId{1}, std::nullopt, WorldOf(2, 2))),
+      ElementsAre("link 0>1 [0,100)"));
 }
 
 TEST(PlanMoveTest, WhatIsThereAlreadyStays) {
   const LoadSample sample = MakeSample({{0, {1}}, {100, {1}}}, std::nullopt);
-  const auto plan = PlanMove("o", sample, {150, 160}, AeuId{1}, std::nullopt, World(2, 2));
+  const auto plan = PlanMove("o", sample, {150, 160}, AeuId{1}, std::nullopt, WorldOf(2, 2));
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(plan->transfers, IsEmpty());
   EXPECT_THAT(plan->reason, HasSubstr("where it shall be"));
@@ -233,7 +236,7 @@ TEST(PlanMoveTest, SaysWhyAKindCannotBe) {
     const auto plan = PlanMove("o", sample, range, AeuId{to}, TransferKind::kLink, world);
     return std::string(plan.status().message());
   };
-  PlanWorld world = World(3, 2);
+  PlanWorld world = WorldOf(3, 2);
   EXPECT_EQ(why({250, 260}, 0, world),
             "to move by link, both AEUs must be on one NumaNode; AEU 2 and AEU 0 are on different "
             "ones");
@@ -245,7 +248,7 @@ TEST(PlanMoveTest, SaysWhyAKindCannotBe) {
 // What MoveRange may be asked for without a kind: the cheapest possible kind.
 TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindIsCheaper) {
   for (const bool relinks : {false, true}) {
-    PlanWorld world = World(4, 2);
+    PlanWorld world = WorldOf(4, 2);
     world.relinks = relinks;
     for (uint32_t pair = 0; pair < 16; ++pair) {
       const AeuId from{pair / 4}, to{pair % 4};
@@ -263,7 +266,7 @@ TEST(PlanWorldTest, KindBetweenIsPossibleAndNoOtherPossibleKindIsCheaper) {
 }
 
 TEST(PlanWorldTest, FewRowsOfAnIndexAreCopiedToAnotherNumaNodeAndManyLeap) {
-  PlanWorld world = World(2, 1);
+  PlanWorld world = WorldOf(2, 1);
   EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 1'000), TransferKind::kCopy);
   EXPECT_EQ(world.KindBetween(AeuId{0}, AeuId{1}, 100'000), TransferKind::kLeap);
   world.relinks = false;
@@ -271,7 +274,7 @@ TEST(PlanWorldTest, FewRowsOfAnIndexAreCopiedToAnotherNumaNodeAndManyLeap) {
 }
 
 TEST(PlanWorldTest, OfAHeapTableOnlyWholeSegmentsChangeHandsWithoutACopy) {
-  PlanWorld world = World(4, 2);
+  PlanWorld world = WorldOf(4, 2);
   world.by_size = true;
   for (const AeuId to : {AeuId{1}, AeuId{2}}) {
     EXPECT_EQ(world.KindBetween(AeuId{0}, to, 65'535), TransferKind::kCopy);
@@ -284,7 +287,7 @@ TEST(PlanWorldTest, OfAHeapTableOnlyWholeSegmentsChangeHandsWithoutACopy) {
 TEST(PlanMoveTest, TellsWhatIsExpectedToFollowWithItsPages) {
   const LoadSample sample =
       MakeSample({{0, {1}, 1'000'000}, {100, {1}, 1'000'000}, {200, {1}}}, std::nullopt);
-  PlanWorld world = World(3, 1);
+  PlanWorld world = WorldOf(3, 1);
   const auto plan = [&](KeyRange range) {
     return *PlanMove("o", sample, range, AeuId{2}, std::nullopt, world);
   };
@@ -308,7 +311,7 @@ TEST(PlanMoveTest, RefusesWhatCannotBe) {
     return PlanMove("o", sample, range, AeuId{to}, kind, world).status().code();
   };
   using absl::StatusCode;
-  const PlanWorld world = World(3, 2);
+  const PlanWorld world = WorldOf(3, 2);
   EXPECT_EQ(code({5, 5}, 1, {}, world), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({5, 4}, 1, {}, world), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({5, 9, 1, 0}, 1, {}, world), StatusCode::kInvalidArgument);
@@ -335,7 +338,7 @@ TEST(PlanMoveTest, RefusesWhatCannotBe) {
 TEST(PlanPresplitTest, EvenPiecesGoToThoseWhoHaveTheLeastToDo) {
   LoadSample sample = MakeSample({{0, {50}}, {100, {5}}, {200, {9}}, {300, {0}}}, std::nullopt);
   // 3 has nothing to do, 1 little; the piece that 1 owns stays there.
-  const auto plan = PlanPresplit("o", sample, {100, 150}, 2, World(4, 2));
+  const auto plan = PlanPresplit("o", sample, {100, 150}, 2, WorldOf(4, 2));
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(Texts(*plan), ElementsAre("copy 1>3 [125,150)"));
 }
@@ -354,7 +357,7 @@ TEST(PlanPresplitTest, EachPieceHasAnotherAeu) {
     KeyRange range{static_cast<uint64_t>(lo), std::nullopt};
     if (hi < end) range.hi = static_cast<uint64_t>(hi);
     if (hi >= end && end != kEndOfKeys) range.hi = static_cast<uint64_t>(end);
-    const auto plan = PlanPresplit("o", sample, range, parts, World(aeus, 3));
+    const auto plan = PlanPresplit("o", sample, range, parts, WorldOf(aeus, 3));
     if (hi - lo < parts) {
       RC_ASSERT(plan.status().code() == absl::StatusCode::kInvalidArgument);
       return;
@@ -379,15 +382,15 @@ TEST(PlanPresplitTest, EachPieceHasAnotherAeu) {
 TEST(PlanPresplitTest, RefusesWhatCannotBe) {
   const LoadSample sample = MakeSample({{0, {1}}, {100, {1}}}, std::nullopt);
   const auto code = [&](const KeyRange& range, uint32_t parts) {
-    return PlanPresplit("o", sample, range, parts, World(2, 2)).status().code();
+    return PlanPresplit("o", sample, range, parts, WorldOf(2, 2)).status().code();
   };
   EXPECT_EQ(code({0, 10}, 0), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({0, 10}, 3), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({0, 1}, 2), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({7, 7}, 1), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({0, 2}, 2), absl::StatusCode::kOk);
-  EXPECT_EQ(code({kLast - 1, std::nullopt}, 2), absl::StatusCode::kOk);
-  PlanWorld ends = World(2, 2);
+  EXPECT_EQ(code({kLastOfPlan - 1, std::nullopt}, 2), absl::StatusCode::kOk);
+  PlanWorld ends = WorldOf(2, 2);
   ends.cuts_inside = false;
   EXPECT_EQ(PlanPresplit("o", sample, {20, 60}, 2, ends).status().code(),
             absl::StatusCode::kFailedPrecondition);

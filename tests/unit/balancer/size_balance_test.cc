@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-PlanWorld World(uint32_t aeus, uint32_t per_numa_node) {
+PlanWorld SizedWorld(uint32_t aeus, uint32_t per_numa_node) {
   PlanWorld world;
   for (uint32_t i = 0; i < aeus; ++i) world.numa_nodes.push_back(NumaNodeId{i / per_numa_node});
   return world;
@@ -23,23 +23,23 @@ PlanWorld World(uint32_t aeus, uint32_t per_numa_node) {
 RowMove Move(uint32_t from, uint32_t to, uint64_t rows) { return {AeuId{from}, AeuId{to}, rows}; }
 
 TEST(SizeBalanceTest, WhoHasTooManyGivesToWhoHasTooFew) {
-  EXPECT_THAT(SizeBalance(std::vector<uint64_t>{100, 0, 20}, World(3, 3)),
+  EXPECT_THAT(SizeBalance(std::vector<uint64_t>{100, 0, 20}, SizedWorld(3, 3)),
               testing::UnorderedElementsAre(Move(0, 1, 40), Move(0, 2, 20)));
 }
 
 TEST(SizeBalanceTest, ARowTooManyStaysWhereTheMostAre) {
-  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{5, 6, 6}, World(3, 3)).empty());
-  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{1, 0, 0}, World(3, 3)).empty());
+  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{5, 6, 6}, SizedWorld(3, 3)).empty());
+  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{1, 0, 0}, SizedWorld(3, 3)).empty());
 }
 
 TEST(SizeBalanceTest, NothingAtAllIsBalanced) {
-  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{0, 0}, World(2, 1)).empty());
-  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{9}, World(1, 1)).empty());
+  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{0, 0}, SizedWorld(2, 1)).empty());
+  EXPECT_TRUE(SizeBalance(std::vector<uint64_t>{9}, SizedWorld(1, 1)).empty());
 }
 
 TEST(SizeBalanceTest, InsideTheNumaNodeFirstThenTheNearest) {
   // NumaNodes {0, 1}, {2, 3}, {4, 5}; 0 to 2 is nearer than 0 to 1.
-  PlanWorld world = World(6, 2);
+  PlanWorld world = SizedWorld(6, 2);
   world.distances.assign(6, std::vector<uint32_t>(6, 30));
   for (int a : {0, 1}) {
     for (int b : {4, 5}) world.distances[a][b] = world.distances[b][a] = 20;
@@ -55,7 +55,7 @@ TEST(SizeBalanceTest, EndsEvenWithTheFewestRowsMoved) {
     const auto count = static_cast<uint32_t>(rows.size());
     std::vector<uint64_t> after = rows;
     uint64_t moved = 0;
-    for (const RowMove& move : SizeBalance(rows, World(count, *rc::gen::inRange(1u, 9u)))) {
+    for (const RowMove& move : SizeBalance(rows, SizedWorld(count, *rc::gen::inRange(1u, 9u)))) {
       RC_ASSERT(move.rows > 0u && move.from != move.to);
       RC_ASSERT(after[move.from.value] >= move.rows);
       after[move.from.value] -= move.rows;

@@ -12,45 +12,45 @@
 namespace eris::balancer {
 namespace {
 
-constexpr uint64_t kLast = ~uint64_t{0};
+constexpr uint64_t kLastKey = ~uint64_t{0};
 using testing::ElementsAre;
 
 void PrintTo(const SubRange& one, std::ostream* out) {
   *out << "[" << one.begin << ": " << one.weight << ")";
 }
 
-std::vector<WeightedKey> Samples(const std::vector<uint64_t>& keys, uint64_t weight) {
+std::vector<WeightedKey> WeightedKeys(const std::vector<uint64_t>& keys, uint64_t weight) {
   std::vector<WeightedKey> result;
   for (const uint64_t key : keys) result.push_back({key, weight, 256, 1});
   return result;
 }
 
 TEST(SubRangesTest, EachHasAboutAsMuchLoad) {
-  EXPECT_THAT(CutSubRanges(Samples({10, 20, 30, 40, 50, 60}, 1), 3),
+  EXPECT_THAT(CutSubRanges(WeightedKeys({10, 20, 30, 40, 50, 60}, 1), 3),
               ElementsAre(SubRange{10, 3}, SubRange{31, 0}, SubRange{40, 3}, SubRange{61, 0}));
 }
 
 TEST(SubRangesTest, NeighbouringKeysLeaveNoGap) {
-  EXPECT_THAT(CutSubRanges(Samples({10, 11, 12, 13}, 1), 2),
+  EXPECT_THAT(CutSubRanges(WeightedKeys({10, 11, 12, 13}, 1), 2),
               ElementsAre(SubRange{10, 2}, SubRange{12, 2}, SubRange{14, 0}));
 }
 
 TEST(SubRangesTest, AKeyWithMuchLoadStandsAlone) {
-  std::vector<WeightedKey> samples = Samples({10, 11, 12, 13}, 1);
+  std::vector<WeightedKey> samples = WeightedKeys({10, 11, 12, 13}, 1);
   samples[2].weight = 100;
   EXPECT_THAT(CutSubRanges(samples, 50),
               ElementsAre(SubRange{10, 2}, SubRange{12, 100}, SubRange{13, 1}, SubRange{14, 0}));
 }
 
 TEST(SubRangesTest, NoneReachesOverAWideGap) {
-  EXPECT_THAT(CutSubRanges(Samples({10, 11, 12, 13, uint64_t{1} << 60}, 1), 100),
+  EXPECT_THAT(CutSubRanges(WeightedKeys({10, 11, 12, 13, uint64_t{1} << 60}, 1), 100),
               ElementsAre(SubRange{10, 4}, SubRange{14, 0}, SubRange{uint64_t{1} << 60, 1},
                           SubRange{(uint64_t{1} << 60) + 1, 0}));
 }
 
 TEST(SubRangesTest, TheLastKeyThereIsEndsTheLastOne) {
-  EXPECT_THAT(CutSubRanges(Samples({0, kLast}, 5), 5),
-              ElementsAre(SubRange{0, 5}, SubRange{1, 0}, SubRange{kLast, 5}));
+  EXPECT_THAT(CutSubRanges(WeightedKeys({0, kLastKey}, 5), 5),
+              ElementsAre(SubRange{0, 5}, SubRange{1, 0}, SubRange{kLastKey, 5}));
   EXPECT_TRUE(CutSubRanges({}, 5).empty());
 }
 
@@ -58,7 +58,7 @@ TEST(SubRangesTest, AscendAndKeepAllLoad) {
   test::ExpectHolds({.cases = 2000}, [] {
     auto keys = *rc::gen::container<std::vector<uint64_t>>(rc::gen::oneOf(
         rc::gen::inRange<uint64_t>(0, 100), rc::gen::resize(1000, rc::gen::arbitrary<uint64_t>()),
-        rc::gen::inRange<uint64_t>(kLast - 50, kLast)));
+        rc::gen::inRange<uint64_t>(kLastKey - 50, kLastKey)));
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     std::vector<WeightedKey> samples;

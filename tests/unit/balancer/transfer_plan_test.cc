@@ -21,7 +21,7 @@ namespace {
 using test::MakeSample;
 using testing::ElementsAre;
 
-PlanWorld World(uint32_t aeus, uint32_t per_numa_node) {
+PlanWorld TransferWorld(uint32_t aeus, uint32_t per_numa_node) {
   PlanWorld world;
   for (uint32_t i = 0; i < aeus; ++i) world.numa_nodes.push_back(NumaNodeId{i / per_numa_node});
   return world;
@@ -89,7 +89,7 @@ TEST(TransferPlanTest, Figure7TwoLinksAndTwoCopies) {
                                         {6000, {0}, 100},
                                         {7000, {0}, 100}},
                                        8000);
-  PlanWorld world = World(8, 2);
+  PlanWorld world = TransferWorld(8, 2);
   const std::vector<PlannedTransfer> all = PlanTransfers(sample, OneShot(sample), world);
   std::vector<std::string> left;
   std::vector<std::string> right;
@@ -115,7 +115,7 @@ TEST(TransferPlanTest, RangesLeaveFromTheEndsWhereTheyCannotBeCutInside) {
   // As above: AEU 2 must not get anything above before it has given its upper half away.
   const LoadSample sample = MakeSample({{0, {0}}, {1000, {0}}, {2000, {25}}, {3000, {25}}}, 4000);
   const Partitioning target = OneShot(sample);
-  PlanWorld world = World(4, 2);
+  PlanWorld world = TransferWorld(4, 2);
   world.cuts_inside = false;
   Owners owners(CurrentPartitioning(sample), 4000);
   const std::vector<RangeMove> moves =
@@ -127,11 +127,11 @@ TEST(TransferPlanTest, RangesLeaveFromTheEndsWhereTheyCannotBeCutInside) {
 
 TEST(TransferPlanTest, SameOwnersMoveNothing) {
   const LoadSample sample = MakeSample({{0, {1}}, {10, {1}}}, std::nullopt);
-  EXPECT_TRUE(PlanTransfers(sample, CurrentPartitioning(sample), World(2, 2)).empty());
+  EXPECT_TRUE(PlanTransfers(sample, CurrentPartitioning(sample), TransferWorld(2, 2)).empty());
   // Nor does a range that is cut in two of one owner.
   Partitioning same{{storage::Key::FromU64(0), storage::Key::FromU64(5), storage::Key::FromU64(10)},
                     {AeuId{0}, AeuId{0}, AeuId{1}}};
-  EXPECT_TRUE(PlanTransfers(sample, same, World(2, 2)).empty());
+  EXPECT_TRUE(PlanTransfers(sample, same, TransferWorld(2, 2)).empty());
 }
 
 TEST(TransferPlanTest, NearCopiesComeBeforeFarOnes) {
@@ -140,7 +140,7 @@ TEST(TransferPlanTest, NearCopiesComeBeforeFarOnes) {
       {storage::Key::FromU64(0), storage::Key::FromU64(1), storage::Key::FromU64(2),
        storage::Key::FromU64(10), storage::Key::FromU64(20)},
       {AeuId{0}, AeuId{1}, AeuId{2}, AeuId{1}, AeuId{2}}};
-  PlanWorld world = World(3, 1);
+  PlanWorld world = TransferWorld(3, 1);
   world.distances = {{10, 30, 20}, {30, 10, 20}, {20, 20, 10}};
   EXPECT_THAT(Texts(PlanTransfers(sample, target, world)),
               ElementsAre("copy 0>2 [2,10)", "copy 0>1 [1,2)"));
@@ -152,7 +152,7 @@ TEST(TransferPlanTest, RowsAreExpectedWhereKeysHaveBeenSeen) {
   sample.seen_last = 999;
   const Partitioning target{{storage::Key::FromU64(0), storage::Key::FromU64(900)},
                             {AeuId{0}, AeuId{1}}};
-  const std::vector<PlannedTransfer> transfers = PlanTransfers(sample, target, World(2, 2));
+  const std::vector<PlannedTransfer> transfers = PlanTransfers(sample, target, TransferWorld(2, 2));
   ASSERT_EQ(transfers.size(), 1u);
   EXPECT_EQ(transfers[0].rows, 100u);
   EXPECT_EQ(transfers[0].range, (KeyRange{900, std::nullopt}));
@@ -177,7 +177,7 @@ TEST(TransferPlanTest, MovesInOrderLeadToTheTargetAndMoveNothingElse) {
     for (size_t i = 0; i < target.starts.size(); ++i) {
       target.owners.push_back(AeuId{*rc::gen::inRange(0u, aeus)});
     }
-    const PlanWorld world = World(aeus, *rc::gen::inRange(1u, 4u));
+    const PlanWorld world = TransferWorld(aeus, *rc::gen::inRange(1u, 4u));
     const Partitioning current = CurrentPartitioning(sample);
     Owners owners(current, end);
     const Owners before(current, end);
@@ -209,7 +209,7 @@ TEST(TransferPlanTest, RangesThatBalancingMovesAlwaysLeaveFromAnEnd) {
   test::ExpectHolds({.cases = 3000}, [] {
     const LoadSample sample = *test::AnySample();
     const Position end = EndOfSample(sample);
-    PlanWorld world = World(static_cast<uint32_t>(sample.partitions.size()), 2);
+    PlanWorld world = TransferWorld(static_cast<uint32_t>(sample.partitions.size()), 2);
     world.cuts_inside = false;
     const Partitioning current = CurrentPartitioning(sample);
     const Partitioning target = OneShot(sample);
@@ -226,7 +226,7 @@ TEST(TransferPlanTest, WhatCannotLeaveFromAnEndIsLeftOut) {
   test::ExpectHolds({.cases = 1000}, [] {
     const LoadSample sample = *test::AnySample(6);
     const Position end = EndOfSample(sample);
-    PlanWorld world = World(6, 2);
+    PlanWorld world = TransferWorld(6, 2);
     world.cuts_inside = false;
     const Partitioning current = CurrentPartitioning(sample);
     Owners owners(current, end);

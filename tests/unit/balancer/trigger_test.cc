@@ -15,9 +15,9 @@
 namespace eris::balancer {
 namespace {
 
-constexpr double kThreshold = 0.25;
+constexpr double kTrigger = 0.25;
 
-PlanWorld World(uint32_t aeus) {
+PlanWorld OneNodeWorld(uint32_t aeus) {
   PlanWorld world;
   world.numa_nodes.assign(aeus, NumaNodeId{0});
   return world;
@@ -35,8 +35,8 @@ LoadSample Sample(const std::vector<uint64_t>& loads, double accesses = 0) {
 
 TriggerVerdict Ask(const LoadSample& sample, TriggerState& state,
                    BalanceAlgorithm algorithm = BalanceAlgorithm::kOneShot) {
-  const PlanWorld world = World(static_cast<uint32_t>(sample.partitions.size()));
-  return Decide(sample, MakePlan("o", sample, algorithm, 1, world), kThreshold, world, state);
+  const PlanWorld world = OneNodeWorld(static_cast<uint32_t>(sample.partitions.size()));
+  return Decide(sample, MakePlan("o", sample, algorithm, 1, world), kTrigger, world, state);
 }
 
 TEST(TriggerTest, FarBeyondMovesAtOnceAndLessThanThatWhenItLasts) {
@@ -103,12 +103,12 @@ TEST(TriggerTest, WhatCannotBeCuredIsLeftAlone) {
 }
 
 TEST(TriggerTest, SmallHeapTablesStayAsTheyAre) {
-  PlanWorld world = World(2);
+  PlanWorld world = OneNodeWorld(2);
   world.by_size = true;
   TriggerState state;
   LoadSample sample = test::MakeSample({{0, {}, 1000}, {1, {}, 0}}, 2);
   const auto ask = [&] {
-    return Decide(sample, MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, world), kThreshold,
+    return Decide(sample, MakePlan("o", sample, BalanceAlgorithm::kOneShot, 1, world), kTrigger,
                   world, state);
   };
   EXPECT_EQ(ask(), TriggerVerdict::kIdle);

@@ -17,7 +17,7 @@
 namespace eris {
 namespace {
 
-constexpr uint64_t kRows = 300'000;
+constexpr uint64_t kStreamRows = 300'000;
 
 class ArrowStreamTest : public testing::TestWithParam<ObjectKind> {
  protected:
@@ -27,13 +27,13 @@ class ArrowStreamTest : public testing::TestWithParam<ObjectKind> {
     engine_.StepUntil([&] { return engine_->core().scans.size() == 0; });
   }
 
-  // Keys and values 0 .. kRows.
+  // Keys and values 0 .. kStreamRows.
   Object Create() {
     Schema schema = KeyValueSchema();
     const Object object =
-        engine_.Create("o", {.kind = GetParam(), .schema = schema, .expected = {0, kRows}});
+        engine_.Create("o", {.kind = GetParam(), .schema = schema, .expected = {0, kStreamRows}});
     std::vector<uint64_t> keys(10'000);
-    for (uint64_t from = 0; from < kRows; from += keys.size()) {
+    for (uint64_t from = 0; from < kStreamRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
       const ColumnView columns[] = {{.values = keys.data()}, {.values = keys.data()}};
       const WriteBatch batch{.rows = {.rows = keys.size(), .columns = columns}};
@@ -84,8 +84,8 @@ TEST_P(ArrowStreamTest, AReaderThatLetsGoSeesTheChunksThemselves) {
   for (; Next(); ++arrays) {
     while (kept_.size() >= keepable_) ReleaseFirst();
   }
-  EXPECT_EQ(rows_, kRows);
-  EXPECT_EQ(sum_, kRows * (kRows - 1) / 2);
+  EXPECT_EQ(rows_, kStreamRows);
+  EXPECT_EQ(sum_, kStreamRows * (kStreamRows - 1) / 2);
   EXPECT_GT(arrays, 4);
   EXPECT_LE(memory_.size(), 4u);  // the chunks that go round
 }
@@ -93,7 +93,7 @@ TEST_P(ArrowStreamTest, AReaderThatLetsGoSeesTheChunksThemselves) {
 TEST_P(ArrowStreamTest, AReaderThatKeepsAllArraysGetsAllRows) {
   Open(Create());
   while (Next()) continue;
-  EXPECT_EQ(rows_, kRows);
+  EXPECT_EQ(rows_, kStreamRows);
   EXPECT_GT(kept_.size(), size_t{4});
   EXPECT_EQ(memory_.size(), kept_.size());
   uint64_t sum = 0;  // again: none has been overwritten
@@ -101,7 +101,7 @@ TEST_P(ArrowStreamTest, AReaderThatKeepsAllArraysGetsAllRows) {
     const auto* const values = static_cast<const uint64_t*>(array.children[1]->buffers[1]);
     sum = std::accumulate(values, values + array.length, sum);
   }
-  EXPECT_EQ(sum, kRows * (kRows - 1) / 2);
+  EXPECT_EQ(sum, kStreamRows * (kStreamRows - 1) / 2);
 }
 
 // Chunks that other parts do not need go to the only one that has rows, although none comes back.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "eris/key_encoding.h"
+#include "eris/key_text.h"
 #include "tests/support/seed.h"
 
 namespace eris::engine {

@@ -14,7 +14,7 @@ namespace {
 
 using Code = absl::StatusCode;
 
-ObjectRef Object(const Reservation& place) {
+ObjectRef RefOf(const Reservation& place) {
   return std::make_shared<ObjectEntry>(
       place.name, ObjectKind::kIndex, place.slot, place.id,
       std::make_unique<routing::RangeTable>(1, std::vector<uint64_t>{0}, std::vector<AeuId>{{0}}),
@@ -30,7 +30,7 @@ TEST(CatalogueTest, AReservedNameIsTakenButNotFound) {
   EXPECT_EQ(catalogue.Reserve("a").status().code(), Code::kAlreadyExists);
   EXPECT_EQ(catalogue.Find("a").status().code(), Code::kNotFound);
   EXPECT_TRUE(catalogue.List().empty());
-  catalogue.Publish(*place, Object(*place));
+  catalogue.Publish(*place, RefOf(*place));
   EXPECT_EQ((*catalogue.Find("a"))->name, "a");
   EXPECT_EQ(catalogue.List().size(), 1u);
 }
@@ -38,7 +38,7 @@ TEST(CatalogueTest, AReservedNameIsTakenButNotFound) {
 TEST(CatalogueTest, AWithdrawnNameStaysTakenUntilItsRelease) {
   Catalogue catalogue;
   const auto place = catalogue.Reserve("a");
-  catalogue.Publish(*place, Object(*place));
+  catalogue.Publish(*place, RefOf(*place));
   Reservation withdrawn;
   ASSERT_TRUE(catalogue.Withdraw("a", kAlways, withdrawn).ok());
   EXPECT_EQ(withdrawn.slot, place->slot);
@@ -53,7 +53,7 @@ TEST(CatalogueTest, AWithdrawnNameStaysTakenUntilItsRelease) {
 TEST(CatalogueTest, AnObjectWhoseCheckFailsIsNotWithdrawn) {
   Catalogue catalogue;
   const auto place = catalogue.Reserve("a");
-  catalogue.Publish(*place, Object(*place));
+  catalogue.Publish(*place, RefOf(*place));
   Reservation withdrawn;
   const auto refuse = [](ObjectEntry&) { return absl::FailedPreconditionError("no"); };
   EXPECT_EQ(catalogue.Withdraw("a", refuse, withdrawn).status().code(), Code::kFailedPrecondition);
@@ -61,7 +61,7 @@ TEST(CatalogueTest, AnObjectWhoseCheckFailsIsNotWithdrawn) {
 }
 
 TEST(CatalogueTest, WritesAreCountedUntilTheExpectedCountIsSealed) {
-  const ObjectRef object = Object({.name = "a", .slot = 0, .id = {1}});
+  const ObjectRef object = RefOf({.name = "a", .slot = 0, .id = {1}});
   EXPECT_TRUE(object->CountWritten(3));
   EXPECT_TRUE(object->CountWritten(4));
   uint64_t counted = 0;
@@ -133,7 +133,7 @@ TEST(CatalogueTest, OneOfManyThreadsGetsAName) {
         const auto place = catalogue.Reserve("contended");
         if (!place.ok()) return;
         got.fetch_add(1);
-        catalogue.Publish(*place, Object(*place));
+        catalogue.Publish(*place, RefOf(*place));
       });
     }
     for (std::thread& thread : threads) thread.join();

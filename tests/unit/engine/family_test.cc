@@ -31,7 +31,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
-constexpr uint64_t kRows = 4'000;
+constexpr uint64_t kFamilyRows = 4'000;
 
 // Columns k0, k1, ..., all of the key, and a number.
 CreateOptions Table(const std::vector<ColumnType>& key, std::string beside = {}) {
@@ -99,7 +99,7 @@ class FamilyTest : public testing::Test {
     return FamilyOf(engine_->core().catalogue, Find(name)->family);
   }
   // Rows with first key columns 0, 1, ..., two of each where the key has another column.
-  void Fill(const std::string& name, uint64_t rows = kRows) {
+  void Fill(const std::string& name, uint64_t rows = kFamilyRows) {
     const eris::Object object = test::Open(*engine_, name);
     test::Rows batch(object.schema().columns);
     const bool pairs = object.schema().key.size() > 1;
@@ -212,7 +212,7 @@ TEST_F(FamilyTest, WhatCannotLieBesideIsRefusedWithBothNames) {
 TEST_F(FamilyTest, TheOthersGoOnTogetherWhenOneIsDropped) {
   Open();
   CreateOptions first = Index(ColumnType::kUint64);
-  first.expected = {0, kRows};
+  first.expected = {0, kFamilyRows};
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Index(ColumnType::kUint64, "a")).ok());
   ASSERT_TRUE(Create("c", Index(ColumnType::kUint64, "a", ObjectKind::kHash)).ok());
@@ -232,7 +232,7 @@ TEST_F(FamilyTest, TheOthersGoOnTogetherWhenOneIsDropped) {
 TEST_F(FamilyTest, ACallOnOneMovesAllAndTheKindIsThatOfTheOneAlone) {
   Open([](Options& options) { options.topology = "numa:1 core:4 pu:1"; });
   CreateOptions first = Table({ColumnType::kUint64});
-  first.expected = {0, kRows};
+  first.expected = {0, kFamilyRows};
   ASSERT_TRUE(Create("rows", first).ok());
   ASSERT_TRUE(Create("index", Index(ColumnType::kUint64, "rows")).ok());
   Fill("rows");
@@ -261,7 +261,7 @@ TEST_F(FamilyTest, PlansNameTheObjectOfEachTransferAndAddUp) {
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Index(ColumnType::kUint64, "a")).ok());
   Fill("a");
-  Fill("b", 2 * kRows);
+  Fill("b", 2 * kFamilyRows);
   ASSERT_TRUE(engine_->SetBalancer({.enabled = false, .algorithm = BalanceAlgorithm::kSize}).ok());
   const BalancePlan plan = *engine_->PlanBalance("b");
   EXPECT_EQ(plan.object, "b");
@@ -269,7 +269,7 @@ TEST_F(FamilyTest, PlansNameTheObjectOfEachTransferAndAddUp) {
   ASSERT_EQ(plan.transfers.size() % 2, 0u);
   uint64_t rows = 0;
   for (const AeuShare& share : plan.shares) rows += share.rows_before;
-  EXPECT_EQ(rows, 3 * kRows);
+  EXPECT_EQ(rows, 3 * kFamilyRows);
   for (size_t i = 0; i < plan.transfers.size(); i += 2) {
     EXPECT_EQ(plan.transfers[i].object, "a");
     EXPECT_EQ(plan.transfers[i + 1].object, "b");
@@ -279,13 +279,13 @@ TEST_F(FamilyTest, PlansNameTheObjectOfEachTransferAndAddUp) {
   ASSERT_TRUE(engine().Rebalance("a").ok());
   EXPECT_TRUE(InLine(FamilyOfObject("a")));
   EXPECT_GT(Find("b")->route.Pin()->PartitionsOf(AeuId{3}).size(), 0u);
-  EXPECT_LT(Find("b")->route.Pin()->starts().back(), 2 * kRows);
+  EXPECT_LT(Find("b")->route.Pin()->starts().back(), 2 * kFamilyRows);
 }
 
 TEST_F(FamilyTest, AMemberThatIsCutOtherwiseFollowsInTheNextPeriodOrCall) {
   Open();
   CreateOptions first = Index(ColumnType::kUint64);
-  first.expected = {0, kRows};
+  first.expected = {0, kFamilyRows};
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Table({ColumnType::kUint64, ColumnType::kInt32}, "a")).ok());
   Fill("a");
@@ -304,14 +304,14 @@ TEST_F(FamilyTest, AMemberThatIsCutOtherwiseFollowsInTheNextPeriodOrCall) {
   EXPECT_TRUE(InLine(FamilyOfObject("a")));
   EXPECT_EQ(Find("b")->route.Pin()->OwnerOf(499), AeuId{3});
   EXPECT_EQ(Find("a")->route.Pin()->OwnerOf(500), AeuId{2});
-  EXPECT_EQ(RowsOf("a") + RowsOf("b"), 2 * kRows);
+  EXPECT_EQ(RowsOf("a") + RowsOf("b"), 2 * kFamilyRows);
 }
 
 // As when they are created while ranges of the first one move.
 TEST_F(FamilyTest, TablesAndHashesFollowIntoTheMiddleOfARange) {
   Open();
   CreateOptions first = Index(ColumnType::kUint64);
-  first.expected = {0, kRows};
+  first.expected = {0, kFamilyRows};
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Table({ColumnType::kUint64}, "a")).ok());
   ASSERT_TRUE(Create("c", Index(ColumnType::kUint64, "a", ObjectKind::kHash)).ok());
@@ -334,13 +334,13 @@ TEST_F(FamilyTest, TablesAndHashesFollowIntoTheMiddleOfARange) {
   engine_->balancer_loop().RunCycle();
   EXPECT_TRUE(InLine(FamilyOfObject("a")));
   EXPECT_EQ(Find("c")->route.Pin()->OwnerOf(1'150), AeuId{2});
-  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(RowsOf(name), kRows) << name;
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(RowsOf(name), kFamilyRows) << name;
 }
 
 TEST_F(FamilyTest, WhereOneCannotFollowAMoveTakesTheOthersBack) {
   Open();
   CreateOptions first = Index(ColumnType::kUint64);
-  first.expected = {0, kRows};
+  first.expected = {0, kFamilyRows};
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Table({ColumnType::kUint64}, "a")).ok());
   ASSERT_TRUE(Create("c", Index(ColumnType::kUint64, "a")).ok());
@@ -375,7 +375,7 @@ TEST_F(FamilyTest, WhereOneCannotFollowAMoveTakesTheOthersBack) {
   EXPECT_THAT(ranges_at(0), ElementsAre(AeuId{0}, AeuId{0}, AeuId{0}));
   ASSERT_TRUE(loop.MoveRange("a", {0, 500}, AeuId{2}, {}, {}).ok());
   EXPECT_THAT(ranges_at(0), ElementsAre(AeuId{2}, AeuId{2}, AeuId{2}));
-  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(RowsOf(name), kRows) << name;
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(RowsOf(name), kFamilyRows) << name;
 }
 
 // Equal first columns that are the upper half of a word: (i32) and (i32, i32).
@@ -389,12 +389,12 @@ TEST_F(FamilyTest, NarrowKeysAreCutBetweenTheirFirstColumns) {
   ASSERT_TRUE(Create("pairs", first).ok());
   Fill("pairs");
   ASSERT_TRUE(Create("single", Table({ColumnType::kInt32}, "pairs")).ok());
-  Fill("single", kRows / 2);
+  Fill("single", kFamilyRows / 2);
   EXPECT_EQ(GrainOf(FamilyOfObject("pairs")), uint64_t{1} << 32);
   engine_->balancer_loop().RunCycle();
   ASSERT_TRUE(InLine(FamilyOfObject("pairs")));
   const auto together = [&] {
-    for (uint64_t number = 0; number < kRows / 2; ++number) {
+    for (uint64_t number = 0; number < kFamilyRows / 2; ++number) {
       const AeuId owner = Find("single")->route.Pin()->OwnerOf(word(number));
       for (const uint64_t second : {zero >> 32, (zero >> 32) + 1}) {
         if (Find("pairs")->route.Pin()->OwnerOf(word(number) + second) != owner) return false;
@@ -418,7 +418,7 @@ TEST_F(FamilyTest, MembersAreCutAlikeAfterAnyMoves) {
   SCOPED_TRACE(test::SeedText(seed_));
   Open();
   CreateOptions first = Index(ColumnType::kInt64);
-  first.expected = Int64Range(0, kRows);
+  first.expected = Int64Range(0, kFamilyRows);
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Table({ColumnType::kInt64, ColumnType::kInt32}, "a")).ok());
   Fill("a");
@@ -428,7 +428,7 @@ TEST_F(FamilyTest, MembersAreCutAlikeAfterAnyMoves) {
   uint32_t moved = 0;
   for (int step = 0; step < 120; ++step) {
     const std::string& name = names[random_() % names.size()];
-    const uint64_t lo = random_() % kRows;
+    const uint64_t lo = random_() % kFamilyRows;
     const KeyRange range =
         Int64Range(static_cast<int64_t>(lo), static_cast<int64_t>(lo + 4 + random_() % 800));
     absl::Status status;
@@ -462,7 +462,7 @@ TEST_F(FamilyTest, MembersAreCutAlikeAfterAnyMoves) {
     ASSERT_TRUE(InLine(FamilyOfObject(names[0]))) << "step " << step;
   }
   EXPECT_GT(moved, 20u);
-  for (const std::string& name : names) EXPECT_EQ(RowsOf(name), kRows) << name;
+  for (const std::string& name : names) EXPECT_EQ(RowsOf(name), kFamilyRows) << name;
 }
 
 TEST_F(FamilyTest, TheLoadOfAllPlacesTheRangesOfAll) {
@@ -471,21 +471,21 @@ TEST_F(FamilyTest, TheLoadOfAllPlacesTheRangesOfAll) {
     options.balancer.period_ms = 20;
   });
   CreateOptions first = Index(ColumnType::kUint64);
-  first.expected = {0, kRows};
+  first.expected = {0, kFamilyRows};
   ASSERT_TRUE(Create("a", first).ok());
   ASSERT_TRUE(Create("b", Index(ColumnType::kUint64, "a")).ok());
   Fill("a");
   Fill("b");
   // Reads of b's first quarter alone, until it has several owners; a, which is not read, follows.
   const eris::Object b = test::Open(*engine_, "b");
-  std::vector<uint64_t> keys(kRows / 4);
+  std::vector<uint64_t> keys(kFamilyRows / 4);
   for (uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
   std::vector<uint64_t> values(keys.size());
   std::vector<uint8_t> found(keys.size());
   const absl::Time end = absl::Now() + absl::Seconds(60);
   const auto spread = [&] {
     const auto table = Find("a")->route.Pin();
-    return table->OwnerOf(0) != table->OwnerOf(kRows / 4 - 1) && InLine(FamilyOfObject("a"));
+    return table->OwnerOf(0) != table->OwnerOf(kFamilyRows / 4 - 1) && InLine(FamilyOfObject("a"));
   };
   while (!spread()) {
     ASSERT_LT(absl::Now(), end);

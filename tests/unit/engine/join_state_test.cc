@@ -25,14 +25,14 @@ using storage::Range;
 using test::JoinLab;
 
 // Through the public interface; half of the rows at either AEU, each joined with itself.
-constexpr uint64_t kRows = 100'000;
+constexpr uint64_t kJoinRows = 100'000;
 
 class JoinStateTest : public testing::Test {
  protected:
   Object Filled(const char* name) {
-    const Object object = engine_.Create(name, {.expected = {0, kRows}});
+    const Object object = engine_.Create(name, {.expected = {0, kJoinRows}});
     std::vector<uint64_t> keys(10'000);
-    for (uint64_t from = 0; from < kRows; from += keys.size()) {
+    for (uint64_t from = 0; from < kJoinRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
       EXPECT_TRUE(engine_.While([&] { return session_->Upsert(object, keys, keys); }).ok());
     }

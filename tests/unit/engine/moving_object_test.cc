@@ -33,7 +33,7 @@ using test::AnyObject;
 using test::AnyRows;
 
 constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
-constexpr uint32_t kAeus = 4;
+constexpr uint32_t kMovingAeus = 4;
 const std::vector<uint64_t> kSplits = {1'000, 1'700, 2'500, 1u << 30, uint64_t{1} << 63};
 
 class MovingObjectTest : public testing::TestWithParam<AnyKind> {
@@ -78,7 +78,7 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
       });
     }
     while (left.load() > 0) {
-      const AeuId aeu{static_cast<uint32_t>(random_() % kAeus)};
+      const AeuId aeu{static_cast<uint32_t>(random_() % kMovingAeus)};
       if (!engine_->aeu(aeu).Step({})) sched_yield();
     }
     for (std::thread& thread : threads) thread.join();
@@ -107,10 +107,11 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
   absl::Status MoveRows(std::mt19937_64& random) {
     engine::Core& core = engine_->core();
     if (!core.administration.TryEnter()) return absl::UnavailableError("");
-    const AeuId from{static_cast<uint32_t>(random() % kAeus)};
+    const AeuId from{static_cast<uint32_t>(random() % kMovingAeus)};
     const PlannedTransfer transfer{
         .from = from,
-        .to = {static_cast<uint32_t>((from.value + 1 + random() % (kAeus - 1)) % kAeus)},
+        .to = {static_cast<uint32_t>((from.value + 1 + random() % (kMovingAeus - 1)) %
+                                     kMovingAeus)},
         .kind = kTransferKinds[random() % kTransferKindCount],
         .rows = 1 + random() % 500};
     const auto result = engine_->transfers().Run(**core.catalogue.Find(object_.name()), transfer,
@@ -130,7 +131,7 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
         continue;
       }
       const KeyRange piece = PieceFrom(random);
-      const AeuId to{static_cast<uint32_t>(random() % kAeus)};
+      const AeuId to{static_cast<uint32_t>(random() % kMovingAeus)};
       std::optional<TransferKind> kind;
       if (random() % 2 == 0) kind = TransferKind::kCopy;
       const absl::Status status = engine().MoveRange(object_.name(), piece, to, kind);
@@ -199,7 +200,7 @@ class MovingObjectTest : public testing::TestWithParam<AnyKind> {
   }
 
   std::mt19937_64 random_;  // the stepping thread's
-  test::HandEngine engine_{kAeus, [](Options& options) {
+  test::HandEngine engine_{kMovingAeus, [](Options& options) {
                              options.topology = "numa:2 core:2 pu:1";
                              options.balancer.max_pause_us = 10;  // chunks of a few rows
                            }};
@@ -338,7 +339,7 @@ TEST_P(MovingIndexesTest, JoinsAndAggregatesAreExact) {
       const uint64_t lo = random() % kRows;
       const absl::Status status =
           engine().MoveRange("i", {.lo = lo, .hi = lo + 1 + random() % kRows},
-                             AeuId{static_cast<uint32_t>(random() % kAeus)});
+                             AeuId{static_cast<uint32_t>(random() % kMovingAeus)});
       ASSERT_TRUE(status.ok()) << status;
     }
   };

@@ -22,27 +22,27 @@
 namespace eris {
 namespace {
 
-using Rows = std::vector<std::pair<uint64_t, uint64_t>>;
+using OrderedRows = std::vector<std::pair<uint64_t, uint64_t>>;
 
-constexpr uint32_t kAeus = 3;
-constexpr uint64_t kKeys = 3000;
+constexpr uint32_t kOrderedAeus = 3;
+constexpr uint64_t kOrderedKeys = 3000;
 
 class OrderedScanTest : public testing::Test {
  protected:
   OrderedScanTest() : random_(test::Seed()) {
-    EXPECT_TRUE(
-        engine_.While([&] {
-                 return engine_->Create("o", {.expected = {0, kKeys}}).status();
-               })
-            .ok());
+    EXPECT_TRUE(engine_
+                    .While([&] {
+                      return engine_->Create("o", {.expected = {0, kOrderedKeys}}).status();
+                    })
+                    .ok());
     // Turns of the shortest slices, and many moves.
     moving_.emplace(
         engine_, random_, "o",
         test::MovingRanges::Options{
-            .keys = kKeys, .move_one_in = 4, .publish_one_in = 6, .budget = {.scan_ns = 0}});
+            .keys = kOrderedKeys, .move_one_in = 4, .publish_one_in = 6, .budget = {.scan_ns = 0}});
     session_ = engine_->NewSession();
     object_ = test::Open(*session_, "o");
-    for (uint64_t key = 0; key < kKeys; ++key) {
+    for (uint64_t key = 0; key < kOrderedKeys; ++key) {
       if (random_() % 4 != 0) rows_.emplace_back(key, random_() % 100);
     }
     for (size_t i = 0; i < rows_.size(); i += 200) {
@@ -69,8 +69,8 @@ class OrderedScanTest : public testing::Test {
   }
 
   KeyRange AnyRange() {
-    KeyRange range{random_() % kKeys, std::nullopt};
-    if (random_() % 4 != 0) range.hi = range.lo + random_() % (kKeys - range.lo + 1);
+    KeyRange range{random_() % kOrderedKeys, std::nullopt};
+    if (random_() % 4 != 0) range.hi = range.lo + random_() % (kOrderedKeys - range.lo + 1);
     if (random_() % 4 == 0) range.lo = 0;
     return range;
   }
@@ -84,8 +84,8 @@ class OrderedScanTest : public testing::Test {
         return std::nullopt;
     }
   }
-  Rows Expected(const KeyRange& range, const std::optional<ValueRange>& values) const {
-    Rows rows;
+  OrderedRows Expected(const KeyRange& range, const std::optional<ValueRange>& values) const {
+    OrderedRows rows;
     for (const auto& row : rows_) {
       if (range.Contains(row.first) && (!values || values->Contains(row.second))) {
         rows.push_back(row);
@@ -96,11 +96,11 @@ class OrderedScanTest : public testing::Test {
 
   std::mt19937_64 random_;
   test::HandEngine engine_{
-      kAeus, [](Options& options) { options.session_in_flight_bytes_max = 12 << 10; }};
+      kOrderedAeus, [](Options& options) { options.session_in_flight_bytes_max = 12 << 10; }};
   std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
   Object object_;
-  Rows rows_;
+  OrderedRows rows_;
 };
 
 TEST_F(OrderedScanTest, EachRowComesOnceInOrderWhileRangesMove) {
@@ -111,14 +111,14 @@ TEST_F(OrderedScanTest, EachRowComesOnceInOrderWhileRangesMove) {
     const bool keys_only = random_() % 4 == 0;
     if (keys_only) options.columns = {{expressions::Column("key"), ""}};
     if (random_() % 2 == 0) options.limit = 1 + random_() % 500;
-    Rows expected = Expected(options.range, options.values);
+    OrderedRows expected = Expected(options.range, options.values);
     if (options.direction == ScanDirection::kBackward) {
       std::reverse(expected.begin(), expected.end());
     }
     if (options.limit > 0 && expected.size() > options.limit) expected.resize(options.limit);
     auto scan = session_->OpenScan(object_, options);
     ASSERT_TRUE(scan.ok()) << scan.status();
-    Rows rows;
+    OrderedRows rows;
     for (bool over = false; !over;) {
       std::atomic<bool> done{false};
       Scan::NextResult next;
@@ -225,12 +225,12 @@ TEST_F(OrderedScanTest, AnAggregateOfADroppedObjectIsNotFound) {
     done.store(true);
   });
   ASSERT_TRUE(pending.ok());
-  for (uint32_t i = 0; i < kAeus; ++i) engine_->aeu({i}).Step({.scan_ns = 0});
+  for (uint32_t i = 0; i < kOrderedAeus; ++i) engine_->aeu({i}).Step({.scan_ns = 0});
   // No AEU moves until the drop has been sent to all.
   const auto sent = [&] { return engine_->core().directory.ports().Total().sent; };
   const uint64_t before = sent();
   std::thread dropper([&] { EXPECT_TRUE(engine_->Drop("o").ok()); });
-  test::HandEngine::Await([&] { return sent() == before + kAeus; });
+  test::HandEngine::Await([&] { return sent() == before + kOrderedAeus; });
   engine_.StepUntil([&] { return done.load(); });
   EXPECT_EQ(got.status().code(), absl::StatusCode::kNotFound);
   std::atomic<bool> dropped{false};

@@ -23,8 +23,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr uint32_t kAeus = 3;
-constexpr uint64_t kRows = 9000;  // of "large", spread over all AEUs
+constexpr uint32_t kAnalysisAeus = 3;
+constexpr uint64_t kLargeRows = 9000;  // of "large", spread over all AEUs
 constexpr uint64_t kFew = 30;     // of "small"
 constexpr auto kOnce = memory::FailurePoint::Mode::kOnce;
 
@@ -38,8 +38,8 @@ QueryPlan Joined() {
 class QueryAnalysisTest : public testing::Test {
  protected:
   explicit QueryAnalysisTest(const char* topology = "numa:1 core:3 pu:1")
-      : engine_(kAeus, [topology](Options& options) { options.topology = topology; }) {
-    Load("large", kRows);
+      : engine_(kAnalysisAeus, [topology](Options& options) { options.topology = topology; }) {
+    Load("large", kLargeRows);
     Load("small", kFew);
   }
 
@@ -153,7 +153,7 @@ TEST_F(QueryAnalysisTest, RowsReferredToCrossOncePerOtherAeu) {
 TEST_F(QueryAnalysisTest, RowsSentByHashCrossUnlessTheyAreThere) {
   engine_->core().query_limits = {.merged_at_home = 0, .stay_at_home = 0, .built_per_row = 0};
   QueryPlan plan = Joined();
-  Load("reversed", kRows, true);
+  Load("reversed", kLargeRows, true);
   plan.nodes[1] = ReadNode{.object = "reversed"};
   const std::string join = Figures(plan, "inner join");
   EXPECT_THAT(join, HasSubstr("9000 rows; at all 3 AEUs; "));
@@ -161,8 +161,8 @@ TEST_F(QueryAnalysisTest, RowsSentByHashCrossUnlessTheyAreThere) {
   ASSERT_TRUE(std::regex_search(join, crossed, std::regex("crossed (\\d+) rows, ([\\d.]+) KiB")))
       << join;
   const uint64_t rows = std::stoull(crossed[1]);
-  EXPECT_GT(rows, kRows * 2 * 6 / 10);
-  EXPECT_LT(rows, kRows * 2 * 7 / 10);
+  EXPECT_GT(rows, kLargeRows * 2 * 6 / 10);
+  EXPECT_LT(rows, kLargeRows * 2 * 7 / 10);
   EXPECT_NEAR(std::stod(crossed[2]), static_cast<double>(rows) * 16 / 1024, 0.1);
 }
 

@@ -19,9 +19,9 @@
 namespace eris {
 namespace {
 
-constexpr uint32_t kAeus = 3;
-constexpr uint64_t kRows = 9000;
-constexpr auto kOnce = memory::FailurePoint::Mode::kOnce;
+constexpr uint32_t kEndAeus = 3;
+constexpr uint64_t kEndRows = 9000;
+constexpr auto kFailOnce = memory::FailurePoint::Mode::kOnce;
 
 // A join, and its groups.
 QueryPlan JoinedGroups() {
@@ -38,15 +38,15 @@ class QueryEndTest : public testing::Test {
     engine_->core().query_limits = {.merged_at_home = 0, .stay_at_home = 0, .built_per_row = 0};
     for (const char* name : {"a", "b"}) {
       const Object object =
-          engine_.Create(name, {.kind = ObjectKind::kTable, .expected = {0, kRows}});
-      std::vector<uint64_t> keys(kRows);
+          engine_.Create(name, {.kind = ObjectKind::kTable, .expected = {0, kEndRows}});
+      std::vector<uint64_t> keys(kEndRows);
       std::iota(keys.begin(), keys.end(), 0);
       const ColumnView columns[] = {test::ColumnOf(keys), test::ColumnOf(keys)};
-      EXPECT_TRUE(
-          engine_.While([&] {
-                   return session_->Write(object, {.rows = {kRows, columns}}).status;
-                 })
-              .ok());
+      EXPECT_TRUE(engine_
+                      .While([&] {
+                        return session_->Write(object, {.rows = {kEndRows, columns}}).status;
+                      })
+                      .ok());
     }
   }
 
@@ -82,14 +82,14 @@ class QueryEndTest : public testing::Test {
     });
   }
 
-  test::HandEngine engine_{kAeus};
+  test::HandEngine engine_{kEndAeus};
   std::unique_ptr<Session> session_ = engine_->NewSession();
 };
 
 TEST_F(QueryEndTest, AllRowsThenNothing) {
   for (int round = 0; round < 3; ++round) {
     auto query = Open();
-    EXPECT_EQ(ReadAll(*query), kRows);
+    EXPECT_EQ(ReadAll(*query), kEndRows);
     EXPECT_GT(engine_->core().query_memory->used(), 0u);
     query.reset();
     ExpectNothingLeft();
@@ -107,7 +107,7 @@ TEST_F(QueryEndTest, AChunkKeepsItsQuery) {
   const auto* const column = static_cast<const uint64_t*>((*chunk)->column(0).values);
   for (uint64_t row = 0; row < (*chunk)->rows(); ++row) keys.insert(column[row]);
   EXPECT_EQ(keys.size(), (*chunk)->rows());
-  EXPECT_LT(*keys.rbegin(), kRows);
+  EXPECT_LT(*keys.rbegin(), kEndRows);
   EXPECT_GT(engine_->core().query_memory->used(), 0u);
   chunk->reset();
   ExpectNothingLeft();
@@ -164,7 +164,7 @@ TEST_F(QueryEndTest, ADroppedObjectEndsIt) {
 // is freed all the same, once there is memory.
 TEST_F(QueryEndTest, AnAeuWithoutMemoryToBegin) {
   for (uint64_t nth = 1; nth < 40; ++nth) {
-    aeu::ReserveFailures().Arm(nth, kOnce);
+    aeu::ReserveFailures().Arm(nth, kFailOnce);
     auto query = Open();
     for (;;) {
       const auto chunk = Next(*query);
@@ -175,10 +175,10 @@ TEST_F(QueryEndTest, AnAeuWithoutMemoryToBegin) {
     }
     query.reset();
     ExpectNothingLeft();
-    aeu::ReserveFailures().Arm(0, kOnce);
+    aeu::ReserveFailures().Arm(0, kFailOnce);
   }
   auto query = Open();
-  EXPECT_EQ(ReadAll(*query), kRows);
+  EXPECT_EQ(ReadAll(*query), kEndRows);
 }
 
 // No AEU can be told when the reader has released its rows: what has come from others is freed

@@ -20,7 +20,7 @@ namespace {
 enum class Reads { kIndex, kTable, kJoin };
 
 // Half of them at either AEU: more than the chunks of one scan hold.
-constexpr uint64_t kRows = 300'000;
+constexpr uint64_t kReaderRows = 300'000;
 
 class ReaderTest : public testing::TestWithParam<Reads> {
  protected:
@@ -32,9 +32,10 @@ class ReaderTest : public testing::TestWithParam<Reads> {
   void Fill(const char* name) {
     const bool table = GetParam() == Reads::kTable;
     const Object object = engine_.Create(
-        name, {.kind = table ? ObjectKind::kTable : ObjectKind::kIndex, .expected = {0, kRows}});
+        name,
+        {.kind = table ? ObjectKind::kTable : ObjectKind::kIndex, .expected = {0, kReaderRows}});
     std::vector<uint64_t> keys(10'000);
-    for (uint64_t from = 0; from < kRows; from += keys.size()) {
+    for (uint64_t from = 0; from < kReaderRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
       const ColumnView columns[] = {test::ColumnOf(keys), test::ColumnOf(keys)};
       EXPECT_TRUE(engine_
@@ -88,7 +89,7 @@ class ReaderTest : public testing::TestWithParam<Reads> {
 TEST_P(ReaderTest, ItReadsEveryRowAndStaysAtItsEnd) {
   auto scan = Open();
   EXPECT_GT(InUse(), 0u);
-  EXPECT_EQ(Count(*scan), kRows);
+  EXPECT_EQ(Count(*scan), kReaderRows);
   EXPECT_EQ(*Next(*scan), nullptr);
 }
 
@@ -102,10 +103,10 @@ TEST_P(ReaderTest, AnEmptyPoolIsResourceExhaustedUntilChunksComeBack) {
   }
   EXPECT_GE(scans.size(), 2u);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_EQ(Count(*scans.back()), kRows);
+  EXPECT_EQ(Count(*scans.back()), kReaderRows);
   scans.clear();
   ExpectNothingLeft();
-  EXPECT_EQ(Count(*Open()), kRows);
+  EXPECT_EQ(Count(*Open()), kReaderRows);
 }
 
 TEST_P(ReaderTest, AReaderThatKeepsAllChunksIsToldSo) {
@@ -119,9 +120,9 @@ TEST_P(ReaderTest, AReaderThatKeepsAllChunksIsToldSo) {
     chunk = Next(*scan);
   }
   EXPECT_EQ(chunk.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_LT(rows, kRows);
+  EXPECT_LT(rows, kReaderRows);
   kept.clear();
-  EXPECT_EQ(rows + Count(*scan), kRows);
+  EXPECT_EQ(rows + Count(*scan), kReaderRows);
 }
 
 TEST_P(ReaderTest, AChunkOutlivesItsScan) {
@@ -140,7 +141,7 @@ TEST_P(ReaderTest, ADeadlineEndsTheWaitAndTheScanGoesOn) {
   auto scan = Open();
   EXPECT_EQ(scan->Next(absl::Now() + absl::Milliseconds(10)).status().code(),
             absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ(Count(*scan), kRows);
+  EXPECT_EQ(Count(*scan), kReaderRows);
 }
 
 TEST_P(ReaderTest, CancelFromAnotherThreadEndsAWaitingNext) {
@@ -267,7 +268,7 @@ TEST_P(ReaderTest, AChainOfNextAsyncReadsEverything) {
   chain.Ask();
   engine_.StepUntil([&] { return chain.done(); });
   EXPECT_TRUE(chain.status().ok()) << chain.status();
-  EXPECT_EQ(chain.rows(), kRows);
+  EXPECT_EQ(chain.rows(), kReaderRows);
 }
 
 TEST_P(ReaderTest, CancelInTheMiddleOfAChainEndsItOnce) {
@@ -279,7 +280,8 @@ TEST_P(ReaderTest, CancelInTheMiddleOfAChainEndsItOnce) {
     std::thread canceller([&] { scan->Cancel(); });
     engine_.StepUntil([&] { return chain.done(); });
     canceller.join();
-    EXPECT_TRUE(chain.status().code() == absl::StatusCode::kCancelled || chain.rows() == kRows);
+    EXPECT_TRUE(chain.status().code() == absl::StatusCode::kCancelled ||
+                chain.rows() == kReaderRows);
     scan.reset();
     ExpectNothingLeft();
   }

@@ -32,8 +32,8 @@ using test::AnyKind;
 using test::AnyObject;
 using test::AnyRows;
 
-constexpr uint32_t kAeus = 3;
-constexpr uint64_t kSeconds = 12;
+constexpr uint32_t kResendAeus = 3;
+constexpr uint64_t kResendSeconds = 12;
 
 class ResendTest : public testing::TestWithParam<AnyKind> {
  protected:
@@ -57,7 +57,7 @@ class ResendTest : public testing::TestWithParam<AnyKind> {
   static bool TwoParts() { return GetParam() == AnyKind::kTwoParts; }
   static uint64_t Firsts() { return TwoParts() ? 60 : 600; }
   static AnyKey KeyFrom(std::mt19937_64& random) {
-    return {random() % Firsts(), TwoParts() ? random() % kSeconds : 0};
+    return {random() % Firsts(), TwoParts() ? random() % kResendSeconds : 0};
   }
   // Some stand there more than once.
   static std::vector<AnyKey> KeysFrom(std::mt19937_64& random, size_t keys_max) {
@@ -67,7 +67,7 @@ class ResendTest : public testing::TestWithParam<AnyKind> {
   }
 
   std::mt19937_64 random_;
-  test::HandEngine engine_{kAeus};
+  test::HandEngine engine_{kResendAeus};
   AnyObject object_{*engine_, GetParam(), "o"};
   std::optional<test::MovingRanges> moving_;
 };
@@ -155,9 +155,9 @@ TEST_P(ResendTest, ScansAndAggregatesSeeEachRowOnce) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
   std::mt19937_64 random(test::Seed() + 1);
   std::map<AnyKey, uint64_t> model;
-  for (uint64_t i = 0; i < Firsts() * (TwoParts() ? kSeconds : 1); ++i) {
+  for (uint64_t i = 0; i < Firsts() * (TwoParts() ? kResendSeconds : 1); ++i) {
     if (random() % 3 == 0) continue;
-    model[TwoParts() ? AnyKey(i / kSeconds, i % kSeconds) : AnyKey(i, 0)] = i;
+    model[TwoParts() ? AnyKey(i / kResendSeconds, i % kResendSeconds) : AnyKey(i, 0)] = i;
   }
   std::string error;
   moving_->While([&] {

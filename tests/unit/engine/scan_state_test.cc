@@ -21,7 +21,7 @@ using namespace expressions;  // NOLINT: operators
 using test::Row;
 using test::Rows;
 
-constexpr uint64_t kRows = 300'000;  // half of it at either AEU: more than its chunks hold
+constexpr uint64_t kScanRows = 300'000;  // half of it at either AEU: more than its chunks hold
 
 class ScanStateTest : public testing::Test {
  protected:
@@ -38,11 +38,11 @@ class ScanStateTest : public testing::Test {
     });
   }
 
-  // Keys and values 0 .. kRows.
+  // Keys and values 0 .. kScanRows.
   Object CreateLong() {
-    const Object object = engine_.Create("o", {.expected = {0, kRows}});
+    const Object object = engine_.Create("o", {.expected = {0, kScanRows}});
     std::vector<uint64_t> keys(10'000);
-    for (uint64_t from = 0; from < kRows; from += keys.size()) {
+    for (uint64_t from = 0; from < kScanRows; from += keys.size()) {
       std::iota(keys.begin(), keys.end(), from);
       EXPECT_TRUE(engine_.While([&] { return session_->Upsert(object, keys, keys); }).ok());
     }
@@ -106,18 +106,19 @@ TEST_F(ScanStateTest, ReadsEveryRowInOrderThroughFourChunksAndAShortOneThroughOn
   EXPECT_EQ(engine_->core().chunks->in_use(), 5u);
   auto last = Open(object);  // gets the one that is left
   EXPECT_EQ(session_->OpenScan(object, {}).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Count(*last), kRows);
+  EXPECT_EQ(Count(*last), kScanRows);
   EXPECT_EQ(Count(*small), 10u);
-  EXPECT_EQ(Count(*scan), kRows);
+  EXPECT_EQ(Count(*scan), kScanRows);
 }
 
 TEST_F(ScanStateTest, ALimitHoldsAcrossPartitions) {
   const Object object = CreateLong();
-  for (const uint64_t limit : {uint64_t{1}, uint64_t{40'000}, kRows / 2, kRows / 2 + 1, kRows}) {
+  for (const uint64_t limit :
+       {uint64_t{1}, uint64_t{40'000}, kScanRows / 2, kScanRows / 2 + 1, kScanRows}) {
     EXPECT_EQ(Count(*Open(object, {.limit = limit})), limit);
   }
-  auto scan = Open(object, {.range = {kRows / 2 - 5, std::nullopt}, .limit = 10});
-  EXPECT_EQ(Count(*scan, kRows / 2 - 5), 10u);
+  auto scan = Open(object, {.range = {kScanRows / 2 - 5, std::nullopt}, .limit = 10});
+  EXPECT_EQ(Count(*scan, kScanRows / 2 - 5), 10u);
 }
 
 TEST_F(ScanStateTest, AScanThatHasEndedLetsItsSnapshotGo) {
@@ -125,7 +126,7 @@ TEST_F(ScanStateTest, AScanThatHasEndedLetsItsSnapshotGo) {
   auto scan = Open(object);
   const uint64_t epoch = scan->snapshot()->epoch();
   EXPECT_TRUE(engine_->core().directory.snapshots().Holds(epoch));
-  EXPECT_EQ(Count(*scan), kRows);
+  EXPECT_EQ(Count(*scan), kScanRows);
   EXPECT_EQ(scan->snapshot(), nullptr);
   EXPECT_FALSE(engine_->core().directory.snapshots().Holds(epoch));
 }
@@ -246,7 +247,7 @@ TEST_F(ScanStateTest, ChunksOfIndexesAndJoinsAreExportedToArrow) {
 TEST_F(ScanStateTest, ATokenGoesOnBehindItsChunkInBothDirections) {
   const Object object = CreateLong();
   for (const ScanDirection direction : {ScanDirection::kForward, ScanDirection::kBackward}) {
-    Query query{.range = {7, kRows - 7}, .direction = direction};
+    Query query{.range = {7, kScanRows - 7}, .direction = direction};
     std::vector<uint64_t> keys;
     int scans = 0;
     do {
@@ -260,7 +261,7 @@ TEST_F(ScanStateTest, ATokenGoesOnBehindItsChunkInBothDirections) {
       ++scans;
     } while (!query.resume.empty());
     EXPECT_GT(scans, 5);
-    std::vector<uint64_t> want(kRows - 14);
+    std::vector<uint64_t> want(kScanRows - 14);
     std::iota(want.begin(), want.end(), 7u);
     if (direction == ScanDirection::kBackward) std::reverse(want.begin(), want.end());
     EXPECT_EQ(keys, want);
@@ -303,7 +304,7 @@ TEST_F(ScanStateTest, ATokenGoesOnInTheMiddleOfAFirstPart) {
 TEST_F(ScanStateTest, TokensThatDoNotFitAreRefused) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const Object object = CreateLong();
-  const Query query{.range = {0, kRows - 1}};
+  const Query query{.range = {0, kScanRows - 1}};
   const std::string token = (*Next(*Open(object, query)))->resume();
   const auto with = [&](Query changed, std::string resume) {
     changed.resume = std::move(resume);

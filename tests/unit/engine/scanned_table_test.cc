@@ -15,7 +15,7 @@
 namespace eris::engine {
 namespace {
 
-constexpr uint32_t kAeus = 4;
+constexpr uint32_t kScannedAeus = 4;
 
 class ScannedTableTest : public testing::Test {
  protected:
@@ -27,21 +27,21 @@ class ScannedTableTest : public testing::Test {
   }
   ScannedTable Describe(const std::string& name, const std::vector<uint32_t>& makers) {
     storage::QueryParts parts;
-    parts.parts.resize(kAeus + 1);
+    parts.parts.resize(kScannedAeus + 1);
     parts.filter_makers = makers;
     return DescribeScanned(*Entry(name), parts);
   }
   ObjectRef Entry(const std::string& name) { return *engine_->core().catalogue.Find(name); }
   // Among them the bounds of partitions.
   void ExpectHas(const ScannedTable& table, const std::vector<uint32_t>& makers, bool has_sign) {
-    ASSERT_EQ(table.met.size(), kAeus);
+    ASSERT_EQ(table.met.size(), kScannedAeus);
     const auto routed = Entry("t")->route.Pin();
     for (size_t i = 0; i < routed->size(); ++i) {
       const uint64_t start = routed->starts()[i];
       for (const uint64_t word : {start, start + 1, start - 1}) {
         const uint32_t maker = makers[routed->OwnerOf(word).value];
         const uint64_t number = has_sign ? static_cast<uint64_t>(Int64FromKey(word)) : word;
-        for (uint32_t aeu = 0; aeu < kAeus; ++aeu) {
+        for (uint32_t aeu = 0; aeu < kScannedAeus; ++aeu) {
           if (makers[aeu] == aeu) EXPECT_EQ(table.met[aeu].Has(number), aeu == maker) << word;
         }
       }
@@ -61,7 +61,7 @@ class ScannedTableTest : public testing::Test {
     return create;
   }
 
-  test::HandEngine engine_{kAeus};
+  test::HandEngine engine_{kScannedAeus};
 };
 
 TEST_F(ScannedTableTest, KeysAreInTheRangeOfTheirNumaNode) {
@@ -78,7 +78,7 @@ TEST_F(ScannedTableTest, KeysAreInTheRangeOfTheirNumaNode) {
 
 TEST_F(ScannedTableTest, OneNumaNodeHasAllKeys) {
   const ScannedTable table = Describe(KeyedBy(ColumnType::kInt64), {0, 0, 0, 0});
-  ASSERT_EQ(table.met.size(), kAeus);
+  ASSERT_EQ(table.met.size(), kScannedAeus);
   EXPECT_TRUE(table.met[0].all());
 }
 

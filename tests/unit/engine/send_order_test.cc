@@ -23,13 +23,15 @@
 namespace eris::engine {
 namespace {
 
-constexpr uint64_t kKeys = 600;
+constexpr uint64_t kSentKeys = 600;
 
 class SendOrderTest : public testing::Test {
  protected:
   SendOrderTest() : random_(test::Seed()) {
-    object_ = engine_.While([&] { return test::Create(*engine_, "o", {.expected = {0, kKeys}}); });
-    moving_.emplace(engine_, random_, "o", test::MovingRanges::Options{.keys = kKeys});
+    object_ = engine_.While([&] {
+      return test::Create(*engine_, "o", {.expected = {0, kSentKeys}});
+    });
+    moving_.emplace(engine_, random_, "o", test::MovingRanges::Options{.keys = kSentKeys});
     session_ = engine_->NewSession();
   }
 
@@ -38,7 +40,7 @@ class SendOrderTest : public testing::Test {
     const ObjectRef object = *engine_->core().catalogue.Find("o");
     for (;;) {
       moving_->MoveSome();
-      for (uint64_t key = 0; key < kKeys; ++key) {
+      for (uint64_t key = 0; key < kSentKeys; ++key) {
         aeu::Aeu& owner = engine_->aeu(object->route.Pin()->OwnerOf(key));
         if (aeu::AeuTestPeer::SlotOf(owner, object->route)->Find(key) == nullptr) return key;
       }
@@ -88,7 +90,7 @@ TEST_F(SendOrderTest, WhatIsHeldGoesWhenATableSaysWhereItsKeysAre) {
   std::atomic<int> ended{0};
   absl::Status first, second;
   SendRefused(key, 1, ended, first);
-  Upsert({key, kKeys + 1}, {2, 3}, [&](BatchResult result) {
+  Upsert({key, kSentKeys + 1}, {2, 3}, [&](BatchResult result) {
     second = result.status;
     EXPECT_EQ(result.existed[0] & 1, 1) << "before the first";
     ended.fetch_add(1);
@@ -165,7 +167,7 @@ TEST_F(SendOrderTest, ACallbackMayWaitForACallOfItsSession) {
   moving_->While([&] {
     for (uint64_t round = 1; round <= 100; ++round) {
       std::atomic<bool> done{false};
-      const uint64_t key = random() % kKeys;
+      const uint64_t key = random() % kSentKeys;
       Upsert({key}, {round}, [&](BatchResult) {
         EXPECT_EQ(Look(key), round);
         done.store(true);

@@ -24,9 +24,9 @@ namespace {
 using test::Row;
 using test::Rows;
 
-constexpr uint32_t kAeus = 3;
+constexpr uint32_t kTableAeus = 3;
 constexpr uint64_t kFirsts = 60;
-constexpr uint64_t kSeconds = 12;
+constexpr uint64_t kTableSeconds = 12;
 
 using Pair = std::pair<uint64_t, uint64_t>;
 
@@ -54,7 +54,7 @@ class TableResendTest : public testing::Test {
   ~TableResendTest() override { moving_->Settle(); }
 
   std::mt19937_64 random_;
-  test::HandEngine engine_{kAeus};
+  test::HandEngine engine_{kTableAeus};
   std::optional<test::MovingRanges> moving_;
   std::unique_ptr<Session> session_;
   Object table_;
@@ -71,7 +71,7 @@ TEST_F(TableResendTest, WaitingCallsAgreeWithAMap) {
       // Some stand there more than once.
       std::vector<Pair> keys;
       for (uint64_t i = 1 + random() % 300; i > 0; --i) {
-        keys.emplace_back(random() % kFirsts, random() % kSeconds);
+        keys.emplace_back(random() % kFirsts, random() % kTableSeconds);
       }
       Rows key_rows(kKeyColumns);
       for (const auto& [first, second] : keys) key_rows.Add({first, second});
@@ -136,7 +136,7 @@ TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
   });
   Rows rows(heap.columns);
   for (uint64_t i = 0; i < kFirsts; ++i) {
-    for (uint64_t j = 0; j < kSeconds; ++j) rows.Add({i, j, absl::StrCat(i, " ", j)});
+    for (uint64_t j = 0; j < kTableSeconds; ++j) rows.Add({i, j, absl::StrCat(i, " ", j)});
   }
   const WriteBatch batch{.mode = WriteMode::kAppend, .rows = rows.batch()};
   EXPECT_TRUE(engine_.While([&] { return session_->Write(from, batch); }).status.ok());
@@ -144,7 +144,7 @@ TEST_F(TableResendTest, RowsThatAreScannedIntoTheTableMoveAlong) {
   for (int round = 0; round < 30; ++round) {
     moving_->While([&] { written = session_->ScanInto(from, {}, table_); });
     ASSERT_TRUE(written.ok()) << written.status() << " " << test::SeedText(test::Seed());
-    EXPECT_EQ(*written, kFirsts * kSeconds);
+    EXPECT_EQ(*written, kFirsts * kTableSeconds);
   }
   moving_->Settle();
   EXPECT_GT(moving_->Sum(&RoutingStats::redirected), 0u);

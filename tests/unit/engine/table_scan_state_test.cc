@@ -29,10 +29,10 @@ using namespace expressions;  // NOLINT: operators
 using test::Row;
 using test::Rows;
 
-constexpr uint32_t kAeus = 2;
+constexpr uint32_t kTwoAeus = 2;
 // Some segments at each AEU.
-constexpr uint64_t kRows = 900'000;                        // more than the chunks of one scan hold
-constexpr uint64_t kBlocks = kRows / storage::kBlockRows;  // and some that are not full
+constexpr uint64_t kTableRows = 900'000;  // more than the chunks of one scan hold
+constexpr uint64_t kBlocks = kTableRows / storage::kBlockRows;  // and some that are not full
 
 const Schema kHeap = {.columns = {{.name = "id", .type = ColumnType::kUint64},
                                   {.name = "group", .type = ColumnType::kInt32}}};
@@ -61,7 +61,7 @@ class TableScanStateTest : public testing::Test {
   static const std::vector<Rows*>& AllRows() {
     static const auto& all = *[] {
       auto* const rows = new std::vector<Rows*>;
-      for (uint64_t first = 0; first < kRows; first += 50'000) {
+      for (uint64_t first = 0; first < kTableRows; first += 50'000) {
         rows->push_back(new Rows(RowsFrom(first, 50'000)));
       }
       return rows;
@@ -101,18 +101,19 @@ class TableScanStateTest : public testing::Test {
   void ExpectWhole(Scan& scan) {
     const std::vector<Row> rows = ReadAll(scan);
     ASSERT_EQ(rows.size(), 1u);
-    EXPECT_EQ(test::TextOf(rows[0]), absl::StrCat(kRows, "|", kRows * (kRows - 1) / 2, "|"));
+    EXPECT_EQ(test::TextOf(rows[0]),
+              absl::StrCat(kTableRows, "|", kTableRows * (kTableRows - 1) / 2, "|"));
   }
   uint64_t Blocks() { return Sum(&aeu::LoadCounters::table_blocks); }
   uint64_t BlockRuns() { return Sum(&aeu::LoadCounters::table_block_runs); }
   uint64_t Sum(base::Counter aeu::LoadCounters::*counter) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < kAeus; ++i) sum += (engine_->aeu({i}).counters().*counter).Read();
+    for (uint32_t i = 0; i < kTwoAeus; ++i) sum += (engine_->aeu({i}).counters().*counter).Read();
     return sum;
   }
   size_t Running() {
     size_t running = 0;
-    for (uint32_t i = 0; i < kAeus; ++i) running += engine_->aeu({i}).table_scans_running();
+    for (uint32_t i = 0; i < kTwoAeus; ++i) running += engine_->aeu({i}).table_scans_running();
     return running;
   }
   void ExpectNothingLeft() {
@@ -125,7 +126,7 @@ class TableScanStateTest : public testing::Test {
 
   std::mt19937_64 random_;
   // A scan that replaces the rows of another table again and again keeps the old ones meanwhile.
-  test::HandEngine engine_{kAeus,
+  test::HandEngine engine_{kTwoAeus,
                            [](Options& options) { options.version_bytes_max = uint64_t{1} << 30; }};
   std::unique_ptr<Session> session_;
   Object heap_;
@@ -181,7 +182,7 @@ TEST_F(TableScanStateTest, ScansThatComeAndGoAtAnyMomentSeeEachRowOnce) {
         break;
     }
     for (uint64_t steps = random_() % 30; steps > 0; --steps) {
-      StepBlock(static_cast<uint32_t>(random_() % kAeus));
+      StepBlock(static_cast<uint32_t>(random_() % kTwoAeus));
     }
   }
   for (auto& scan : scans) ExpectWhole(*scan);
@@ -189,9 +190,9 @@ TEST_F(TableScanStateTest, ScansThatComeAndGoAtAnyMomentSeeEachRowOnce) {
   for (auto& reader : readers) {
     std::vector<uint64_t> ids;
     for (const Row& row : ReadAll(*reader)) ids.push_back(std::get<uint64_t>(row[0]));
-    ASSERT_EQ(ids.size(), kRows);
+    ASSERT_EQ(ids.size(), kTableRows);
     std::sort(ids.begin(), ids.end());
-    for (uint64_t i = 0; i < kRows; ++i) ASSERT_EQ(ids[i], i);
+    for (uint64_t i = 0; i < kTableRows; ++i) ASSERT_EQ(ids[i], i);
   }
 }
 
@@ -203,7 +204,7 @@ TEST_F(TableScanStateTest, AReaderThatPausesHoldsUpNobodyAndCostsNoTurn) {
   ExpectWhole(*other);
   EXPECT_EQ(Running(), 2u);
   // Point commands are served between blocks of a scan that has them.
-  EXPECT_EQ(ReadAll(*paused).size(), kRows);
+  EXPECT_EQ(ReadAll(*paused).size(), kTableRows);
 }
 
 TEST_F(TableScanStateTest, ACancelledScanEndsThoughItHasPaused) {
@@ -247,7 +248,7 @@ TEST_F(TableScanStateTest, ADropEndsScansThatHaveBegunAndThoseThatHaveNot) {
 TEST_F(TableScanStateTest, RowsWrittenAfterTheScanBeganAreNotInIt) {
   auto scan = Open(Count());
   StepBlock(0);
-  Append(kRows, 50'000);
+  Append(kTableRows, 50'000);
   ExpectWhole(*scan);
 }
 
@@ -302,7 +303,7 @@ TEST_F(TableScanStateTest, TokensThatDoNotFitAreRefused) {
   EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), kInvalid);
   query.resume = engine::ToToken(resume);
   auto scan = Open(query);
-  EXPECT_LE(ReadAll(*scan).size(), kRows);
+  EXPECT_LE(ReadAll(*scan).size(), kTableRows);
 }
 
 // A token names the members of its moment; those that have been added since are asked, too.
@@ -311,19 +312,19 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
   query.snapshot = *engine_->TakeSnapshot();
   const std::string token = FirstToken(query);
   const auto all = *engine::TableResumeFrom(token);
-  ASSERT_EQ(all.parts.size(), kAeus);
+  ASSERT_EQ(all.parts.size(), kTwoAeus);
   uint64_t rows = 0;
-  for (uint32_t i = 0; i < kAeus; ++i) {
+  for (uint32_t i = 0; i < kTwoAeus; ++i) {
     auto one = all;
     one.parts = {{.owner = AeuId{i}, .cursor = {}, .done = true}};
     query.resume = engine::ToToken(one);
     auto scan = Open(query);
     const uint64_t others = ReadAll(*scan).size();
     EXPECT_GT(others, 0u);
-    EXPECT_LT(others, kRows);
+    EXPECT_LT(others, kTableRows);
     rows += others;
   }
-  EXPECT_EQ(rows, (kAeus - 1) * kRows);
+  EXPECT_EQ(rows, (kTwoAeus - 1) * kTableRows);
   const auto refused = [&](std::vector<engine::TablePartState> parts) {
     auto other = all;
     other.parts = std::move(parts);
@@ -331,7 +332,7 @@ TEST_F(TableScanStateTest, TokensOfFewerMembersAreGood) {
     EXPECT_EQ(session_->OpenScan(heap_, query).status().code(), absl::StatusCode::kInvalidArgument);
   };
   refused({});
-  refused({all.parts[0], all.parts[1], {.owner = AeuId{kAeus}, .cursor = {}}});
+  refused({all.parts[0], all.parts[1], {.owner = AeuId{kTwoAeus}, .cursor = {}}});
   refused({all.parts[1], all.parts[0]});
   refused({all.parts[0], all.parts[0]});
 }
@@ -340,7 +341,7 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing
   const Schema target = {.columns = {{.name = "id", .type = ColumnType::kUint64},
                                      {.name = "group", .type = ColumnType::kInt32}},
                          .key = {0}};
-  const Object into = Create("t", target, {0, kRows});
+  const Object into = Create("t", target, {0, kTableRows});
   std::optional<absl::StatusOr<uint64_t>> end;
   std::atomic<bool> done{false};
   auto pending = session_->ScanIntoAsync(heap_, {}, into, [&](absl::StatusOr<uint64_t> rows) {
@@ -353,8 +354,8 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectPausesWhereItsOwnersTakeNothing
   EXPECT_FALSE(done.load());
   engine_.StepUntil([&] { return done.load(); });
   ASSERT_TRUE(end->ok()) << end->status();
-  EXPECT_EQ(**end, kRows);
-  EXPECT_EQ(engine_->Describe("t")->keys, kRows);
+  EXPECT_EQ(**end, kTableRows);
+  EXPECT_EQ(engine_->Describe("t")->keys, kTableRows);
 }
 
 TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
@@ -373,7 +374,7 @@ TEST_F(TableScanStateTest, AScanIntoAnotherObjectCanBeCancelledAtAnyMoment) {
       });
       ASSERT_TRUE(pending.ok()) << pending.status();
       for (uint64_t steps = random_() % 500; steps > 0; --steps) {
-        StepBlock(static_cast<uint32_t>(random_() % kAeus));
+        StepBlock(static_cast<uint32_t>(random_() % kTwoAeus));
       }
       (*pending)->Cancel(absl::CancelledError("enough"));
       engine_.StepUntil([&] { return done.load(); });

@@ -26,7 +26,7 @@ using test::Rows;
 using testing::HasSubstr;
 
 constexpr uint32_t kAeus = 3;
-constexpr uint64_t kKeys = uint64_t{1} << 40;
+constexpr uint64_t kShareKeys = uint64_t{1} << 40;
 
 const Schema kColumns = {.columns = {{.name = "id", .type = ColumnType::kUint64},
                                      {.name = "value", .type = ColumnType::kInt64}},
@@ -42,7 +42,7 @@ class TableShareTest : public testing::Test {
     Schema schema = kColumns;
     if (kind == ObjectKind::kHeapTable) schema.key.clear();
     CreateOptions options{.kind = kind, .schema = schema};
-    if (kind != ObjectKind::kHeapTable) options.expected = {.hi = kKeys};
+    if (kind != ObjectKind::kHeapTable) options.expected = {.hi = kShareKeys};
     return engine_.Create(name, options);
   }
   void Write(const Object& object, WriteMode mode, Rows& rows) {
@@ -53,7 +53,7 @@ class TableShareTest : public testing::Test {
   void Load(uint64_t rows) {
     Rows all(kColumns.columns);
     while (contents_.size() < rows) {
-      const uint64_t key = random_() % kKeys;
+      const uint64_t key = random_() % kShareKeys;
       if (contents_.emplace(key, key % 1000).second) {
         all.Add({key, static_cast<int64_t>(key % 1000)});
       }
@@ -274,9 +274,9 @@ TEST_F(TableShareTest, SharesOfSegmentsThatOthersScanCountOnce) {
 }
 
 TEST_F(TableShareTest, SharesOfAnIndexAreItsPartitions) {
-  const Object index = engine_.Create("i", {.expected = {.hi = kKeys}});
+  const Object index = engine_.Create("i", {.expected = {.hi = kShareKeys}});
   std::vector<uint64_t> keys;
-  for (int i = 0; i < 1000; ++i) keys.push_back(random_() % (kKeys / 2));
+  for (int i = 0; i < 1000; ++i) keys.push_back(random_() % (kShareKeys / 2));
   const absl::Status written = engine_.While([&] { return session_->Upsert(index, keys, keys); });
   ASSERT_TRUE(written.ok()) << written;
   std::sort(keys.begin(), keys.end());
