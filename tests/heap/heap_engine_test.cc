@@ -22,7 +22,7 @@ using test::FailingHeap;
 using test::HeapLab;
 using test::HeapUser;
 
-constexpr uint64_t kRows = 200;
+constexpr uint64_t kEngineRows = 200;
 
 const auto kNothing = [](const absl::Status&) {};
 
@@ -40,10 +40,10 @@ absl::Status Thrown(Call call) {
 class HeapEngineTest : public testing::TestWithParam<HeapUser> {
  protected:
   void SetUp() override {
-    for (uint64_t i = 0; i < kRows; ++i) keys_.push_back(i * 10);
+    for (uint64_t i = 0; i < kEngineRows; ++i) keys_.push_back(i * 10);
     session_ = lab_.engine().NewSession();
     ASSERT_TRUE(lab_.Do([&] {
-      object_ = test::Create(lab_.engine(), "o", {.split_points = {kRows * 5}});
+      object_ = test::Create(lab_.engine(), "o", {.split_points = {kEngineRows * 5}});
       return session_->Upsert(object_, keys_, keys_).ok();
     }));
   }
@@ -52,8 +52,8 @@ class HeapEngineTest : public testing::TestWithParam<HeapUser> {
     session_.reset();
   }
   void ExpectRows() {
-    std::vector<uint64_t> values(kRows);
-    std::vector<uint8_t> found(kRows);
+    std::vector<uint64_t> values(kEngineRows);
+    std::vector<uint8_t> found(kEngineRows);
     ASSERT_TRUE(lab_.Do([&] {
                       return session_->Lookup(object_, keys_, absl::MakeSpan(values),
                                               absl::MakeSpan(found));
@@ -138,7 +138,7 @@ TEST_P(HeapEngineTest, RangesMoveAndNothingIsLost) {
       "presplit",
       [&] {
         // Another range each time, so that there is something to move.
-        cut = (cut + 370) % (kRows * 9);
+        cut = (cut + 370) % (kEngineRows * 9);
         return HeapLab::InEngine(
             [&] { return lab_.engine().Presplit("o", {.lo = cut, .hi = cut + 90}, 3); });
       },
@@ -152,8 +152,8 @@ TEST_P(HeapEngineTest, DropsIfWritten) {
   lab_.ForEachFailure(
       "drop if written",
       [&]() -> absl::Status {
-        const absl::Status dropped =
-            HeapLab::InEngine([&] { return lab_.engine().DropIfWritten("o", id, kRows + 1); });
+        const absl::Status dropped = HeapLab::InEngine(
+            [&] { return lab_.engine().DropIfWritten("o", id, kEngineRows + 1); });
         // The count is another one on purpose: this refusal is the call's success here.
         return absl::IsFailedPrecondition(dropped) ? absl::OkStatus() : dropped;
       },

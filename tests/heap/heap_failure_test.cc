@@ -27,8 +27,8 @@ using test::AnyRows;
 using test::HeapLab;
 using test::HeapUser;
 
-constexpr uint64_t kRows = 400;
-constexpr uint64_t kStride = 40'000'000'000'000'001;
+constexpr uint64_t kFailingRows = 400;
+constexpr uint64_t kFailingStride = 40'000'000'000'000'001;
 
 struct Case {
   AnyKind kind;
@@ -39,12 +39,12 @@ class HeapFailureTest : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     // Far apart, in both halves of the key space.
-    for (uint64_t i = 0; i < kRows; ++i) {
+    for (uint64_t i = 0; i < kFailingRows; ++i) {
       rows_.push_back(
-          {{i * kStride, GetParam().kind == AnyKind::kTwoParts ? i % 3 : 0}, 1 + 2 * i});
+          {{i * kFailingStride, GetParam().kind == AnyKind::kTwoParts ? i % 3 : 0}, 1 + 2 * i});
     }
     object_ = MakeObject(lab_, "o");
-    EXPECT_TRUE(lab_.Do([&] { return object_->Create({kRows / 2 * kStride}); }).ok());
+    EXPECT_TRUE(lab_.Do([&] { return object_->Create({kFailingRows / 2 * kFailingStride}); }).ok());
     EXPECT_TRUE(lab_.Do([&] { return object_->Put(rows_); }).ok());
   }
   ~HeapFailureTest() override {
@@ -207,15 +207,15 @@ TEST_P(HeapFailureTest, CreatesAndDrops) {
   const std::unique_ptr<AnyObject> other = MakeObject(lab_, "other");
   const auto drop = [&] { return HeapLab::InEngine([&] { return lab_.engine().Drop("other"); }); };
   ForEachFailure(
-      "create", [&] { return other->Create({kRows}); },
+      "create", [&] { return other->Create({kFailingRows}); },
       [&](const absl::Status& status) {
         const absl::Status dropped = lab_.Do(drop);
         EXPECT_EQ(dropped.code(), status.ok() ? absl::StatusCode::kOk : absl::StatusCode::kNotFound)
             << dropped;
       });
-  ASSERT_TRUE(lab_.Do([&] { return other->Create({kRows}); }).ok());
+  ASSERT_TRUE(lab_.Do([&] { return other->Create({kFailingRows}); }).ok());
   ForEachFailure("drop", drop, [&](const absl::Status& status) {
-    const absl::Status created = lab_.Do([&] { return other->Create({kRows}); });
+    const absl::Status created = lab_.Do([&] { return other->Create({kFailingRows}); });
     EXPECT_EQ(created.code(),
               status.ok() ? absl::StatusCode::kOk : absl::StatusCode::kAlreadyExists)
         << created;
@@ -232,7 +232,7 @@ TEST_P(HeapFailureTest, FirstCalls) {
     SCOPED_TRACE(nth);
     HeapLab lab(HeapUser::kAeu);
     const std::unique_ptr<AnyObject> object = MakeObject(lab, "o");
-    ASSERT_TRUE(lab.Do([&] { return object->Create({kRows / 2 * kStride}); }).ok());
+    ASSERT_TRUE(lab.Do([&] { return object->Create({kFailingRows / 2 * kFailingStride}); }).ok());
     absl::Status put, read;
     AnyRows found;
     failed = lab.Try(
@@ -264,7 +264,8 @@ TEST(HeapChargeTest, MovesThatFailChargeNothing) {
   const ActsAs test(HeapUser::kTest);
   HeapLab lab(HeapUser::kAeu, 3);
   // Two AEUs own parts of the object, the third one none.
-  ASSERT_TRUE(lab.Do([&] { return lab.engine().Create("o", {.split_points = {kStride}}); }).ok());
+  ASSERT_TRUE(
+      lab.Do([&] { return lab.engine().Create("o", {.split_points = {kFailingStride}}); }).ok());
   const auto charged = [&] { return lab.engine().Memory().heap_bytes; };
   const uint64_t before = charged();
   uint64_t failed_before = 0;

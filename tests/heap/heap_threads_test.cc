@@ -24,7 +24,7 @@ using test::ActsAs;
 using test::FailingHeap;
 using test::HeapUser;
 
-constexpr uint64_t kRows = 2'000;
+constexpr uint64_t kThreadRows = 2'000;
 constexpr int kRounds = 30;
 
 bool OkOrNoMemory(const absl::Status& status) {
@@ -42,15 +42,15 @@ TEST(HeapThreadsTest, AnEngineGoesOnAfterItsThreadsHadNoMemory) {
   const Object o = test::Create(engine, "o", {.split_points = {1 << 20}});
   const std::unique_ptr<Session> session = engine.NewSession();
   std::vector<uint64_t> keys, values;
-  for (uint64_t i = 0; i < kRows; ++i) keys.push_back(i * 7), values.push_back(i);
+  for (uint64_t i = 0; i < kThreadRows; ++i) keys.push_back(i * 7), values.push_back(i);
   ASSERT_TRUE(session->Upsert(o, keys, values).ok());
 
   const uint64_t cycles = engine.Balancer().cycles;
   FailingHeap::FailFrom(HeapUser::kEngine, 1, FailingHeap::kAllOthers);
   for (int round = 0; round < kRounds; ++round) {
     EXPECT_TRUE(OkOrNoMemory(session->Upsert(o, keys, values)));
-    std::vector<uint64_t> out(kRows);
-    std::vector<uint8_t> found(kRows);
+    std::vector<uint64_t> out(kThreadRows);
+    std::vector<uint8_t> found(kThreadRows);
     EXPECT_TRUE(OkOrNoMemory(session->Lookup(o, keys, absl::MakeSpan(out), absl::MakeSpan(found))));
     EXPECT_TRUE(OkOrNoMemory(session->Aggregate(o, {}).status()));
     EXPECT_TRUE(OkOrNoMemory(engine.Create("other", {}).status()));
@@ -74,8 +74,8 @@ TEST(HeapThreadsTest, AnEngineGoesOnAfterItsThreadsHadNoMemory) {
   EXPECT_GT(FailingHeap::Stop(), 0u);
 
   test::HandEngine::Await([&] { return engine.Balancer().cycles > cycles; });
-  std::vector<uint64_t> out(kRows);
-  std::vector<uint8_t> found(kRows);
+  std::vector<uint64_t> out(kThreadRows);
+  std::vector<uint8_t> found(kThreadRows);
   ASSERT_TRUE(session->Lookup(o, keys, absl::MakeSpan(out), absl::MakeSpan(found)).ok());
   EXPECT_EQ(out, values);
   EXPECT_TRUE(engine.Create("other", {}).ok());

@@ -15,15 +15,11 @@
 
 #include "aeu/aeu_thread.h"
 #include "base/mutex.h"
+#include "tests/sim/aeu_peer.h"
 #include "tests/support/aeu_lab.h"
 #include "tests/support/seed.h"
 
 namespace eris::aeu {
-
-struct AeuTestPeer {
-  static memory::LocalCache& CacheOf(Aeu& aeu, uint32_t slot) { return aeu.slots_[slot]->cache(); }
-};
-
 namespace {
 
 constexpr uint32_t kSlot = 0;
@@ -65,7 +61,9 @@ class Machine {
 
   test::AeuLab& lab() { return lab_; }
   Aeu& operator[](uint32_t aeu) { return lab_[aeu]; }
-  memory::LocalCache& CacheOf(uint32_t aeu) { return AeuTestPeer::CacheOf(lab_[aeu], kSlot); }
+  memory::LocalCache& CacheOf(uint32_t aeu) {
+    return AeuTestPeer::AnySlot(lab_[aeu], kSlot)->cache();
+  }
   memory::MemoryManager& manager() { return CacheOf(0).manager(); }
 
  private:

@@ -26,10 +26,10 @@ namespace {
 
 constexpr uint64_t kMaxKey = std::numeric_limits<uint64_t>::max();
 
-using Rows = std::unordered_map<uint64_t, uint64_t>;
+using JoinRows = std::unordered_map<uint64_t, uint64_t>;
 using Joined = std::tuple<uint64_t, uint64_t, uint64_t>;  // outer key, join key, inner value
 
-void Fill(Session& session, const Object& object, const Rows& rows) {
+void Fill(Session& session, const Object& object, const JoinRows& rows) {
   std::vector<uint64_t> keys, values;
   for (const auto& [key, value] : rows) keys.push_back(key), values.push_back(value);
   for (size_t i = 0; i < keys.size(); i += 50'000) {
@@ -59,7 +59,8 @@ std::vector<Joined> JoinAll(Session& session, const Object& outer, const Object&
   return rows;
 }
 
-std::vector<Joined> Expected(const Rows& outer, const Rows& inner, const JoinOptions& options) {
+std::vector<Joined> Expected(const JoinRows& outer, const JoinRows& inner,
+                             const JoinOptions& options) {
   std::vector<Joined> rows;
   for (const auto& [key, value] : outer) {
     const auto found = inner.find(value);
@@ -79,14 +80,14 @@ bool NoChunkInUse(Engine& engine) {
   return engine.Stats().scan_chunks_in_use == 0;
 }
 
-struct Machine {
+struct JoinMachine {
   const char* name;
   uint32_t aeus;
   const char* topology = "";
   ObjectKind inner = ObjectKind::kIndex;
 };
 
-class JoinOnMachineTest : public testing::TestWithParam<Machine> {
+class JoinOnMachineTest : public testing::TestWithParam<JoinMachine> {
  protected:
   // Ten orders a customer, a third of whom are not there; keys of orders have gaps.
   void FillOrders(uint64_t customers) {
@@ -100,19 +101,19 @@ class JoinOnMachineTest : public testing::TestWithParam<Machine> {
     inner_ = MakeInner("customers", {.expected = {0, customers}}, customers_);
   }
 
-  Object Make(const char* name, const CreateOptions& options, const Rows& rows) {
+  Object Make(const char* name, const CreateOptions& options, const JoinRows& rows) {
     const Object object = test::Create(*engine_, name, options);
     Fill(*session_, object, rows);
     return object;
   }
-  Object MakeInner(const char* name, CreateOptions options, const Rows& rows) {
+  Object MakeInner(const char* name, CreateOptions options, const JoinRows& rows) {
     options.kind = GetParam().inner;
     return Make(name, options, rows);
   }
 
   const uint64_t seed_ = test::Seed();
   std::mt19937_64 random_{seed_};
-  Rows orders_, customers_;
+  JoinRows orders_, customers_;
   std::unique_ptr<Engine> engine_ =
       test::OpenEngine(test::SmallOptions(GetParam().aeus, GetParam().topology));
   std::unique_ptr<Session> session_ = engine_->NewSession();
@@ -136,8 +137,9 @@ TEST_P(JoinOnMachineTest, OrdersFindTheirCustomersAsInAHashJoin) {
 }
 
 TEST_P(JoinOnMachineTest, KeysAtTheEndsOfTheKeySpaceAreJoined) {
-  const Rows outer{{0, kMaxKey}, {1, 0}, {kMaxKey - 1, 1}, {kMaxKey, kMaxKey}, {5, kMaxKey - 1}};
-  const Rows inner{{0, 0}, {kMaxKey, kMaxKey}, {kMaxKey - 1, 3}};
+  const JoinRows outer{
+      {0, kMaxKey}, {1, 0}, {kMaxKey - 1, 1}, {kMaxKey, kMaxKey}, {5, kMaxKey - 1}};
+  const JoinRows inner{{0, 0}, {kMaxKey, kMaxKey}, {kMaxKey - 1, 3}};
   const Object a = Make("a", {}, outer);
   const Object b = MakeInner("b", {.split_points = {1, 2, kMaxKey - 1, kMaxKey}}, inner);
   for (const JoinOptions& options :
@@ -151,7 +153,7 @@ TEST_P(JoinOnMachineTest, KeysAtTheEndsOfTheKeySpaceAreJoined) {
 }
 
 TEST_P(JoinOnMachineTest, AnObjectIsJoinedWithItself) {
-  Rows rows;
+  JoinRows rows;
   for (uint64_t key = 0; key < 30'000; ++key) rows[key] = key * 7 % 45'000;
   const Object o = Make("o", {.expected = {0, 30'000}}, rows);
   EXPECT_EQ(JoinAll(*session_, o, o, {}), Expected(rows, rows, {}));
@@ -214,12 +216,12 @@ TEST_P(JoinOnMachineTest, JoinsSideBySideDoNotDisturbOneAnother) {
   EXPECT_TRUE(NoChunkInUse(*engine_));
 }
 
-// Rows with even keys stay as they are; what happens to the others while the join runs decides
+// JoinRows with even keys stay as they are; what happens to the others while the join runs decides
 // whether and how they are seen, but they are seen at most once.
 TEST_P(JoinOnMachineTest, RowsThatNobodyWritesAreExactUnderConcurrentWrites) {
   SCOPED_TRACE(test::SeedText(seed_));
   constexpr uint64_t kOuter = 60'000, kInner = 20'000;
-  Rows outer, inner;
+  JoinRows outer, inner;
   for (uint64_t key = 0; key < kOuter; ++key) outer[key] = key % kInner;
   for (uint64_t key = 0; key < kInner; ++key) inner[key] = key + 1;
   const Object a = Make("a", {.expected = {0, kOuter}}, outer);
@@ -268,10 +270,10 @@ TEST_P(JoinOnMachineTest, RowsThatNobodyWritesAreExactUnderConcurrentWrites) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, JoinOnMachineTest,
-                         testing::Values(Machine{"OneAeu", 1}, Machine{"TwoAeus", 2},
-                                         Machine{"FourAeus", 4}, Machine{"SevenAeus", 7},
-                                         Machine{"FourNumaNodes", 8, "numa:4 core:2 pu:1"},
-                                         Machine{"Hash", 4, "", ObjectKind::kHash}),
+                         testing::Values(JoinMachine{"OneAeu", 1}, JoinMachine{"TwoAeus", 2},
+                                         JoinMachine{"FourAeus", 4}, JoinMachine{"SevenAeus", 7},
+                                         JoinMachine{"FourNumaNodes", 8, "numa:4 core:2 pu:1"},
+                                         JoinMachine{"Hash", 4, "", ObjectKind::kHash}),
                          [](const auto& machine) { return machine.param.name; });
 
 class JoinTest : public testing::Test {
@@ -280,7 +282,7 @@ class JoinTest : public testing::Test {
     session_.reset();
     engine_ = test::OpenEngine(options);
     session_ = engine_->NewSession();
-    Rows all;
+    JoinRows all;
     for (uint64_t key = 0; key < rows; ++key) all[key] = key;
     outer_ = test::Create(*engine_, "a", {.expected = {0, rows}});
     inner_ = test::Create(*engine_, "b", {.expected = {0, rows}});

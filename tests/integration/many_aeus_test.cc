@@ -50,11 +50,11 @@
 namespace eris {
 namespace {
 
-constexpr uint32_t kAeus = 512;
+constexpr uint32_t kManyAeus = 512;
 constexpr uint32_t kNumaNodes = 64;
 constexpr uint32_t kSessions = 4;
 constexpr uint32_t kPartitions = 700;
-constexpr uint64_t kMaxKey = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kLargestKey = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kMiB = 1 << 20;
 constexpr size_t kMulticastBytes = 64 << 10;  // of a Port
 
@@ -88,7 +88,7 @@ uint64_t ResidentBytes() {
 
 // Anything but even: single keys at both ends, powers of two, a dense stretch, and some anywhere.
 std::vector<uint64_t> UnevenSplitPoints(std::mt19937_64& random) {
-  std::set<uint64_t> points = {kMaxKey, kMaxKey - 1};
+  std::set<uint64_t> points = {kLargestKey, kLargestKey - 1};
   for (uint64_t i = 1; i <= 100; ++i) points.insert(i);
   for (int bit = 7; bit < 64; ++bit) points.insert(uint64_t{1} << bit);
   for (uint64_t i = 0; i < 200; ++i) points.insert((uint64_t{1} << 40) + 3 * i);
@@ -111,7 +111,7 @@ class ManyAeusTest : public testing::Test {
   // Most AEUs have nothing to do most of the time.
   void StepThoseWithWork() {
     bool worked = false;
-    for (uint32_t i = 0; i < kAeus; ++i) {
+    for (uint32_t i = 0; i < kManyAeus; ++i) {
       aeu::Aeu& aeu = engine_->aeu({i});
       if (aeu.HasWork()) worked |= aeu.Step({});
     }
@@ -130,7 +130,7 @@ class ManyAeusTest : public testing::Test {
   }
   void StepUntilIdle() {
     const auto has_work = [&](uint32_t i) { return engine_->aeu({i}).HasWork(); };
-    for (uint32_t i = 0; i < kAeus;) {
+    for (uint32_t i = 0; i < kManyAeus;) {
       if (has_work(i)) {
         StepThoseWithWork();
         i = 0;
@@ -167,7 +167,7 @@ class ManyAeusTest : public testing::Test {
   }
 
   std::mt19937_64 random_{test::Seed()};
-  test::HandEngine engine_{kAeus, &ManyAeusTest::Sized};
+  test::HandEngine engine_{kManyAeus, &ManyAeusTest::Sized};
   std::vector<uint64_t> starts_;
 };
 
@@ -230,7 +230,7 @@ class Caller {
 
 TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
-  const uint64_t incoming_bytes = kAeus * 2 * Options().incoming_buffer_bytes;
+  const uint64_t incoming_bytes = kManyAeus * 2 * Options().incoming_buffer_bytes;
   EXPECT_EQ(ReservedBytes(), incoming_bytes);
   const uint64_t resident_before = ResidentBytes();
   CreateUneven();
@@ -258,8 +258,8 @@ TEST_F(ManyAeusTest, SessionsAreAnsweredAsByAMap) {
   RecordProperty("resident_mib_grown", static_cast<int>(grown / kMiB));
   if (!kSanitized) {
     // Each AEU has a span for each size of a run, few as its rows are.
-    const uint64_t spans = kAeus * storage::kRunSizes * memory::kSpanBytes;
-    EXPECT_LT(grown, BufferBytesMax({}, kAeus, kSessions) / 8 + spans);
+    const uint64_t spans = kManyAeus * storage::kRunSizes * memory::kSpanBytes;
+    EXPECT_LT(grown, BufferBytesMax({}, kManyAeus, kSessions) / 8 + spans);
   }
 
   EXPECT_GE(ReservedBytes(), incoming_bytes + kNumaNodes * memory::kSuperblockBytes);
@@ -290,14 +290,14 @@ TEST_F(ManyAeusTest, KeysSentToTheirOldAeusAreAnsweredByTheirOwners) {
   // The next AEU but some, on another NumaNode. A huge page of incoming buffer becomes resident at
   // each owner: not of all 512 in a test.
   std::vector<AeuId> wrong = table->owners();
-  for (AeuId& owner : wrong) owner.value = (owner.value + 37) % kAeus;
+  for (AeuId& owner : wrong) owner.value = (owner.value + 37) % kManyAeus;
   const routing::ObjectRoute outdated(
       object->route.slot(), object->route.object(),
       std::make_unique<const routing::RangeTable>(1, table->starts(), std::move(wrong)));
   constexpr uint32_t kOwners = 40;
   for (uint32_t i = 300; i < 300 + kOwners; ++i) {
     const size_t partition = table->PartitionOf(starts_[i]);
-    const AeuId old{(table->owners()[partition].value + 37) % kAeus};
+    const AeuId old{(table->owners()[partition].value + 37) % kManyAeus};
     aeu::ObjectSlot* const slot = aeu::AeuTestPeer::SlotOf(engine_->aeu(old), object->route);
     ASSERT_NE(slot, nullptr);
     aeu::Stub stub{table->RangeOf(partition), table->owners()[partition], table->version() + 1};
@@ -345,19 +345,19 @@ TEST_F(ManyAeusTest, KeysSentToTheirOldAeusAreAnsweredByTheirOwners) {
   const uint64_t grown = ResidentBytes() - std::min(resident_before, ResidentBytes());
   RecordProperty("resident_mib_grown", static_cast<int>(grown / kMiB));
   if (!kSanitized) {
-    EXPECT_LT(grown, BufferBytesMax({}, kAeus, 0) / 8);
+    EXPECT_LT(grown, BufferBytesMax({}, kManyAeus, 0) / 8);
   }
 }
 
 TEST_F(ManyAeusTest, BuffersStayBelowFourGibibytes) {
-  EXPECT_LE(BufferBytesMax({}, kAeus, 16), uint64_t{4} << 30);
+  EXPECT_LE(BufferBytesMax({}, kManyAeus, 16), uint64_t{4} << 30);
 
   // The bound of a Port's blocks is what a Port keeps to that can send no more.
   routing::PortOptions options = engine_->core().port_options();
   options.wait_ns = 0;
   routing::Port port(engine_->core().directory, options);
   std::vector<AeuId> all;
-  for (uint32_t i = 0; i < kAeus; ++i) all.push_back({i});
+  for (uint32_t i = 0; i < kManyAeus; ++i) all.push_back({i});
   // Drops of an object that no AEU has, so large that a block holds one of them.
   std::vector<std::byte> segment(4096 - sizeof(routing::CommandHeader));
   test::TestReply reply(1);
@@ -377,7 +377,7 @@ TEST_F(ManyAeusTest, BuffersStayBelowFourGibibytes) {
   bool room = true;
   segment.resize(options.outgoing_bytes - sizeof(routing::CommandHeader));
   for (uint32_t i = 0; room && i < 1000; ++i) {
-    room = port.SendTo({i % kAeus}, drop, segment);
+    room = port.SendTo({i % kManyAeus}, drop, segment);
     sent += room ? 1 : 0;
   }
   EXPECT_FALSE(room);

@@ -33,12 +33,12 @@ using test::AnyObject;
 using test::AnyRows;
 using test::Window;
 
-constexpr uint64_t kMaxKey = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kHighestKey = std::numeric_limits<uint64_t>::max();
 constexpr uint64_t kSpan = 10'000;  // of most keys
 
 // --- Batches of one session.
 
-struct Case {
+struct OperationCase {
   AnyKind kind;
   std::string machine = "";
   Options options = test::SmallOptions();
@@ -47,7 +47,7 @@ struct Case {
   bool many_ranges = false;
 };
 
-class RandomBatchesTest : public testing::TestWithParam<Case> {
+class RandomBatchesTest : public testing::TestWithParam<OperationCase> {
  protected:
   void SetUp() override {
     CreateOptions options = test::OptionsOf(kind_);
@@ -60,7 +60,7 @@ class RandomBatchesTest : public testing::TestWithParam<Case> {
   uint64_t AnyFirst() {
     switch (random_() % 10) {
       case 0:
-        return kMaxKey - random_() % 3;
+        return kHighestKey - random_() % 3;
       case 1:
         return random_();
       case 2:
@@ -71,7 +71,7 @@ class RandomBatchesTest : public testing::TestWithParam<Case> {
   }
   uint64_t AnySecond() {
     if (kind_ != AnyKind::kTwoParts) return 0;
-    return random_() % 10 == 0 ? kMaxKey - random_() % 2 : random_() % 30;
+    return random_() % 10 == 0 ? kHighestKey - random_() % 2 : random_() % 30;
   }
   // Some keys stand twice, or have the same first part; small values are often equal.
   AnyRows AnyBatchOf(size_t n) {
@@ -132,8 +132,8 @@ TEST_P(RandomBatchesTest, EveryOperationAgreesWithAMap) {
   EXPECT_EQ(model_.object().object().id(), info.id);
 }
 
-std::vector<Case> Cases() {
-  std::vector<Case> cases{
+std::vector<OperationCase> Cases() {
+  std::vector<OperationCase> cases{
       {AnyKind::kIndex, "OneAeu", test::SmallOptions(1, "")},
       {AnyKind::kIndex, "TwoAeus", test::SmallOptions(2, "")},
       {AnyKind::kIndex, "SevenAeus", test::SmallOptions(7, "")},

@@ -31,8 +31,8 @@ using test::AnyKind;
 using test::AnyObject;
 using test::Window;
 
-constexpr uint32_t kAeus = 4;
-constexpr uint32_t kSessions = 3;
+constexpr uint32_t kOrderAeus = 4;
+constexpr uint32_t kOrderSessions = 3;
 constexpr uint32_t kInFlight = 40;  // more than are sent again at a time
 constexpr uint64_t kHotKeys = 12;   // of each session, all over the key space
 const uint64_t kCalls = test::Fewer(20'000, 2'000);
@@ -42,16 +42,16 @@ AnyKey KeyOf(AnyKind kind, uint32_t session, uint64_t i) {
   return {(i << 60) + session, kind == AnyKind::kTwoParts ? 5 : 0};
 }
 
-struct Case {
+struct OrderCase {
   AnyKind kind;
   bool small;  // buffers
   bool balancer = false;
 };
 
-class OrderTest : public testing::TestWithParam<Case> {
+class OrderTest : public testing::TestWithParam<OrderCase> {
  protected:
   void Open() {
-    Options options = test::SmallOptions(kAeus);
+    Options options = test::SmallOptions(kOrderAeus);
     options.balancer.enabled = GetParam().balancer;
     options.balancer.max_pause_us = 50;
     if (GetParam().balancer) {
@@ -145,18 +145,16 @@ class OrderTest : public testing::TestWithParam<Case> {
   uint64_t faults_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, OrderTest,
-                         testing::Values(Case{AnyKind::kIndex, false}, Case{AnyKind::kIndex, true},
-                                         Case{AnyKind::kIndex, false, true},
-                                         Case{AnyKind::kBytes, false},
-                                         Case{AnyKind::kTwoParts, true},
-                                         Case{AnyKind::kHash, false}, Case{AnyKind::kTable, false},
-                                         Case{AnyKind::kTable, true}),
-                         [](const auto& of) {
-                           return test::NameOf(of.param.kind) +
-                                  (of.param.small ? "SmallBuffers" : "") +
-                                  (of.param.balancer ? "Balanced" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, OrderTest,
+    testing::Values(OrderCase{AnyKind::kIndex, false}, OrderCase{AnyKind::kIndex, true},
+                    OrderCase{AnyKind::kIndex, false, true}, OrderCase{AnyKind::kBytes, false},
+                    OrderCase{AnyKind::kTwoParts, true}, OrderCase{AnyKind::kHash, false},
+                    OrderCase{AnyKind::kTable, false}, OrderCase{AnyKind::kTable, true}),
+    [](const auto& of) {
+      return test::NameOf(of.param.kind) + (of.param.small ? "SmallBuffers" : "") +
+             (of.param.balancer ? "Balanced" : "");
+    });
 
 TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
   SCOPED_TRACE(test::SeedText(test::Seed()));
@@ -170,14 +168,14 @@ TEST_P(OrderTest, CallsOfASessionTakeEffectInTheirOrder) {
       const uint64_t lo = random() % 16;
       const KeyRange range{.lo = lo << 60, .hi = (lo << 60) + (uint64_t{1} << 60) - 1};
       const bool link = object.links() && random() % 2 == 0;
-      const AeuId to{static_cast<uint32_t>(random() % kAeus)};
+      const AeuId to{static_cast<uint32_t>(random() % kOrderAeus)};
       const absl::Status moved =
           engine_->MoveRange("o", range, to, link ? TransferKind::kLink : TransferKind::kCopy);
       moves_.fetch_add(moved.ok());
     }
   });
   std::vector<std::thread> sessions;
-  for (uint32_t i = 0; i < kSessions; ++i) {
+  for (uint32_t i = 0; i < kOrderSessions; ++i) {
     sessions.emplace_back([this, i] { Run(i); });
   }
   for (std::thread& session : sessions) session.join();

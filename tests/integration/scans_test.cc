@@ -30,24 +30,24 @@ using test::AnyObject;
 using test::AnyRows;
 
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
-constexpr uint64_t kSpan = 200'000;
+constexpr uint64_t kKeySpan = 200'000;
 // For two-part keys: first parts, 16 on each of four AEUs, and the one with more rows than a chunk
 // has room for.
 constexpr uint64_t kFirsts = 64;
 constexpr uint64_t kManyRows = 20;
 
-struct Case {
+struct ScanCase {
   AnyKind kind;
   std::string machine = "";
   Options options = test::SmallOptions();
 };
 
-class ScansTest : public testing::TestWithParam<Case> {
+class ScansTest : public testing::TestWithParam<ScanCase> {
  protected:
   void SetUp() override {
     CreateOptions options = test::OptionsOf(kind_);
     // The last AEU's partition goes to the end of the key space.
-    options.expected = {0, two_parts() ? kFirsts : kSpan};
+    options.expected = {0, two_parts() ? kFirsts : kKeySpan};
     ASSERT_TRUE(object_.Create(options).ok());
     ASSERT_TRUE(object_.Ready().ok());
   }
@@ -57,8 +57,8 @@ class ScansTest : public testing::TestWithParam<Case> {
   // One part: a dense stretch, a sparse one, some anywhere, and both ends. Two: rows under every
   // first part, those of kManyRows in the thousands.
   void Fill() {
-    for (uint64_t key = 0; !two_parts() && key < kSpan;
-         key += key < kSpan / 2 ? 1 : 1 + random_() % 8) {
+    for (uint64_t key = 0; !two_parts() && key < kKeySpan;
+         key += key < kKeySpan / 2 ? 1 : 1 + random_() % 8) {
       Add({key, 0});
     }
     for (int i = 0; !two_parts() && i < 1000; ++i) Add({random_(), 0});
@@ -108,7 +108,7 @@ class ScansTest : public testing::TestWithParam<Case> {
   }
   // Bounds of two-part keys mostly inside first parts, often those of partitions' ends.
   AnyKey AnyBound() {
-    if (!two_parts()) return {random_() % 8 == 0 ? random_() : random_() % kSpan, 0};
+    if (!two_parts()) return {random_() % 8 == 0 ? random_() : random_() % kKeySpan, 0};
     const uint64_t first = random_() % 10 == 0 ? kMax - random_() % 2 : random_() % kFirsts;
     switch (random_() % 5) {
       case 0:
@@ -156,7 +156,7 @@ class ScansTest : public testing::TestWithParam<Case> {
   std::map<AnyKey, uint64_t> rows_;
 };
 
-std::vector<Case> Cases() {
+std::vector<ScanCase> ScanCases() {
   return {{AnyKind::kIndex, "OneAeu", test::SmallOptions(1, "")},
           {AnyKind::kIndex, "SevenAeus", test::SmallOptions(7, "")},
           {AnyKind::kIndex, "FourNumaNodes", test::SmallOptions(8, "numa:4 core:2 pu:1")},
@@ -165,7 +165,7 @@ std::vector<Case> Cases() {
           {AnyKind::kBytes},
           {AnyKind::kTwoParts}};
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, ScansTest, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Kinds, ScansTest, testing::ValuesIn(ScanCases()),
                          [](const auto& of) { return NameOf(of.param.kind) + of.param.machine; });
 
 TEST_P(ScansTest, BothDirectionsAgreeWithAMapAlsoFromEveryChunk) {

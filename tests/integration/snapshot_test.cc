@@ -29,7 +29,7 @@ constexpr uint64_t kWriters = 8;
 constexpr uint64_t kAccountsOfWriter = 64;
 constexpr uint64_t kMoneyOfAccount = 100;
 constexpr uint64_t kTransferMax = 20;
-constexpr uint64_t kSpan = 1'000'000;
+constexpr uint64_t kAccountSpan = 1'000'000;
 constexpr uint64_t kAll = kWriters * kAccountsOfWriter * kMoneyOfAccount;
 using test::AnyKey;
 using test::AnyKind;
@@ -44,14 +44,14 @@ class SnapshotTest : public testing::TestWithParam<AnyKind> {
     ASSERT_TRUE(engine.ok()) << engine.status();
     engine_ = *std::move(engine);
     accounts_.emplace(*engine_, GetParam(), "accounts");
-    ASSERT_TRUE(accounts_->Create({kSpan / 4, kSpan / 2, kSpan / 4 * 3}).ok());
+    ASSERT_TRUE(accounts_->Create({kAccountSpan / 4, kAccountSpan / 2, kAccountSpan / 4 * 3}).ok());
     ASSERT_TRUE(accounts_->Ready().ok());
   }
   ~SnapshotTest() override { Stop(); }
 
   // Writer w owns the accounts w, w + kWriters, ... times this: each has some at every AEU.
   static AnyKey KeyOf(uint64_t account) {
-    return {account * (kSpan / (kWriters * kAccountsOfWriter)), 0};
+    return {account * (kAccountSpan / (kWriters * kAccountsOfWriter)), 0};
   }
 
   // Takes from one account, waits for the answer, then gives to another one. An account without
@@ -255,7 +255,7 @@ TEST_P(SnapshotTest, RowsThatChangeTheirKeyAreNeverMissing) {
       std::set<uint64_t> taken;
       const auto free_place = [&]() -> AnyKey {
         for (;;) {
-          const uint64_t at = random() % (kSpan * 100 / kMovers) * kMovers + w;
+          const uint64_t at = random() % (kAccountSpan * 100 / kMovers) * kMovers + w;
           if (taken.insert(at).second) return {at, 0};
         }
       };

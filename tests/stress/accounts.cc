@@ -19,14 +19,14 @@ using test::AnyKind;
 using test::AnyObject;
 using test::AnyRows;
 
-constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
-                              AnyKind::kTable};
-constexpr size_t kKindCount = std::size(kKinds);
+constexpr AnyKind kAccountKinds[] = {AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
+                                     AnyKind::kTable};
+constexpr size_t kAccountKindCount = std::size(kAccountKinds);
 constexpr uint32_t kWriters = 2;
 constexpr uint64_t kAccounts = 32;  // of a writer, in each object
 constexpr uint64_t kMoney = 1000;   // of an account at first
 constexpr uint64_t kTransferMax = 50;
-constexpr uint64_t kAll = kKindCount * kWriters * kAccounts * kMoney;
+constexpr uint64_t kAll = kAccountKindCount * kWriters * kAccounts * kMoney;
 constexpr uint64_t kNotesMax = 20'000;  // the heap is then dropped, and another one begun
 constexpr char kNotes[] = "accounts-notes";
 
@@ -37,7 +37,7 @@ class Accounts final : public Load {
   explicit Accounts(World& world) : world_(world) {}
 
   void Prepare() override {
-    for (const AnyKind kind : kKinds) {
+    for (const AnyKind kind : kAccountKinds) {
       world_.CreateMovable(kind, AccountsName(kind));
       AnyRows rows;
       for (uint64_t writer = 0; writer < kWriters; ++writer) {
@@ -75,10 +75,11 @@ class Accounts final : public Load {
   void Write(uint32_t writer) {
     std::mt19937_64 random(world_.SeedOf(absl::StrCat("writer ", writer)));
     std::vector<std::unique_ptr<AnyObject>> objects;
-    for (const AnyKind kind : kKinds) {
+    for (const AnyKind kind : kAccountKinds) {
       objects.push_back(std::make_unique<AnyObject>(world_.engine(), kind, AccountsName(kind)));
     }
-    std::vector<std::vector<uint64_t>> money(kKindCount, std::vector<uint64_t>(kAccounts, kMoney));
+    std::vector<std::vector<uint64_t>> money(kAccountKindCount,
+                                             std::vector<uint64_t>(kAccounts, kMoney));
     const auto put = [&](size_t kind, uint64_t account) {
       std::vector<uint8_t> existed;
       const absl::Status status =
@@ -89,7 +90,7 @@ class Accounts final : public Load {
       return status.ok();
     };
     while (!world_.Ending()) {
-      const size_t from = random() % kKindCount, to = random() % kKindCount;
+      const size_t from = random() % kAccountKindCount, to = random() % kAccountKindCount;
       const uint64_t source = random() % kAccounts, target = random() % kAccounts;
       if ((from == to && source == target) || money[from][source] == 0) continue;
       const uint64_t amount = 1 + random() % std::min(money[from][source], kTransferMax);
@@ -129,7 +130,7 @@ class Accounts final : public Load {
   // given up.
   uint64_t MoneyAt(const std::shared_ptr<Snapshot>& snapshot, std::vector<AnyRows>* all) {
     uint64_t money = 0;
-    for (const AnyKind kind : kKinds) {
+    for (const AnyKind kind : kAccountKinds) {
       AnyObject object(world_.engine(), kind, AccountsName(kind));
       auto rows = object.All(snapshot);
       if (!world_.ReadOk(rows.status(), "accounts: " + AccountsName(kind))) return 0;
@@ -167,9 +168,9 @@ class Accounts final : public Load {
       }
       CheckNotes(*snapshot, acknowledged, sent);
       if (MoneyAt(*snapshot, &second) == 0) continue;
-      for (size_t kind = 0; kind < kKindCount; ++kind) {
+      for (size_t kind = 0; kind < kAccountKindCount; ++kind) {
         if (first[kind] != second[kind]) {
-          world_.Fault(absl::StrCat("accounts: a snapshot of ", AccountsName(kKinds[kind]),
+          world_.Fault(absl::StrCat("accounts: a snapshot of ", AccountsName(kAccountKinds[kind]),
                                     " read twice shows different rows"));
         }
       }

@@ -14,8 +14,8 @@ namespace {
 using test::AnyKind;
 using test::AnyObject;
 
-constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash};
-constexpr size_t kKindCount = std::size(kKinds);
+constexpr AnyKind kAddersKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash};
+constexpr size_t kAddersKindCount = std::size(kAddersKinds);
 constexpr uint32_t kSessions = 3;
 constexpr size_t kUnderWay = 20;
 constexpr uint64_t kKeys = 16;
@@ -29,7 +29,7 @@ class Adders final : public Load {
   explicit Adders(World& world) : world_(world) {}
 
   void Prepare() override {
-    for (const AnyKind kind : kKinds) world_.CreateMovable(kind, AddersName(kind));
+    for (const AnyKind kind : kAddersKinds) world_.CreateMovable(kind, AddersName(kind));
   }
   std::vector<std::function<void()>> Threads() override {
     std::vector<std::function<void()>> threads;
@@ -38,15 +38,15 @@ class Adders final : public Load {
     return threads;
   }
   void CheckEnd() override {
-    for (size_t kind = 0; kind < kKindCount; ++kind) {
+    for (size_t kind = 0; kind < kAddersKindCount; ++kind) {
       const std::vector<uint64_t> now = Values(kind, nullptr);
       if (now.empty()) return world_.Fault("adders: the last scan has not ended well");
       for (uint64_t i = 0; i < kKeys; ++i) {
         const uint64_t sum = sums_[kind][i].load(std::memory_order_relaxed);
         if (now[i] != sum) {
-          world_.Fault(absl::StrCat("adders: key number ", i, " of ", AddersName(kKinds[kind]),
-                                    " holds ", now[i], ", not the ", sum,
-                                    " that was acknowledged"));
+          world_.Fault(absl::StrCat("adders: key number ", i, " of ",
+                                    AddersName(kAddersKinds[kind]), " holds ", now[i], ", not the ",
+                                    sum, " that was acknowledged"));
         }
       }
     }
@@ -64,13 +64,14 @@ class Adders final : public Load {
     const auto session = world_.engine().NewSession();
     std::mt19937_64 random(world_.SeedOf(absl::StrCat("adder ", number)));
     std::vector<Object> objects;
-    for (const AnyKind kind : kKinds) objects.push_back(test::Open(*session, AddersName(kind)));
-    std::vector<uint64_t> last(kKindCount * kKeys, 0);  // sums that this session was told
+    for (const AnyKind kind : kAddersKinds)
+      objects.push_back(test::Open(*session, AddersName(kind)));
+    std::vector<uint64_t> last(kAddersKindCount * kKeys, 0);  // sums that this session was told
     Calls calls(kUnderWay,
                 [&](const Adds& adds, const BatchResult& result) { Take(adds, result, last); });
     while (!world_.Ending()) {
-      Adds adds{.kind = random() % kKindCount};
-      test::AnyBatch rows(kKinds[adds.kind]);
+      Adds adds{.kind = random() % kAddersKindCount};
+      test::AnyBatch rows(kAddersKinds[adds.kind]);
       for (uint64_t n = 1 + random() % 8; n > 0; --n) {
         adds.numbers.push_back(random() % kKeys);
         adds.amounts.push_back(1 + random() % 100);
@@ -105,7 +106,7 @@ class Adders final : public Load {
       uint64_t& before = last[adds.kind * kKeys + adds.numbers[i]];
       if (sum < before + adds.amounts[i]) {
         world_.Fault(absl::StrCat("adders: a sum of ", sum, " after ", before, " and ",
-                                  adds.amounts[i], " more, ", AddersName(kKinds[adds.kind])));
+                                  adds.amounts[i], " more, ", AddersName(kAddersKinds[adds.kind])));
       }
       before = sum;
       // relaxed: read after the threads have been joined.
@@ -116,9 +117,9 @@ class Adders final : public Load {
 
   // By key number: 0 where there is none. A hash's are looked up.
   std::vector<uint64_t> Values(size_t kind, const std::shared_ptr<Snapshot>& snapshot) {
-    AnyObject object(world_.engine(), kKinds[kind], AddersName(kKinds[kind]));
+    AnyObject object(world_.engine(), kAddersKinds[kind], AddersName(kAddersKinds[kind]));
     std::vector<uint64_t> values(kKeys, 0);
-    const uint64_t second = kKinds[kind] == AnyKind::kTwoParts ? kSecond : 0;
+    const uint64_t second = kAddersKinds[kind] == AnyKind::kTwoParts ? kSecond : 0;
     if (!object.scans()) {
       std::vector<test::AnyKey> keys;
       for (uint64_t i = 0; i < kKeys; ++i) keys.push_back({KeyOf(i), second});
@@ -143,20 +144,21 @@ class Adders final : public Load {
   }
 
   void Read() {
-    std::vector<std::vector<uint64_t>> seen(kKindCount, std::vector<uint64_t>(kKeys, 0));
+    std::vector<std::vector<uint64_t>> seen(kAddersKindCount, std::vector<uint64_t>(kKeys, 0));
     while (!world_.Ending()) {
       auto snapshot = world_.engine().TakeSnapshot();
       if (!snapshot.ok()) {
         world_.Fault("adders: " + snapshot.status().ToString());
         return;
       }
-      for (size_t kind = 0; kind < kKindCount; ++kind) {
+      for (size_t kind = 0; kind < kAddersKindCount; ++kind) {
         const std::vector<uint64_t> now = Values(kind, *snapshot);
         if (now.empty()) continue;
         for (uint64_t i = 0; i < kKeys; ++i) {
           if (now[i] < seen[kind][i]) {
-            world_.Fault(absl::StrCat("adders: a later snapshot of ", AddersName(kKinds[kind]),
-                                      " shows ", now[i], " after ", seen[kind][i]));
+            world_.Fault(absl::StrCat("adders: a later snapshot of ",
+                                      AddersName(kAddersKinds[kind]), " shows ", now[i], " after ",
+                                      seen[kind][i]));
           }
         }
         seen[kind] = now;
@@ -167,7 +169,7 @@ class Adders final : public Load {
 
   World& world_;
   // Shared: written by callbacks, read at the end.
-  std::atomic<uint64_t> sums_[kKindCount][kKeys] = {};
+  std::atomic<uint64_t> sums_[kAddersKindCount][kKeys] = {};
 };
 
 }  // namespace

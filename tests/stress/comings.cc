@@ -14,9 +14,9 @@ using test::AnyKind;
 using test::AnyObject;
 using test::AnyRows;
 
-constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
-                              AnyKind::kHash,  AnyKind::kTable, AnyKind::kHeapTable,
-                              AnyKind::kSigned};
+constexpr AnyKind kComingKinds[] = {AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
+                                    AnyKind::kHash,  AnyKind::kTable, AnyKind::kHeapTable,
+                                    AnyKind::kSigned};
 constexpr uint32_t kOwners = 2;
 constexpr uint64_t kRows = 300;
 constexpr uint64_t kOwn = 1, kVisitors = 2;  // whose keys: SpreadKey
@@ -42,7 +42,7 @@ class Comings final : public Load {
   void Own(uint32_t owner) {
     std::mt19937_64 random(world_.SeedOf(absl::StrCat("owner ", owner)));
     while (!world_.Ending())
-      LiveOnce(ComingName(owner), kKinds[random() % std::size(kKinds)], random);
+      LiveOnce(ComingName(owner), kComingKinds[random() % std::size(kComingKinds)], random);
   }
 
   void LiveOnce(const std::string& name, AnyKind kind, std::mt19937_64& random) {

@@ -14,8 +14,8 @@ using test::AnyKind;
 using test::AnyObject;
 using test::AnyRows;
 
-constexpr AnyKind kKinds[] = {AnyKind::kBytes, AnyKind::kTable,    AnyKind::kIndex,
-                              AnyKind::kHash,  AnyKind::kTwoParts, AnyKind::kHeapTable};
+constexpr AnyKind kFullKinds[] = {AnyKind::kBytes, AnyKind::kTable,    AnyKind::kIndex,
+                                  AnyKind::kHash,  AnyKind::kTwoParts, AnyKind::kHeapTable};
 constexpr uint64_t kBatch = 4096;
 constexpr uint64_t kBatchesBefore = 4;  // before the ballast
 constexpr uint64_t kSingles = 64;
@@ -24,7 +24,7 @@ constexpr char kName[] = "full";
 constexpr char kBallast[] = "full-ballast";
 constexpr size_t kBallastBytes = 32 << 10;  // a value
 
-uint64_t KeyOf(uint64_t number) { return number * 0x9e3779b97f4a7c15; }  // distinct
+uint64_t KeyOfFull(uint64_t number) { return number * 0x9e3779b97f4a7c15; }  // distinct
 // Long texts, where the kind has some.
 uint64_t ValueOf(uint64_t number) { return (number + 1) * 16; }
 
@@ -43,7 +43,7 @@ class Full final : public Load {
   void Run() {
     // From a kind that the seed says.
     for (uint64_t i = world_.options().seed; !Ending(); ++i) {
-      FillOne(kKinds[i % std::size(kKinds)]);
+      FillOne(kFullKinds[i % std::size(kFullKinds)]);
       absl::SleepFor(kRest);
     }
   }
@@ -101,7 +101,7 @@ class Full final : public Load {
           std::vector<std::string>(16, std::string(kBallastBytes, 'b')));
       for (uint64_t first = 0; status.ok() && !Ending(); first += 16) {
         std::vector<uint64_t> keys;
-        for (uint64_t i = first; i < first + 16; ++i) keys.push_back(KeyOf(i));
+        for (uint64_t i = first; i < first + 16; ++i) keys.push_back(KeyOfFull(i));
         const ColumnView columns[] = {test::ColumnOf(keys), values.view()};
         status = session->Write(ballast, {.rows = {keys.size(), columns}}).status;
       }
@@ -112,7 +112,8 @@ class Full final : public Load {
   // False: some rows were refused; of one row that it was.
   bool Put(AnyObject& object, uint64_t first, uint64_t count, const std::string& where) {
     AnyRows rows;
-    for (uint64_t i = first; i < first + count; ++i) rows.push_back({{KeyOf(i), 0}, ValueOf(i)});
+    for (uint64_t i = first; i < first + count; ++i)
+      rows.push_back({{KeyOfFull(i), 0}, ValueOf(i)});
     const absl::Status status = object.Put(rows);
     world_.OkOrRefused(status, where);
     return status.ok();
@@ -122,7 +123,7 @@ class Full final : public Load {
   void CheckSome(AnyObject& object, uint64_t first, const std::vector<bool>& there, bool definite,
                  const std::string& where) {
     std::vector<AnyKey> keys;
-    for (uint64_t i = 0; i < there.size(); ++i) keys.push_back({KeyOf(first + i), 0});
+    for (uint64_t i = 0; i < there.size(); ++i) keys.push_back({KeyOfFull(first + i), 0});
     if (keys.empty()) return;
     std::vector<std::optional<uint64_t>> values;
     const absl::Status status = object.Get(keys, values);

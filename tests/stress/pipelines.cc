@@ -14,9 +14,9 @@ namespace {
 
 using test::AnyKind;
 
-constexpr size_t kUnderWay = 40;  // more than a session sends again at a time
-constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
-                              AnyKind::kHash,  AnyKind::kTable, AnyKind::kSigned};
+constexpr size_t kCallsUnderWay = 40;  // more than a session sends again at a time
+constexpr AnyKind kPipelineKinds[] = {AnyKind::kIndex, AnyKind::kBytes, AnyKind::kTwoParts,
+                                      AnyKind::kHash,  AnyKind::kTable, AnyKind::kSigned};
 
 // One session that sends batches to one object.
 class Pipeline {
@@ -30,7 +30,7 @@ class Pipeline {
         object_(test::Open(*session_, PipelineName(kind))),
         check_(world, where_),
         draw_(kind, world.SeedOf(where_), /*streamed=*/false),
-        calls_(kUnderWay, [this](const Batch& batch, const Answers& answers) {
+        calls_(kCallsUnderWay, [this](const Batch& batch, const Answers& answers) {
           check_.Take(batch, answers);
         }) {}
 
@@ -96,12 +96,13 @@ class Pipelines final : public Load {
   explicit Pipelines(World& world) : world_(world) {}
 
   void Prepare() override {
-    for (const AnyKind kind : kKinds) world_.CreateMovable(kind, PipelineName(kind));
+    for (const AnyKind kind : kPipelineKinds) world_.CreateMovable(kind, PipelineName(kind));
   }
   std::vector<std::function<void()>> Threads() override {
     std::vector<std::function<void()>> threads;
     for (uint32_t i = 0; i < world_.options().sessions; ++i) {
-      threads.emplace_back([this, i] { Pipeline(world_, kKinds[i % std::size(kKinds)], i).Run(); });
+      threads.emplace_back(
+          [this, i] { Pipeline(world_, kPipelineKinds[i % std::size(kPipelineKinds)], i).Run(); });
     }
     return threads;
   }

@@ -21,9 +21,9 @@ namespace {
 
 using test::AnyKind;
 
-constexpr AnyKind kKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash,
-                              AnyKind::kBytes, AnyKind::kTable,    AnyKind::kSigned};
-constexpr uint32_t kUnderWay = 16;
+constexpr AnyKind kStreamKinds[] = {AnyKind::kIndex, AnyKind::kTwoParts, AnyKind::kHash,
+                                    AnyKind::kBytes, AnyKind::kTable,    AnyKind::kSigned};
+constexpr uint32_t kStreamedUnderWay = 16;
 constexpr uint64_t kFirstNumber = 1000;  // their keys are none of the sessions'
 
 class Streams final : public Load {
@@ -51,7 +51,8 @@ class Streams final : public Load {
 
  private:
   void Run(uint32_t stream_number) {
-    const AnyKind kind = kKinds[(stream_number + world_.options().seed) % std::size(kKinds)];
+    const AnyKind kind =
+        kStreamKinds[(stream_number + world_.options().seed) % std::size(kStreamKinds)];
     const std::string name = PipelineName(kind);
     const std::string where = absl::StrCat("stream ", stream_number, " on ", name);
     auto client = client::Client::Connect({.server = server_->address(), .own_connection = true});
@@ -62,17 +63,17 @@ class Streams final : public Load {
     Draw draw(kind, world_.SeedOf(where), /*streamed=*/true);
     base::Mutex mu;
     std::deque<Batch> sent;  // not answered yet
-    client::WriteStream stream(**client,
-                               {.in_flight_max = kUnderWay, .stall_timeout = absl::Seconds(120)},
-                               [&](uint64_t, absl::Status status, client::WriteResult result) {
-                                 Batch batch;
-                                 {
-                                   base::MutexLock lock(&mu);
-                                   batch = std::move(sent.front());
-                                   sent.pop_front();
-                                 }
-                                 check.Take(batch, AnswersOf(kind, batch, status, result, where));
-                               });
+    client::WriteStream stream(
+        **client, {.in_flight_max = kStreamedUnderWay, .stall_timeout = absl::Seconds(120)},
+        [&](uint64_t, absl::Status status, client::WriteResult result) {
+          Batch batch;
+          {
+            base::MutexLock lock(&mu);
+            batch = std::move(sent.front());
+            sent.pop_front();
+          }
+          check.Take(batch, AnswersOf(kind, batch, status, result, where));
+        });
     while (!world_.Ending()) {
       const Batch batch = draw.Next();
       SentRows rows(kind, batch, kFirstNumber + stream_number);

@@ -16,7 +16,7 @@ namespace {
 
 // A block that takes a span for itself.
 constexpr size_t kWholeSpan = 65 * 1024;
-const SuperblockLayout kLayout(kSuperblockBytes);
+const SuperblockLayout kManagerLayout(kSuperblockBytes);
 
 class MemoryManagerTest : public testing::Test {
  protected:
@@ -39,7 +39,7 @@ TEST_F(MemoryManagerTest, CachesThatHoldLittleShareASuperblock) {
   for (int i = 0; i < 20; ++i) {
     LocalCache* cache = manager.NewCache();
     ASSERT_NE(cache, nullptr);
-    superblocks.insert(kLayout.Base(cache->Allocate(64)));
+    superblocks.insert(kManagerLayout.Base(cache->Allocate(64)));
   }
   EXPECT_EQ(superblocks.size(), 1u);
   EXPECT_EQ(manager.reserved_bytes(), kSuperblockBytes);
@@ -51,8 +51,8 @@ TEST_F(MemoryManagerTest, CachesThatHoldMuchHaveSuperblocksOfTheirOwn) {
   LocalCache* other = manager.NewCache();
   std::set<void*> ones, others;
   for (int i = 0; i < 80 * 1024; ++i) {  // 80 spans each
-    ones.insert(kLayout.Base(one->Allocate(64)));
-    others.insert(kLayout.Base(other->Allocate(64)));
+    ones.insert(kManagerLayout.Base(one->Allocate(64)));
+    others.insert(kManagerLayout.Base(other->Allocate(64)));
   }
   std::set<void*> both;
   for (void* superblock : ones) {
@@ -184,7 +184,7 @@ TEST_F(MemoryManagerTest, FreeSpansAreFoundBehindSuperblocksThatHaveNoneOfUse) {
   std::set<void*> superblocks;
   size_t freed = 0;
   for (void* block : blocks) {
-    if (!superblocks.insert(kLayout.Base(block)).second) continue;
+    if (!superblocks.insert(kManagerLayout.Base(block)).second) continue;
     cache->Free(block, kSpanBytes);
     ++freed;
   }

@@ -27,8 +27,8 @@ class StageRunTest : public testing::TestWithParam<uint32_t> {
 };
 INSTANTIATE_TEST_SUITE_P(Aeus, StageRunTest, testing::Values(1, 3, 8));
 
-const std::vector<ColumnType> kTypes{ColumnType::kInt32, ColumnType::kString, ColumnType::kFloat64,
-                                     ColumnType::kInt128};
+const std::vector<ColumnType> kStageTypes{ColumnType::kInt32, ColumnType::kString,
+                                          ColumnType::kFloat64, ColumnType::kInt128};
 
 std::vector<CellRow> SomeRows(StageLab& lab, RowSet set, size_t count, Random& random,
                               Values values = Values::kFew) {
@@ -48,7 +48,7 @@ std::set<std::string> KeysOf(StageLab& lab, uint32_t aeu, RowSet set) {
 TEST_P(StageRunTest, SentRowsAreReceivedOnce) {
   for (const Values values : {Values::kFew, Values::kAny}) {
     StageLab lab(GetParam(), 2, random_);
-    for (const RowSet set : {0u, 1u}) lab.SetColumns(set, kTypes);
+    for (const RowSet set : {0u, 1u}) lab.SetColumns(set, kStageTypes);
     const auto rows = SomeRows(lab, 0, 20'000, random_, values);
     lab.Put(0, rows);
     ASSERT_TRUE(lab.Run({{SendTask{.from = 0, .to = 1, .keys = {0, 1}}}}).ok());
@@ -69,7 +69,7 @@ TEST_P(StageRunTest, SentRowsAreReceivedOnce) {
 
 TEST_P(StageRunTest, RowsWithANullKeyStay) {
   StageLab lab(GetParam(), 2, random_);
-  for (const RowSet set : {0u, 1u}) lab.SetColumns(set, kTypes);
+  for (const RowSet set : {0u, 1u}) lab.SetColumns(set, kStageTypes);
   const auto rows = SomeRows(lab, 0, 9000, random_);
   lab.Put(0, rows);
   const auto stay = [&](RowSet set) {
@@ -103,7 +103,7 @@ TEST_P(StageRunTest, LongStringsAreSent) {
 
 TEST_P(StageRunTest, AllShareAndEachSpreadEnvelopeIsOnes) {
   StageLab lab(GetParam(), 3, random_);
-  for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
+  for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kStageTypes);
   const auto rows = SomeRows(lab, 0, 9000, random_);
   lab.Put(0, rows, 30);  // more envelopes than a piece looks at
   // What the engine has read counts, too.
@@ -130,7 +130,7 @@ TEST_P(StageRunTest, AllShareAndEachSpreadEnvelopeIsOnes) {
 TEST_P(StageRunTest, RowsOfOtherNumaNodesAreCopiedOnce) {
   for (const bool at_home : {false, true}) {
     StageLab lab(GetParam(), 3, random_);
-    for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
+    for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kStageTypes);
     const auto rows = SomeRows(lab, 0, 9000, random_);
     lab.Put(0, rows, 30);
     const auto more = SomeRows(lab, 0, 500, random_);
@@ -162,7 +162,7 @@ TEST_P(StageRunTest, RowsOfOtherNumaNodesAreCopiedOnce) {
 
 TEST_P(StageRunTest, FreedSetsLeaveNothing) {
   StageLab lab(GetParam(), 3, random_);
-  for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kTypes);
+  for (const RowSet set : {0u, 1u, 2u}) lab.SetColumns(set, kStageTypes);
   lab.Put(0, SomeRows(lab, 0, 9000, random_), 20);
   lab.Put(1, SomeRows(lab, 1, 9000, random_), 20);
   // Sent, and never received.
@@ -178,7 +178,7 @@ TEST_P(StageRunTest, FreedSetsLeaveNothing) {
 // A set that an AEU has nothing of is one without rows.
 TEST_P(StageRunTest, SetsMayBeMissing) {
   StageLab lab(GetParam(), 5, random_);
-  for (RowSet set = 0; set < 5; ++set) lab.SetColumns(set, kTypes);
+  for (RowSet set = 0; set < 5; ++set) lab.SetColumns(set, kStageTypes);
   const std::vector<Stage> stages{{{ShareTask{0, 1}, SpreadTask{0, 2}, GroupsTask{3}}},
                                   {{SendTask{.from = 1, .to = 4, .keys = {0}}}},
                                   {{ReceiveTask{4}, FreeTask{{0, 1, 2, 3, 4}}}}};

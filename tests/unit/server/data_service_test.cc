@@ -273,7 +273,7 @@ TEST_F(DataServiceTest, StreamHoldsNoMoreThanItsLimitInFlight) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-ServerConfig SmallBudget() {
+ServerConfig BudgetOfOneMessage() {
   ServerConfig small;
   small.in_flight_bytes_max = 3 << 19;
   small.receive_message_bytes_max = 2 << 20;
@@ -282,7 +282,7 @@ ServerConfig SmallBudget() {
 
 class SmallBudgetTest : public RpcTest {
  protected:
-  SmallBudgetTest() : RpcTest(SmallBudget()) {}
+  SmallBudgetTest() : RpcTest(BudgetOfOneMessage()) {}
 };
 
 TEST_F(SmallBudgetTest, CallsBeyondTheBudgetAreRefusedAndLaterOnesServed) {

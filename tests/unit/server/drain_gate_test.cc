@@ -12,7 +12,7 @@
 namespace eris::server {
 namespace {
 
-class Call final : public Drainable {
+class DrainedCall final : public Drainable {
  public:
   void OnDrain() override { drained = true; }
   void EndNow(const absl::Status& status) override { timed_out = !status.ok(); }
@@ -25,14 +25,14 @@ TEST(DrainGateTest, EmptyGateIsEmptyAtOnce) {
   int empty = 0;
   gate.Close([&] { ++empty; });
   EXPECT_EQ(empty, 1);
-  EXPECT_FALSE(gate.TryEnter(std::make_shared<Call>()));
+  EXPECT_FALSE(gate.TryEnter(std::make_shared<DrainedCall>()));
   EXPECT_EQ(DrainGate::RefusedStatus().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(DrainGateTest, CallsInsideAreToldAndTheLastOneToLeaveEmptiesIt) {
   DrainGate gate;
-  auto first = std::make_shared<Call>();
-  auto second = std::make_shared<Call>();
+  auto first = std::make_shared<DrainedCall>();
+  auto second = std::make_shared<DrainedCall>();
   std::optional<DrainGate::Stay> first_stay = gate.TryEnter(first);
   std::optional<DrainGate::Stay> second_stay = gate.TryEnter(second);
   ASSERT_TRUE(*first_stay && *second_stay);
@@ -58,9 +58,9 @@ TEST(DrainGateTest, OriginsOfTheCallsInsideAreVisited) {
     gate.VisitOrigins([&](const void* origin) { all.insert(origin); });
     return all;
   };
-  std::optional<DrainGate::Stay> first = gate.TryEnter(std::make_shared<Call>(), &here);
-  const DrainGate::Stay second = gate.TryEnter(std::make_shared<Call>(), &there);
-  const DrainGate::Stay third = gate.TryEnter(std::make_shared<Call>());
+  std::optional<DrainGate::Stay> first = gate.TryEnter(std::make_shared<DrainedCall>(), &here);
+  const DrainGate::Stay second = gate.TryEnter(std::make_shared<DrainedCall>(), &there);
+  const DrainGate::Stay third = gate.TryEnter(std::make_shared<DrainedCall>());
   EXPECT_EQ(origins(), (std::multiset<const void*>{&here, &there}));
   first.reset();
   EXPECT_EQ(origins(), (std::multiset<const void*>{&there}));
@@ -76,7 +76,7 @@ TEST(DrainGateTest, NobodyIsLostWhenCallsComeAndGoWhileItCloses) {
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&] {
         for (;;) {
-          DrainGate::Stay stay = gate.TryEnter(std::make_shared<Call>());
+          DrainGate::Stay stay = gate.TryEnter(std::make_shared<DrainedCall>());
           if (!stay) return;
           EXPECT_EQ(empty.load(), 0);
           entered.fetch_add(1);

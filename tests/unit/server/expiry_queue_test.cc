@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Recorder final : public ExpiryQueue::Owner {
+class ExpiryRecorder final : public ExpiryQueue::Owner {
  public:
   void OnExpired(uint64_t tag) override { expired.push_back(tag); }
   std::vector<uint64_t> expired;
@@ -30,7 +30,7 @@ class ExpiryQueueTest : public ::testing::Test {
   const ExpiryQueue::Clock::time_point start = ExpiryQueue::Clock::now();
   std::vector<ExpiryQueue::Clock::duration> armed;
   ExpiryQueue queue{milliseconds(640), [this](auto delay) { armed.push_back(delay); }};
-  const std::shared_ptr<Recorder> owner = std::make_shared<Recorder>();
+  const std::shared_ptr<ExpiryRecorder> owner = std::make_shared<ExpiryRecorder>();
 };
 
 TEST_F(ExpiryQueueTest, ExpiresWhatIsDueInTheOrderOfItsBeginning) {

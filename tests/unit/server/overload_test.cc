@@ -27,7 +27,7 @@ std::string ReasonOf(const grpc::Status& status) {
   return ErrorDetailsOf(client::ToAbslStatus(status)).reason;
 }
 
-ServerConfig SmallBudget() {
+ServerConfig BudgetToOverload() {
   ServerConfig small;
   small.in_flight_bytes_max = 3 << 19;
   small.receive_message_bytes_max = 2 << 20;
@@ -37,7 +37,8 @@ ServerConfig SmallBudget() {
 
 class OverloadTest : public RpcTest {
  protected:
-  explicit OverloadTest(ServerConfig config_in = SmallBudget()) : RpcTest(std::move(config_in)) {
+  explicit OverloadTest(ServerConfig config_in = BudgetToOverload())
+      : RpcTest(std::move(config_in)) {
     // A window that does not grow, so that a scan that is not read stops early.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);

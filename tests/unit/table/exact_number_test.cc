@@ -14,7 +14,7 @@
 namespace eris::storage {
 namespace {
 
-__extension__ using Float128 = __float128;
+__extension__ using Quad = __float128;
 
 TEST(ExactNumberTest, FloorsOfDecimalsGoDownwards) {
   EXPECT_TRUE(FloorOf(Int128{1005}, 3, 2).value == 100);
@@ -50,8 +50,8 @@ TEST(ExactNumberTest, DecimalsCompareWithDoublesAsNumbersDo) {
     double value = static_cast<double>(unscaled) / static_cast<double>(kPowersOfTen[scale]);
     if (random() % 4 == 0) value = std::nextafter(value, random() % 2 == 0 ? -1e30 : 1e30);
     if (random() % 8 == 0) value = std::ldexp(value, static_cast<int>(random() % 80) - 40);
-    const auto a = static_cast<Float128>(unscaled);
-    const Float128 b = static_cast<Float128>(value) * static_cast<Float128>(kPowersOfTen[scale]);
+    const auto a = static_cast<Quad>(unscaled);
+    const Quad b = static_cast<Quad>(value) * static_cast<Quad>(kPowersOfTen[scale]);
     const auto order = Compare(unscaled, scale, value);
     ASSERT_EQ(order < 0, a < b);
     ASSERT_EQ(order == 0, a == b);

@@ -67,11 +67,11 @@ std::shared_ptr<const TablePlan> PlanFor(const std::vector<ColumnType>& types,
 }
 
 // A key: per column its words, or a string; and which are null.
-struct Key {
+struct GroupKey {
   std::vector<uint64_t> words{};
   std::vector<std::string> texts{};
   uint16_t nulls = 0;
-  bool operator<(const Key& other) const {
+  bool operator<(const GroupKey& other) const {
     return std::tie(words, texts, nulls) < std::tie(other.words, other.texts, other.nulls);
   }
 };
@@ -100,8 +100,8 @@ class GroupLab {
   }
 
   // About `domain` different keys.
-  Key SomeKey(uint64_t domain) {
-    Key key;
+  GroupKey SomeKey(uint64_t domain) {
+    GroupKey key;
     uint64_t number = random_() % domain;
     for (size_t c = 0; c < types_.size(); ++c) {
       // The last column has what is left.
@@ -123,7 +123,7 @@ class GroupLab {
   }
 
   // Adds a row to each of the keys' groups. Repeats what is refused; counts it.
-  void AddRows(const std::vector<Key>& keys) {
+  void AddRows(const std::vector<GroupKey>& keys) {
     const auto count = static_cast<uint32_t>(keys.size());
     GroupKeys made;
     uint32_t groups[kGroupsAtOnce];
@@ -177,8 +177,8 @@ class GroupLab {
 
   void AddManyRows(uint32_t rows, uint64_t domain) {
     for (uint32_t added = 0; added < rows;) {
-      std::vector<Key> keys(1 + random_() % kGroupsAtOnce);
-      for (Key& key : keys) key = SomeKey(domain);
+      std::vector<GroupKey> keys(1 + random_() % kGroupsAtOnce);
+      for (GroupKey& key : keys) key = SomeKey(domain);
       ASSERT_NO_FATAL_FAILURE(AddRows(keys));
       added += static_cast<uint32_t>(keys.size());
     }
@@ -187,7 +187,7 @@ class GroupLab {
   }
 
  private:
-  bool MakeKeys(const std::vector<Key>& keys, GroupKeys& made) {
+  bool MakeKeys(const std::vector<GroupKey>& keys, GroupKeys& made) {
     for (size_t i = 0; i < keys.size(); ++i) {
       made.nulls[i] = keys[i].nulls;
       uint64_t* const words = &made.words[i * table.key_words()];
@@ -211,7 +211,7 @@ class GroupLab {
 
  public:
   GroupTable table;
-  std::map<Key, Wanted> wanted;
+  std::map<GroupKey, Wanted> wanted;
   uint64_t refusals = 0;
   // Integers begin with `first`, and are `step` apart.
   uint64_t first = 0;
@@ -407,7 +407,7 @@ TEST(GroupTableTest, MergedTablesHaveTheGroupsOfBoth) {
     }
     ASSERT_EQ(one.table.size(), one.wanted.size());
     // The new ones are in the order of the other table.
-    std::vector<std::pair<uint32_t, const Key*>> added;
+    std::vector<std::pair<uint32_t, const GroupKey*>> added;
     for (const auto& [key, group] : one.wanted) {
       if (group.group == ~0u) added.emplace_back(other.wanted[key].group, &key);
     }
@@ -431,9 +431,9 @@ class CarryingLab {
     uint64_t number = 0;
     bool null = false;
   };
-  using Key = std::pair<uint64_t, std::string>;
+  using GroupKey = std::pair<uint64_t, std::string>;
 
-  void AddRows(const std::vector<Key>& rows) {
+  void AddRows(const std::vector<GroupKey>& rows) {
     GroupKeys keys;
     uint32_t groups[kGroupsAtOnce];
     const auto count = static_cast<uint32_t>(rows.size());
@@ -473,8 +473,8 @@ class CarryingLab {
     Random random(seed);
     row_ = seed * 1'000'000;
     for (uint32_t batch = 0; batch < batches; ++batch) {
-      std::vector<Key> rows(1 + random() % kGroupsAtOnce);
-      for (Key& row : rows) row = {random() % 100, std::to_string(random() % 100)};
+      std::vector<GroupKey> rows(1 + random() % kGroupsAtOnce);
+      for (GroupKey& row : rows) row = {random() % 100, std::to_string(random() % 100)};
       ASSERT_NO_FATAL_FAILURE(AddRows(rows));
     }
   }
@@ -504,7 +504,7 @@ class CarryingLab {
 
  public:
   GroupTable table;
-  std::map<Key, std::pair<uint32_t, Carried>> wanted;  // with the group's number
+  std::map<GroupKey, std::pair<uint32_t, Carried>> wanted;  // with the group's number
 };
 
 TEST(GroupTableTest, WhatIsCarriedIsOfTheFirstRow) {
@@ -525,7 +525,7 @@ TEST(GroupTableTest, MergedGroupsCarryWhatTheyBroughtAlong) {
     other.AddManyRows(60, 2);
     if (HasFatalFailure()) return;
     ASSERT_TRUE(lab.table.Merge(other.table));
-    std::map<uint32_t, CarryingLab::Key> added;
+    std::map<uint32_t, CarryingLab::GroupKey> added;
     for (const auto& [key, at] : other.wanted) added.emplace(at.first, key);
     for (const auto& [group, key] : added) {
       const auto next = static_cast<uint32_t>(lab.wanted.size());

@@ -37,7 +37,8 @@ class QueryMaker {
                                            Expression::Kind::kMultiply, Expression::Kind::kDivide};
     Expression left = Number(depth - 1);
     Expression right = left.kind == Expression::Kind::kLiteral ? NumberColumn() : Number(depth - 1);
-    return Pair(kKinds[random_() % (OneIn(3) ? 4 : 3)], std::move(left), std::move(right));
+    return expressions::Pair(kKinds[random_() % (OneIn(3) ? 4 : 3)], std::move(left),
+                             std::move(right));
   }
   // Mostly by a literal, since a 0 among the divisors ends the whole query.
   Expression Division(int depth) {
@@ -105,7 +106,7 @@ class QueryMaker {
     const uint64_t family = random_() % 6;
     const int inner = depth > 0 ? 2 : 1;
     if (family == 0 && OneIn(3)) {
-      if (OneIn(16)) return Pair(Kind::kLike, String(inner), Literal(Value()));
+      if (OneIn(16)) return expressions::Pair(Kind::kLike, String(inner), Literal(Value()));
       return Like(String(inner), Pattern());
     }
     const auto value = [&] {
@@ -140,13 +141,13 @@ class QueryMaker {
         return In(value(), values);
       }
       case 3:
-        return Pair(Comparison(), value(), value());
+        return expressions::Pair(Comparison(), value(), value());
       case 4:
-        return Pair(Comparison(), Literal(literal()), value());
+        return expressions::Pair(Comparison(), Literal(literal()), value());
       case 5:
         return Between(value(), value(), OneIn(2) ? value() : Literal(literal()));
       default:
-        return Pair(Comparison(), value(), Literal(literal()));
+        return expressions::Pair(Comparison(), value(), Literal(literal()));
     }
   }
 

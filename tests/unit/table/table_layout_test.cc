@@ -20,7 +20,7 @@ namespace {
 
 using T = ColumnType;
 
-ColumnSchema Column(std::string name, T type, bool nullable = false, uint8_t scale = 0) {
+ColumnSchema SchemaColumn(std::string name, T type, bool nullable = false, uint8_t scale = 0) {
   return {.name = std::move(name), .type = type, .scale = scale, .nullable = nullable};
 }
 
@@ -37,37 +37,37 @@ TEST(TableLayoutTest, SchemasThatTablesCannotHaveAreRefused) {
   };
   names({}, "0 columns");
   Schema wide;
-  for (int i = 0; i < 257; ++i) wide.columns.push_back(Column(std::to_string(i), T::kInt32));
+  for (int i = 0; i < 257; ++i) wide.columns.push_back(SchemaColumn(std::to_string(i), T::kInt32));
   names(wide, "257 columns");
   wide.columns.pop_back();
   EXPECT_EQ(Refusal(wide), "");
-  names({.columns = {Column("", T::kInt32)}}, "0 bytes");
-  names({.columns = {Column(std::string(256, 'x'), T::kInt32)}}, "256 bytes");
-  names({.columns = {Column("a", T::kInt32), Column("a", T::kInt64)}}, "the name a");
-  names({.columns = {Column("a", T::kInt128)}}, "column a");
-  names({.columns = {Column("a", static_cast<T>(0))}}, "column a");
-  names({.columns = {Column("a", T::kDecimal, false, 19)}}, "19");
-  names({.columns = {Column("a", T::kInt64, false, 1)}}, "its limit is 0");
-  names({.columns = {Column("a", T::kString)}, .key = {0}}, "is string");
-  names({.columns = {Column("a", T::kBytes)}, .key = {0}}, "is bytes");
-  names({.columns = {Column("\xff", T::kInt32)}}, "the name of column 0 is not UTF-8");
-  names({.columns = {Column("a", T::kInt32, true)}, .key = {0}}, "nullable");
-  names({.columns = {Column("a", T::kInt32)}, .key = {1}}, "not among");
-  names({.columns = {Column("a", T::kInt32)}, .key = {0, 0}}, "twice");
-  const Schema five{
-      .columns = {Column("a", T::kInt32), Column("b", T::kInt32), Column("c", T::kInt32),
-                  Column("d", T::kInt32), Column("e", T::kInt32)},
-      .key = {0, 1, 2, 3, 4}};
+  names({.columns = {SchemaColumn("", T::kInt32)}}, "0 bytes");
+  names({.columns = {SchemaColumn(std::string(256, 'x'), T::kInt32)}}, "256 bytes");
+  names({.columns = {SchemaColumn("a", T::kInt32), SchemaColumn("a", T::kInt64)}}, "the name a");
+  names({.columns = {SchemaColumn("a", T::kInt128)}}, "column a");
+  names({.columns = {SchemaColumn("a", static_cast<T>(0))}}, "column a");
+  names({.columns = {SchemaColumn("a", T::kDecimal, false, 19)}}, "19");
+  names({.columns = {SchemaColumn("a", T::kInt64, false, 1)}}, "its limit is 0");
+  names({.columns = {SchemaColumn("a", T::kString)}, .key = {0}}, "is string");
+  names({.columns = {SchemaColumn("a", T::kBytes)}, .key = {0}}, "is bytes");
+  names({.columns = {SchemaColumn("\xff", T::kInt32)}}, "the name of column 0 is not UTF-8");
+  names({.columns = {SchemaColumn("a", T::kInt32, true)}, .key = {0}}, "nullable");
+  names({.columns = {SchemaColumn("a", T::kInt32)}, .key = {1}}, "not among");
+  names({.columns = {SchemaColumn("a", T::kInt32)}, .key = {0, 0}}, "twice");
+  const Schema five{.columns = {SchemaColumn("a", T::kInt32), SchemaColumn("b", T::kInt32),
+                                SchemaColumn("c", T::kInt32), SchemaColumn("d", T::kInt32),
+                                SchemaColumn("e", T::kInt32)},
+                    .key = {0, 1, 2, 3, 4}};
   names(five, "5 columns");
-  const Schema long_key{
-      .columns = {Column("a", T::kInt64), Column("b", T::kInt64), Column("c", T::kInt32)},
-      .key = {0, 1, 2}};
+  const Schema long_key{.columns = {SchemaColumn("a", T::kInt64), SchemaColumn("b", T::kInt64),
+                                    SchemaColumn("c", T::kInt32)},
+                        .key = {0, 1, 2}};
   names(long_key, "20 bytes");
 }
 
 TEST(TableLayoutTest, ColumnsAreFoundByName) {
-  const auto layout =
-      *TableLayout::Create({.columns = {Column("a", T::kInt32), Column("b", T::kString)}});
+  const auto layout = *TableLayout::Create(
+      {.columns = {SchemaColumn("a", T::kInt32), SchemaColumn("b", T::kString)}});
   EXPECT_EQ(layout->Find("b"), 1u);
   EXPECT_EQ(layout->Find("c"), std::nullopt);
   EXPECT_FALSE(layout->clustered());
@@ -75,7 +75,8 @@ TEST(TableLayoutTest, ColumnsAreFoundByName) {
 
 TEST(TableLayoutTest, RowsThatDoNotFitAreRefused) {
   const auto layout = *TableLayout::Create(
-      {.columns = {Column("k", T::kFloat64), Column("n", T::kInt32), Column("s", T::kString, true)},
+      {.columns = {SchemaColumn("k", T::kFloat64), SchemaColumn("n", T::kInt32),
+                   SchemaColumn("s", T::kString, true)},
        .key = {0}});
   const double keys[] = {1, 2, 3};
   const int32_t numbers[] = {1, 2, 3};
@@ -111,7 +112,7 @@ TEST(TableLayoutTest, RowsThatDoNotFitAreRefused) {
 }
 
 TEST(TableLayoutTest, KeysOfFourBytesStandAtTheTopOfTheWord) {
-  const auto layout = *TableLayout::Create({.columns = {Column("k", T::kInt32)}, .key = {0}});
+  const auto layout = *TableLayout::Create({.columns = {SchemaColumn("k", T::kInt32)}, .key = {0}});
   EXPECT_EQ(layout->key_bytes(), 4u);
   EXPECT_FALSE(layout->two_words());
   const int32_t values[] = {std::numeric_limits<int32_t>::min(), -1, 0, 1};
@@ -158,9 +159,9 @@ TEST(TableLayoutTest, PackedKeysOrderAsTheirColumnsDo) {
       {T::kFloat64, T::kUint64},
   };
   for (const std::vector<T>& key : keys) {
-    Schema schema{.columns = {Column("other", T::kInt64)}};
+    Schema schema{.columns = {SchemaColumn("other", T::kInt64)}};
     for (size_t i = key.size(); i-- > 0;) {  // the key's order is not the table's
-      schema.columns.push_back(Column("k" + std::to_string(i), key[i]));
+      schema.columns.push_back(SchemaColumn("k" + std::to_string(i), key[i]));
     }
     for (size_t i = 0; i < key.size(); ++i) {
       schema.key.push_back(static_cast<uint32_t>(key.size() - i));
@@ -206,8 +207,9 @@ TEST(TableLayoutTest, PackedKeysOrderAsTheirColumnsDo) {
 }
 
 TEST(AppendPiecesTest, PiecesAreCutByRowsAndByBytes) {
-  const auto layout = *TableLayout::Create(
-      {.columns = {Column("n", T::kInt64), Column("s", T::kString), Column("t", T::kString)}});
+  const auto layout =
+      *TableLayout::Create({.columns = {SchemaColumn("n", T::kInt64), SchemaColumn("s", T::kString),
+                                        SchemaColumn("t", T::kString)}});
   Random random(5);
   // 16 bytes beside the string, and the other one's.
   constexpr uint64_t kBeside = 17;

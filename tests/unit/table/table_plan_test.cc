@@ -159,9 +159,9 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
   Refuses(Aggregated(AggregateFunction::kSum, Literal(INT64_MAX) + Literal(1)),
           "is outside its type, int64");
   Refuses(Filtered(Like(Column("i32"), "a%")), "column i32 (int32) is not a string");
-  Refuses(Filtered(Pair(Expression::Kind::kLike, Column("few"), Column("text"))),
+  Refuses(Filtered(expressions::Pair(Expression::Kind::kLike, Column("few"), Column("text"))),
           "`like` takes a literal, not text");
-  Refuses(Filtered(Pair(Expression::Kind::kLike, Column("few"), Literal(1))),
+  Refuses(Filtered(expressions::Pair(Expression::Kind::kLike, Column("few"), Literal(1))),
           "`like` takes a string, not 1");
   Refuses(Filtered(Equal(PartOf(DatePart::kYear, Column("i32")), Literal(1))),
           "column i32 (int32) is neither a date nor a timestamp");
@@ -173,8 +173,8 @@ TEST(TablePlanTest, ErrorsNameWhatDoesNotFit) {
           "column i32 (int32) cannot be compared with a timestamp");
   Refuses(Filtered(Equal(Cast(Column("i64"), ColumnType::kTimestamp), Literal(Timestamp{7}))),
           "column i64 (int64) is neither a date nor a timestamp");
-  Refuses(Filtered(Equal(Pair(Expression::Kind::kDatePart, Literal(Value(std::string("week"))),
-                              Column("date")),
+  Refuses(Filtered(Equal(expressions::Pair(Expression::Kind::kDatePart,
+                                           Literal(Value(std::string("week"))), Column("date")),
                          Literal(1))),
           "takes one of 'year', 'quarter', 'month', 'day', 'hour', 'minute', 'second', not 'week'");
   Refuses(Aggregated(AggregateFunction::kSum, Column("date") / Literal(1)), "is not a number");
@@ -216,8 +216,9 @@ TEST(TablePlanTest, PatternsWithoutWildcardsAreSetsAndOnePercentIsEverything) {
   EXPECT_EQ(condition(Like(Column("few"), "%%")).kind, Kind::kIsNull);
   EXPECT_TRUE(condition(Like(Column("few"), "%%")).negated);
   EXPECT_EQ(condition(!Like(Column("few"), "%")).kind, Kind::kNone);
-  EXPECT_EQ(condition(Pair(Expression::Kind::kLike, Column("few"), Literal(Value()))).kind,
-            Kind::kNone);
+  EXPECT_EQ(
+      condition(expressions::Pair(Expression::Kind::kLike, Column("few"), Literal(Value()))).kind,
+      Kind::kNone);
   Expression no_escape = Like(Column("few"), "a%");
   no_escape.arguments.push_back(Literal(Value()));
   EXPECT_EQ(condition(no_escape).kind, Kind::kNone);
@@ -302,8 +303,8 @@ TEST(TablePlanTest, EqualitiesThatAreJoinedAreOneSet) {
   const auto joined = [](Expression::Kind kind, Expression::Kind compare) {
     std::vector<Expression> parts;
     for (int64_t i = 0; i < 600; ++i) {
-      parts.push_back(Pair(compare, Column("i64"), Literal(i * 7 % 1201)));
-      parts.push_back(Pair(compare, Column("few"), Literal(std::to_string(i % 500))));
+      parts.push_back(expressions::Pair(compare, Column("i64"), Literal(i * 7 % 1201)));
+      parts.push_back(expressions::Pair(compare, Column("few"), Literal(std::to_string(i % 500))));
     }
     parts.push_back(Column("u64") < Literal(5));
     parts.push_back(In(Column("i64"), {Value(int64_t{-5}), Value(int64_t{0})}));
@@ -336,10 +337,11 @@ TEST(TablePlanTest, EqualitiesThatAreJoinedAreOneSet) {
   expect_sets(body, body.predicates[OnlyCondition(**none).children.at(0)].children, true);
   // What is joined the other way stays apart.
   constexpr auto kNotEqual = Expression::Kind::kNotEqual;
-  const auto apart = Plan(Filtered(
-      Of(Expression::Kind::kOr,
-         {Pair(kNotEqual, Column("i64"), Literal(1)), Pair(kNotEqual, Column("i64"), Literal(3)),
-          Pair(Expression::Kind::kEqual, Column("i64"), Literal(5))})));
+  const auto apart =
+      Plan(Filtered(Of(Expression::Kind::kOr,
+                       {expressions::Pair(kNotEqual, Column("i64"), Literal(1)),
+                        expressions::Pair(kNotEqual, Column("i64"), Literal(3)),
+                        expressions::Pair(Expression::Kind::kEqual, Column("i64"), Literal(5))})));
   ASSERT_TRUE(apart.ok());
   EXPECT_EQ(OnlyCondition(**apart).children.size(), 3u);
 }

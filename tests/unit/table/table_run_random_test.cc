@@ -14,15 +14,15 @@
 namespace eris::storage {
 namespace {
 
-struct Answer {
+struct RunAnswer {
   std::vector<std::string> rows{};
   bool fails = false;      // a value that is computed is outside its type
   bool uncertain = false;  // or one that a condition may look at
 };
 
-Answer WantedRows(const Query& query, const Segments& segments) {
+RunAnswer WantedRows(const Query& query, const Segments& segments) {
   QueryOracle oracle(QuerySchema());
-  Answer answer;
+  RunAnswer answer;
   for (const auto& segment : segments) {
     for (const uint32_t i : PassingRows(oracle, query, *segment)) {
       QueryOracle::Row row;
@@ -40,7 +40,7 @@ Answer WantedRows(const Query& query, const Segments& segments) {
 
 // Runs one segment, into small and odd results, so that blocks are left and entered in the middle.
 void RunSegment(TableRun& run, const QuerySegment& segment, const Schema& result,
-                QueryRandom& random, Answer& answer) {
+                QueryRandom& random, RunAnswer& answer) {
   if (segment.rows() == 0 || !run.BeginSegment(segment.view())) return;
   uint32_t at = 0;
   while (at < segment.rows() && !answer.fails) {
@@ -67,7 +67,7 @@ void RunSegment(TableRun& run, const QuerySegment& segment, const Schema& result
   }
 }
 
-Query SomeQuery(QueryRandom& random) {
+Query SomeRunQuery(QueryRandom& random) {
   QueryMaker maker(random);
   Query query;
   if (random() % 8 != 0) query.filter = maker.Condition(2);
@@ -86,17 +86,17 @@ TEST(TableRunTest, RowsHandedOutAreThoseOfTheOracle) {
   uint32_t errors = 0;
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
-    const Query query = SomeQuery(random);
+    const Query query = SomeRunQuery(random);
     const auto plan = TablePlan::Create(QueryLayout()->schema().columns, query);
     if (!plan.ok()) {
       ASSERT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << plan.status();
       continue;
     }
     const Segments segments = SomeSegments(random);
-    const Answer wanted = WantedRows(query, segments);
+    const RunAnswer wanted = WantedRows(query, segments);
     auto run = TableRun::Create(*plan);
     ASSERT_TRUE(run.ok());
-    Answer got;
+    RunAnswer got;
     for (const auto& segment : segments) {
       RunSegment(**run, *segment, (*plan)->result(), random, got);
       if (got.fails || testing::Test::HasFatalFailure()) break;

@@ -17,19 +17,19 @@ namespace {
 
 using namespace expressions;  // NOLINT: as their users do
 
-using Row = QueryOracle::Row;
+using OracleRow = QueryOracle::Row;
 
-OracleValue& At(Row& row, const char* column) { return row[*QueryLayout()->Find(column)]; }
-Row ZeroRow() {
-  Row row;
+OracleValue& At(OracleRow& row, const char* column) { return row[*QueryLayout()->Find(column)]; }
+OracleRow ZeroRow() {
+  OracleRow row;
   for (const ColumnSchema& column : QuerySchema().columns) {
     row.push_back({.type = column.type, .scale = column.scale});
   }
   return row;
 }
 std::unique_ptr<QuerySegment> SegmentOf(uint32_t rows, bool dictionaries,
-                                        const std::function<void(uint32_t, Row&)>& fill) {
-  std::vector<Row> made;
+                                        const std::function<void(uint32_t, OracleRow&)>& fill) {
+  std::vector<OracleRow> made;
   for (uint32_t i = 0; i < rows; ++i) {
     made.push_back(ZeroRow());
     fill(i, made.back());
@@ -65,7 +65,7 @@ std::vector<std::string> GroupsOf(TableRun& run, const Schema& schema) {
   uint64_t first = 0;
   run.TakeGroups(first, memory.rows);
   for (uint32_t i = 0; i < memory.rows.rows; ++i) {
-    Row row;
+    OracleRow row;
     for (size_t c = 0; c < schema.columns.size(); ++c) {
       row.push_back(memory.At(c, i, schema.columns[c].scale));
     }
@@ -93,7 +93,7 @@ using Texts = std::vector<std::string>;
 // would be missing in the others.
 TEST(TableRunValuesTest, ValuesOfABlockAreThoseOfEveryGroup) {
   Segments segments;
-  segments.push_back(SegmentOf(100, true, [](uint32_t i, Row& row) {
+  segments.push_back(SegmentOf(100, true, [](uint32_t i, OracleRow& row) {
     At(row, "i32").number = i;
     At(row, "some").text = i % 2 == 0 ? "a" : "b";
   }));
@@ -110,7 +110,7 @@ TEST(TableRunValuesTest, ValuesOfABlockAreThoseOfEveryGroup) {
 // Products that leave their type, only where `i32` is 0.
 Segments NearTheLimits() {
   Segments segments;
-  segments.push_back(SegmentOf(70, true, [](uint32_t i, Row& row) {
+  segments.push_back(SegmentOf(70, true, [](uint32_t i, OracleRow& row) {
     At(row, "i32").number = i % 2;
     At(row, "i64").number = i % 2 == 0 ? INT64_MAX : 3;
     At(row, "i64n").number = i % 2 == 0 ? 2 : INT64_MAX / 3;
@@ -179,7 +179,7 @@ TEST(TableRunValuesTest, ACaseInAnOrIsComputedForTheRowsThatAreLeft) {
 TEST(TableRunValuesTest, FewRowsOfABlockGiveWhatAllOfThemGive) {
   Segments segments;
   for (const bool dictionaries : {false, true}) {
-    segments.push_back(SegmentOf(5000, dictionaries, [](uint32_t i, Row& row) {
+    segments.push_back(SegmentOf(5000, dictionaries, [](uint32_t i, OracleRow& row) {
       At(row, "i32").number = i * 7 % 40;
       At(row, "f64").real = i;
       At(row, "utf").text = std::string("\u00e9\u20ac") + std::to_string(i * 31 % 977);
@@ -219,7 +219,7 @@ TEST(TableRunValuesTest, FewRowsOfABlockGiveWhatAllOfThemGive) {
 Segments OtherCodes() {
   Segments segments;
   for (const uint32_t turn : {0, 1, 2, 3}) {
-    segments.push_back(SegmentOf(90, turn != 2, [turn](uint32_t i, Row& row) {
+    segments.push_back(SegmentOf(90, turn != 2, [turn](uint32_t i, OracleRow& row) {
       At(row, "some").text = std::string(1, static_cast<char>('a' + (i + turn) % 5));
       At(row, "few").text = std::string(1, static_cast<char>('e' - (i + turn) % 3));
       At(row, "few").null = i % 9 == 0;
@@ -272,7 +272,7 @@ TEST(TableRunValuesTest, ConditionsOfACaseAreAskedOfEachSegmentsCodes) {
 TEST(TableRunValuesTest, MergesKeepTheExtremesOfStrings) {
   const auto of = [](const char* text, uint32_t from, uint32_t to) {
     Segments segments;
-    segments.push_back(SegmentOf(to - from, true, [=](uint32_t i, Row& row) {
+    segments.push_back(SegmentOf(to - from, true, [=](uint32_t i, OracleRow& row) {
       At(row, "i32").number = from + i;
       At(row, "utf").text = text + std::string(i % 50, 'x');
       At(row, "utf").null = (from + i) % 4 == 0;
@@ -303,7 +303,7 @@ TEST(TableRunValuesTest, MergesKeepTheExtremesOfStrings) {
 
 TEST(TableRunValuesTest, MemoryThatEndsInTheMiddleIsAnError) {
   Segments segments;
-  segments.push_back(SegmentOf(4000, false, [](uint32_t i, Row& row) {
+  segments.push_back(SegmentOf(4000, false, [](uint32_t i, OracleRow& row) {
     At(row, "i64").number = i % 1000;
     At(row, "text").text = std::string(i / 10, static_cast<char>('a' + i / 1000));
   }));
@@ -336,7 +336,8 @@ TEST(TableRunValuesTest, MemoryThatEndsInTheMiddleIsAnError) {
 
 TEST(TableRunValuesTest, SumsOf128BitsThatLeaveThemAreErrors) {
   Segments segments;
-  segments.push_back(SegmentOf(4, true, [](uint32_t i, Row& row) { At(row, "i32").number = i; }));
+  segments.push_back(
+      SegmentOf(4, true, [](uint32_t i, OracleRow& row) { At(row, "i32").number = i; }));
   const auto ends = [&](Int128 literal, AggregateFunction function) {
     Query query;
     const Expression wide = Literal(Value(WideDecimal{HalvesOf(literal), 2}));
@@ -361,8 +362,9 @@ TEST(TableRunValuesTest, SumsOf128BitsThatLeaveThemAreErrors) {
 
 TEST(TableRunValuesTest, StringLiteralsAndWholeSubstringsAreHandedOut) {
   Segments segments;
-  segments.push_back(SegmentOf(
-      3, false, [](uint32_t i, Row& row) { At(row, "text").text = "ab" + std::string(i, 'c'); }));
+  segments.push_back(SegmentOf(3, false, [](uint32_t i, OracleRow& row) {
+    At(row, "text").text = "ab" + std::string(i, 'c');
+  }));
   Query query;
   query.columns = {{Literal(Value(std::string("x"))), "x"},
                    {Substring(Column("text"), INT64_MIN), "all"},
@@ -381,7 +383,7 @@ TEST(TableRunValuesTest, StringLiteralsAndWholeSubstringsAreHandedOut) {
 TEST(TableRunValuesTest, DivisionsBy0AreErrorsOfTheRowsThatNeedThem) {
   constexpr uint32_t kRows = 3000;
   Segments segments;
-  segments.push_back(SegmentOf(kRows, false, [](uint32_t i, Row& row) {
+  segments.push_back(SegmentOf(kRows, false, [](uint32_t i, OracleRow& row) {
     At(row, "i64").number = i;
     At(row, "i32").number = i % 7;
   }));

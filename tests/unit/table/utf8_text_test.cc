@@ -9,13 +9,13 @@
 namespace eris::storage {
 namespace {
 
-constexpr int64_t kAll = INT64_MAX;
+constexpr int64_t kAllCharacters = INT64_MAX;
 
 TEST(Utf8TextTest, CharactersCountFromOne) {
   EXPECT_EQ(CharactersOf("abcdef", 1, 2), "ab");
   EXPECT_EQ(CharactersOf("abcdef", 3, 2), "cd");
   EXPECT_EQ(CharactersOf("abcdef", 6, 5), "f");
-  EXPECT_EQ(CharactersOf("abcdef", 2, kAll), "bcdef");
+  EXPECT_EQ(CharactersOf("abcdef", 2, kAllCharacters), "bcdef");
   EXPECT_EQ(CharactersOf("abcdef", 2, 0), "");
 }
 
@@ -23,11 +23,11 @@ TEST(Utf8TextTest, CharactersOutsideTheTextAreLeftOut) {
   EXPECT_EQ(CharactersOf("abc", 0, 2), "a");
   EXPECT_EQ(CharactersOf("abc", -1, 3), "a");
   EXPECT_EQ(CharactersOf("abc", -5, 3), "");
-  EXPECT_EQ(CharactersOf("abc", 4, kAll), "");
-  EXPECT_EQ(CharactersOf("abc", INT64_MAX, kAll), "");
-  EXPECT_EQ(CharactersOf("abc", INT64_MIN, kAll), "");  // up to character -2
-  EXPECT_EQ(CharactersOf("abc", -5, kAll), "abc");
-  EXPECT_EQ(CharactersOf("", 1, kAll), "");
+  EXPECT_EQ(CharactersOf("abc", 4, kAllCharacters), "");
+  EXPECT_EQ(CharactersOf("abc", INT64_MAX, kAllCharacters), "");
+  EXPECT_EQ(CharactersOf("abc", INT64_MIN, kAllCharacters), "");  // up to character -2
+  EXPECT_EQ(CharactersOf("abc", -5, kAllCharacters), "abc");
+  EXPECT_EQ(CharactersOf("", 1, kAllCharacters), "");
   EXPECT_EQ(CharactersOf(std::string_view(), -1, 2), "");
 }
 
@@ -37,7 +37,7 @@ TEST(Utf8TextTest, ACharacterHasOneToFourBytes) {
   EXPECT_EQ(CharactersOf(text, 2, 1), "\u00e9");
   EXPECT_EQ(CharactersOf(text, 3, 1), "\u20ac");
   EXPECT_EQ(CharactersOf(text, 4, 1), "\U0001f600");
-  EXPECT_EQ(CharactersOf(text, 5, kAll), "z");
+  EXPECT_EQ(CharactersOf(text, 5, kAllCharacters), "z");
   EXPECT_EQ(CharactersOf(text, 2, 3), "\u00e9\u20ac\U0001f600");
 }
 
@@ -68,7 +68,7 @@ TEST(Utf8TextTest, BytesThatAreNotUtf8AreTakenAsTheyCome) {
   const std::string_view text = "\x80x\xe2\x82\xff\xc3\xa9\x80\xf0";
   for (int64_t at = 1; at < 12; ++at) {
     const std::string_view before = CharactersOf(text, 1, at - 1);
-    const std::string_view behind = CharactersOf(text, at, kAll);
+    const std::string_view behind = CharactersOf(text, at, kAllCharacters);
     EXPECT_EQ(before.size() + behind.size(), text.size()) << at;
   }
 }
