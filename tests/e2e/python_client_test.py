@@ -45,7 +45,7 @@ def wheel_environment(build, name):
     """That of `./dev wheel embedded`: the engine is compiled as in `build`, in a tree `name` beside it, so that the compiler cache has its objects
     already. What is compiled stays for the next run."""
     cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M))
-    same = ";".join(f"{each}={cache[each]}" for each in ("CMAKE_CXX_COMPILER", "ERIS_DCHECKS"))
+    same = ";".join(f"{each}={cache[each]}" for each in ("CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS_RELWITHDEBINFO", "ERIS_DCHECKS"))
     like = {"BUILD_DIR": build.parent / name, "CMAKE_SOURCE_DIR": ROOT, "CMAKE_BUILD_TYPE": cache["CMAKE_BUILD_TYPE"], "CMAKE_DEFINE": same}
     return {f"SKBUILD_{each}": str(value) for each, value in like.items()}
 
