@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that each header of the engine, the server and the clients compiles alone. The objects are thrown away; the compiler cache keeps them.
 
-Usage: headers_alone.py BUILD [--root DIR] [header...]. A header is checked with the flags of its folder's sources in
+Usage: headers_alone.py BUILD [--root DIR] [--public] [header...]. A header is checked with the flags of its folder's sources in
 BUILD/compile_commands.json, without sanitizers. A header that is the first include of its own source has been checked
-by compiling that source. Prints each failure; exit status 1 if there is one.
+by compiling that source. --public: only what programs of others include. Prints each failure; exit status 1 if there is one.
 """
 import argparse
 import concurrent.futures
@@ -18,14 +18,15 @@ import sys
 import tempfile
 
 FOLDERS = ("include", "base", "topology", "memory", "leap", "tasks", "storage", "routing", "aeu", "balancer", "engine", "text", "capi", "server", "clients")
+PUBLIC = ("include",)
 # Folders without sources use the flags of a folder that includes them.
 FLAGS_OF = {"include": "engine", "base": "engine"}
 FIRST_INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
-def headers_of(root):
-    """Headers that are not the first include of their own source, relative to the root."""
-    for folder in FOLDERS:
+def headers_of(root, folders=FOLDERS):
+    """Headers of the folders that are not the first include of their own source, relative to the root."""
+    for folder in folders:
         for header in sorted((root / folder).rglob("*.h")):
             name = header.relative_to(root).as_posix()
             source = header.with_suffix(".cc")
@@ -77,11 +78,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("--public", action="store_true")
     parser.add_argument("headers", nargs="*")
     args = parser.parse_args()
     build, root = args.build.resolve(), args.root.resolve()
     flags = flags_by_folder(build)
-    headers = args.headers or list(headers_of(root))
+    headers = args.headers or list(headers_of(root, PUBLIC if args.public else FOLDERS))
     with tempfile.TemporaryDirectory() as out, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         complaints = list(pool.map(lambda header: check(header, root, build, flags, out), headers))
     bad = [(header, text) for header, text in zip(headers, complaints) if text]

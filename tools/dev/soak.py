@@ -59,6 +59,8 @@ KINDS = {
        for kind in ("config", "filter", "csv")},
     **{f"tree {tree}": ("eighths", 1, lambda at, tree=tree: slice_of(tree, at)) for tree in TREES},
     "NUMA shapes": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-L", "numa"]),
+    "headers": ("runs", 1, lambda at: PYTHON + ["tools/dev/headers_alone.py", "build/asan"]),
+    "goals of the doors": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "^goals_tiny_doors$"]),
     "grpcurl": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-R", "grpcurl"]),
     "Spark": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_spark$"]),
     "packages": ("runs", 1, lambda at: ["ctest", "--test-dir", "build/dev", "--output-on-failure", "-C", "soak", "-R", "^e2e_package$"]),
@@ -79,6 +81,10 @@ of a kind add up. A tree's tests are run in eighths.
 | models | those that have changed, or what they mirror | all | 300 s; a search finds the same until then |
 | the weak-memory explorer under the address sanitizer | no | yes | clang 14 has no std::source_location; without a sanitizer it runs |
 | loads of 512 MiB under the address sanitizer | no | no | they compare resident memory |
+| shapes of the NUMA lab, and counts of accesses but for lookups and scans | three shapes, two counts | all | 5 to 60 s each, emulated |
+| grpcurl, the tiny goals of the doors | no | yes | both compile: grpcurl in Go, the engine for a wheel |
+| internal headers alone | no | yes | public ones are compiled alone in both; 250 compilations |
+| fuzzing | 10 s each of index, plans, Flight, requests | 20 s | 180 s a piece |
 
 No other test has left `./dev test`. `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name; all of them have a successor.
 

@@ -2,7 +2,7 @@
 """Every stage of ./dev test, which installs packages first: builds, tests, header check, sanitizers.
 
 The optimised tree runs tests that need speed or real servers; tests of single folders run in the sanitizers' trees.
-Longer checks are in soak.py.
+Tests with the label `slow`, and longer checks, are in soak.py.
 """
 import os
 import shutil
@@ -31,21 +31,21 @@ def main():
         stages.ctest("ctest-dev-sim", "dev", "-L", "sim", *parallel)
         stages.ctest("ctest-dev-model", "dev", "-L", "model", *parallel)
         stages.ctest("ctest-dev-integration", "dev", "-L", "integration", "-LE", "e2e")
-        stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e", *two)
+        stages.ctest("ctest-dev-e2e", "dev", "-L", "e2e", "-LE", "slow", *two)
         stages.ctest("ctest-dev-numa", "dev", "-L", "numa", "-LE", "slow")
-        stages.ctest("ctest-dev-bench", "dev", "-L", "bench")
+        stages.ctest("ctest-dev-bench", "dev", "-L", "bench", "-LE", "slow")
     if stages.build("tsan"):
         stages.ctest("ctest-tsan", "tsan", "-L", "threads", *parallel)
     if stages.build("asan", "tests/all", "eris"):
-        stages.check("headers-alone", [sys.executable, "-B", "tools/dev/headers_alone.py", "build/asan"])
+        stages.check("headers-alone", [sys.executable, "-B", "tools/dev/headers_alone.py", "build/asan", "--public"])
         stages.ctest("ctest-asan", "asan", "-LE", "e2e|house", *parallel)
         # A real server too, but not tests that take minutes at this speed, or measure times or resident memory. TPC-H's
         # queries at one number of AEUs.
         stages.ctest("ctest-asan-e2e", "asan", "-L", "e2e", "-E", "demo|orders|grpcurl|idle|memory_limits|python_|readme|real_files|sql|query_[17]", *two)
-        stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "20"])
-        stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "plan"])
-        stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "flight"])
-        stages.check("fuzz-request", ["tests/fuzz/run_fuzz.sh", "build/asan", "20", "request"])
+        stages.check("fuzz-index", ["tests/fuzz/run_fuzz.sh", "build/asan", "10"])
+        stages.check("fuzz-plan", ["tests/fuzz/run_fuzz.sh", "build/asan", "10", "plan"])
+        stages.check("fuzz-flight", ["tests/fuzz/run_fuzz.sh", "build/asan", "10", "flight"])
+        stages.check("fuzz-request", ["tests/fuzz/run_fuzz.sh", "build/asan", "10", "request"])
     stages.summary()
     return subprocess.run([sys.executable, "-B", "tools/dev/count_tests.py", "--extra-passed", str(stages.passed_checks),
                            "--extra-failed", str(stages.failed_builds), *(["--strict"] if os.environ.get("CI") else []),
