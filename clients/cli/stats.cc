@@ -17,7 +17,7 @@
 namespace eris::cli {
 namespace {
 
-Json ToJson(const RoutingStats& routing) {
+Json JsonOf(const RoutingStats& routing) {
   return {{"sent", std::to_string(routing.sent)},
           {"delivered", std::to_string(routing.delivered)},
           {"answered", std::to_string(routing.answered)},
@@ -28,7 +28,7 @@ Json ToJson(const RoutingStats& routing) {
           {"writer_waits", std::to_string(routing.writer_waits)}};
 }
 
-Json ToJson(const client::ServerInfo& server) {
+Json JsonOf(const client::ServerInfo& server) {
   return {{"version", server.version},
           {"uptime_ms", std::to_string(absl::ToInt64Milliseconds(server.uptime))},
           {"calls", std::to_string(server.calls)},
@@ -38,7 +38,7 @@ Json ToJson(const client::ServerInfo& server) {
 }
 
 // The rules by which any task has been taken.
-Json ToJson(const TaskStats& tasks) {
+Json JsonOf(const TaskStats& tasks) {
   Json taken = Json::Object();
   for (size_t rule = 0; rule < kTaskRules; ++rule) {
     if (tasks.taken[rule] == 0) continue;
@@ -49,7 +49,7 @@ Json ToJson(const TaskStats& tasks) {
           {"wakes", std::to_string(tasks.wakes)}};
 }
 
-Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
+Json JsonOf(const client::ServerInfo& server, const EngineStats& stats) {
   Json aeus = Json::Array();
   for (const AeuStats& aeu : stats.aeus) {
     aeus.push_back({{"id", aeu.id.value},
@@ -61,8 +61,8 @@ Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
                     {"commands", std::to_string(aeu.commands)},
                     {"keys", std::to_string(aeu.keys)},
                     {"rows_scanned", std::to_string(aeu.rows_scanned)},
-                    {"routing", ToJson(aeu.routing)},
-                    {"tasks", ToJson(aeu.tasks)},
+                    {"routing", JsonOf(aeu.routing)},
+                    {"tasks", JsonOf(aeu.tasks)},
                     {"bytes_brought_home", std::to_string(aeu.bytes_brought_home)},
                     {"bytes_remapped", std::to_string(aeu.bytes_remapped)},
                     {"homecomings", std::to_string(aeu.homecomings)},
@@ -82,11 +82,11 @@ Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
   }
   Json objects = Json::Array();
   for (const ObjectInfo& object : stats.objects) {
-    Json json = cli::ToJson(object);
+    Json json = ToJson(object);
     json["partitions"] = object.partition_starts.size();
     objects.push_back(std::move(json));
   }
-  return {{"server", ToJson(server)},
+  return {{"server", JsonOf(server)},
           {"aeus", std::move(aeus)},
           {"numa_nodes", std::move(numa_nodes)},
           {"objects", std::move(objects)},
@@ -94,7 +94,7 @@ Json ToJson(const client::ServerInfo& server, const EngineStats& stats) {
           {"scans_open", std::to_string(stats.scans_open)},
           {"scan_chunks_in_use", std::to_string(stats.scan_chunks_in_use)},
           {"requests_in_flight", std::to_string(stats.requests_in_flight)},
-          {"sessions_routing", ToJson(stats.sessions_routing)}};
+          {"sessions_routing", JsonOf(stats.sessions_routing)}};
 }
 
 // Empty without any leap.
@@ -129,7 +129,7 @@ std::string SentToText(const EngineStats& stats) {
   return absl::StrCat(sent.ToString(), "\n");
 }
 
-std::string ToText(const client::ServerInfo& server) {
+std::string TextOf(const client::ServerInfo& server) {
   return absl::StrCat(server.version.empty() ? "" : absl::StrCat("version ", server.version, "; "),
                       "up ", absl::FormatDuration(absl::Trunc(server.uptime, absl::Seconds(1))),
                       "; calls ", server.calls, ", in flight ", server.calls_in_flight,
@@ -137,7 +137,7 @@ std::string ToText(const client::ServerInfo& server) {
                       FormatBytes(server.in_flight_bytes_max), "\n");
 }
 
-std::string ToText(const EngineStats& stats) {
+std::string TextOf(const EngineStats& stats) {
   uint64_t rows = 0;
   for (const AeuStats& aeu : stats.aeus) rows += aeu.rows;
   TextTable aeus({{"AEU"},
@@ -186,7 +186,7 @@ std::string ToText(const EngineStats& stats) {
                     FormatBytes(numa_node.used_bytes), numa_node.bound ? "yes" : "no"});
   }
   return absl::StrCat(aeus.ToString(), "\n", routing.ToString(), "\n", LeapsToText(stats),
-                      SentToText(stats), numa_nodes.ToString(), "\n", cli::ToText(stats.objects),
+                      SentToText(stats), numa_nodes.ToString(), "\n", ToText(stats.objects),
                       "\nmemory limit ", FormatBytes(stats.memory_limit_bytes),
                       "; requests in flight ", stats.requests_in_flight, "; scans open ",
                       stats.scans_open, "; scan chunks in use ", stats.scan_chunks_in_use, "\n");
@@ -201,9 +201,9 @@ int RunStats(const Cli& cli) {
   if (!stats.ok()) return Report(stats.status());
   Output output;
   if (cli.json()) {
-    output.WriteJson(ToJson(*server, *stats));
+    output.WriteJson(JsonOf(*server, *stats));
   } else {
-    output.Write(absl::StrCat(ToText(*stats), ToText(*server)));
+    output.Write(absl::StrCat(TextOf(*stats), TextOf(*server)));
   }
   return output.Finish(kExitOk);
 }
@@ -216,9 +216,9 @@ int RunHot(const Cli& cli, const std::string& object, uint32_t ranges_max = kHot
   if (!heat.ok()) return Report(heat.status());
   Output output;
   if (cli.json()) {
-    output.WriteJson(cli::ToJson(*heat));
+    output.WriteJson(ToJson(*heat));
   } else {
-    output.Write(cli::ToText(*heat));
+    output.Write(ToText(*heat));
   }
   return output.Finish(kExitOk);
 }

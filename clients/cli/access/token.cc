@@ -62,7 +62,7 @@ const char* KindOf(const server::Caller& caller) {
   return caller.has_certificate() ? "certificate" : "token";
 }
 
-Json ToJson(const server::Caller& caller) {
+Json CallerJson(const server::Caller& caller) {
   return Json{{"name", caller.name},
               {"kind", KindOf(caller)},
               {"role", server::RoleName(caller.role)},
@@ -78,7 +78,7 @@ int RunNew(const Cli& cli, const TokenFlags& flags) {
   if (!added.ok()) return Report(added);
   Output output;
   if (cli.json()) {
-    Json json = ToJson(made->caller);
+    Json json = CallerJson(made->caller);
     if (!made->token.empty()) json["token"] = made->token;
     output.WriteJson(json);
   } else if (!made->token.empty()) {
@@ -103,7 +103,7 @@ int RunList(const Cli& cli, const TokenFlags& flags) {
   Output output;
   if (cli.json()) {
     Json list = Json::Array();
-    for (const server::Caller& caller : *callers) list.push_back(ToJson(caller));
+    for (const server::Caller& caller : *callers) list.push_back(CallerJson(caller));
     output.WriteJson(list);
     return output.Finish(kExitOk);
   }

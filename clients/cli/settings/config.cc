@@ -76,7 +76,7 @@ int RunCheck(const Cli& cli, const CheckFlags& flags) {
 }
 
 // As a configuration file, in which each value is followed by its origin as a comment.
-std::string ToText(const std::vector<client::ConfigValue>& values) {
+std::string TextOfValues(const std::vector<client::ConfigValue>& values) {
   std::string text;
   std::string section;
   for (const client::ConfigValue& value : values) {
@@ -90,7 +90,7 @@ std::string ToText(const std::vector<client::ConfigValue>& values) {
   return text;
 }
 
-Json ToJson(const std::vector<client::ConfigValue>& values) {
+Json JsonOfValues(const std::vector<client::ConfigValue>& values) {
   Json json = Json::Array();
   for (const client::ConfigValue& value : values) {
     json.push_back({{"name", value.name},
@@ -120,7 +120,7 @@ int RunDump(const Cli& cli, const DumpFlags& flags) {
     values.push_back({option.name(), server::ValueText(option, config),
                       server::OriginOf(option, config), option.live});
   }
-  return Write(cli, ToJson(values), ToText(values), kExitOk);
+  return Write(cli, JsonOfValues(values), TextOfValues(values), kExitOk);
 }
 
 int RunGet(const Cli& cli, const std::vector<std::string>& names) {
@@ -128,7 +128,7 @@ int RunGet(const Cli& cli, const std::vector<std::string>& names) {
   if (!client.ok()) return Report(client.status());
   const absl::StatusOr<std::vector<client::ConfigValue>> all = client::GetConfig(**client);
   if (!all.ok()) return Report(all.status());
-  if (names.empty()) return Write(cli, ToJson(*all), ToText(*all), kExitOk);
+  if (names.empty()) return Write(cli, JsonOfValues(*all), TextOfValues(*all), kExitOk);
   std::vector<client::ConfigValue> values;
   for (const std::string& name : names) {
     const size_t before = values.size();
@@ -142,7 +142,7 @@ int RunGet(const Cli& cli, const std::vector<std::string>& names) {
     return Report(absl::InvalidArgumentError(
         absl::StrCat("this server has no option '", name, "': it has another version")));
   }
-  return Write(cli, ToJson(values), ToText(values), kExitOk);
+  return Write(cli, JsonOfValues(values), TextOfValues(values), kExitOk);
 }
 
 int RunSet(const Cli& cli, const std::vector<std::string>& settings) {
@@ -159,7 +159,7 @@ int RunSet(const Cli& cli, const std::vector<std::string>& settings) {
   if (!client.ok()) return Report(client.status());
   const absl::StatusOr<std::vector<client::ConfigValue>> set = client::SetConfig(**client, values);
   if (!set.ok()) return Report(set.status());
-  return Write(cli, ToJson(*set), ToText(*set), kExitOk);
+  return Write(cli, JsonOfValues(*set), TextOfValues(*set), kExitOk);
 }
 
 void AddReading(Flags& verb, Cli& cli) {
