@@ -10,15 +10,27 @@ function(eris_unity target)
   endif()
 endfunction()
 
-# eris_cc_library(NAME memory HDRS a.h SRCS a.cc DEPS eris::base)
-# One library per folder, linked by its eris:: name; the DEPS lists show the layers.
+# Not optimised with the address sanitizer, where that takes half of the compiler's time: for code that waits for
+# sockets, and tests whose time is spent in compiled libraries. Templates that a test instantiates become several
+# times slower.
+function(eris_brief target)
+  if("address" IN_LIST ERIS_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  endif()
+endfunction()
+
+# eris_cc_library(NAME memory HDRS a.h SRCS a.cc DEPS eris::base [BRIEF])
+# One library per folder, linked by its eris:: name; the DEPS lists show the layers. BRIEF: see eris_brief.
 # tools/dev/headers_alone.py checks that each header compiles alone.
 function(eris_cc_library)
-  cmake_parse_arguments(ARG "" "NAME" "HDRS;SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "BRIEF" "NAME" "HDRS;SRCS;DEPS" ${ARGN})
   set(target eris_${ARG_NAME})
   if(ARG_SRCS)
     add_library(${target} STATIC ${ARG_SRCS} ${ARG_HDRS})
     eris_unity(${target})
+    if(ARG_BRIEF)
+      eris_brief(${target})
+    endif()
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE eris::flags)
     set(scope PUBLIC)
   else()
@@ -39,8 +51,7 @@ endfunction()
 # THREADED: tests that start a second thread. They have the label `threads` and are all that the thread
 # sanitizer's tree builds; tests/support/test_main.cc fails where the list is wrong.
 # OPTIMISED: compiled like the libraries, for a test whose own code computes much.
-# BRIEF: not optimised with the address sanitizer, where that takes half of the compiler's time. For tests
-# whose time is spent in compiled libraries: templates that a test instantiates become several times slower.
+# BRIEF: see eris_brief.
 # ALONE: compiled by themselves, since names in them are those of others; SEPARATE: so are all.
 # PARTS: the entries are added by the caller, with eris_cc_test_entry.
 function(eris_cc_tests)
@@ -72,8 +83,8 @@ function(eris_cc_tests)
   set_target_properties(${program} PROPERTIES ERIS_ONLY_CHECKS ON)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} eris_test_main eris::check_flags)
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
-  if(ARG_BRIEF AND "address" IN_LIST ERIS_SANITIZE)
-    target_compile_options(${program} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  if(ARG_BRIEF)
+    eris_brief(${program})
   endif()
   if(ARG_OPTIMISED)
     # After the target's own flags: the last one counts.
