@@ -100,9 +100,12 @@ class Stages:
                                "--output-junit", str(report / "ctest.xml"), *arguments],
                         {"GTEST_OUTPUT": f"xml:{report}/gtest/", "ERIS_TEST_REPORTS": f"{report}/gtest"})
 
+    def elapsed_s(self):
+        return time.monotonic() - self.started
+
     def summary(self):
         cpu = children_cpu_s() - self.started_cpu
-        print(f"all stages: {time.monotonic() - self.started:.0f} s, {cpu:.0f} CPU s, {self.objects} objects built, "
+        print(f"all stages: {self.elapsed_s():.0f} s, {cpu:.0f} CPU s, {self.objects} objects built, "
               f"{self.cached} of them from the compiler cache")
         if self.dearest:
             print("the dearest compilations, seconds:")
