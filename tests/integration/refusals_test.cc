@@ -394,7 +394,7 @@ TEST_F(RefusalsTest, WhatCannotBeCreated) {
               AllOf(HasSubstr("hash"), HasSubstr("string")));
   EXPECT_THAT(refused({.schema = KeyValueSchema(kTwo, ColumnType::kString)}),
               AllOf(HasSubstr("keys of two parts"), HasSubstr("string")));
-  refused({.schema = KeyValueSchema(static_cast<ColumnType>(10))});
+  refused({.schema = KeyValueSchema(static_cast<ColumnType>(255))});
   refused({.schema = KeyValueSchema(ColumnType::kString)});
   refused({.schema = KeyValueSchema({ColumnType::kInt64, static_cast<ColumnType>(0)})});
   refused({.schema = KeyValueSchema(ColumnType::kUint64, ColumnType::kFloat64)});

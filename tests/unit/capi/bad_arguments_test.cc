@@ -184,7 +184,7 @@ TEST_F(CBadArgumentsOfAnEngineTest, NumbersOfNoEnumeration) {
     EXPECT_C(ERIS_INVALID_ARGUMENT, eris_create(engine, "a", &options, e.out()));
     EXPECT_THAT(e.message(), testing::HasSubstr("`kind` is " + std::to_string(number)));
   }
-  eris_create_options types = {.struct_size = sizeof types, .key_type = 10};
+  eris_create_options types = {.struct_size = sizeof types, .key_type = 11};
   EXPECT_C(ERIS_INVALID_ARGUMENT, eris_create(engine, "a", &types, e.out()));
   eris_object* const index = MakeTriples("triples", 10);
   const uint64_t one[] = {1};

@@ -76,7 +76,7 @@ TEST(InitialStartsTest, TimestampsAreExpectedWhereDatesAre) {
     Schema schema = KeyValueSchema(ColumnType::kTimestamp);
     const Starts starts = *InitialStarts({.kind = kind, .schema = schema}, 4);
     ASSERT_EQ(starts.size(), 4u);
-    EXPECT_EQ(KeyText(ColumnType::kTimestamp, starts[2]), "2000-01-01 00:00:00");
+    EXPECT_EQ(KeyText(ColumnType::kTimestamp, starts[2]), "2000-01-01 12:00:00");
   }
 }
 

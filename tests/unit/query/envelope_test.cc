@@ -139,7 +139,7 @@ TEST(EnvelopeTest, TableRunsReadThemAndWriteThem) {
     }
     ASSERT_LT(e, found.size());
     const Cell sum{.number = i64.number + i32.number};
-    ASSERT_TRUE(SameCell(ColumnType::kString, CellAt(found[e].column(0), row), from[6]));
+    ASSERT_TRUE(SameCell(ColumnType::kString, CellAt(found[e].column(0), row), from[7]));
     ASSERT_TRUE(SameCell(ColumnType::kInt64, CellAt(found[e].column(1), row), sum));
     ASSERT_TRUE(SameCell(ColumnType::kDate, CellAt(found[e].column(2), row), from[4]));
     ++row;

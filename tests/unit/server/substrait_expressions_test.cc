@@ -71,9 +71,9 @@ TEST(SubstraitExpressionsTest, Literals) {
             "(cast:int32:0 null)");
   EXPECT_THAT(text([](Literal& l) { l.mutable_interval_day_to_second(); }),
               HasSubstr("literals of type \"interval_day_to_second\" are not supported"));
-  EXPECT_THAT(text([](Literal& l) { l.mutable_precision_timestamp(); }),
+  EXPECT_THAT(text([](Literal& l) { l.mutable_interval_compound(); }),
               HasSubstr("UNIMPLEMENTED: relations[0].rel.project.expressions[0]: literals of type "
-                        "\"precision_timestamp\""));
+                        "\"interval_compound\""));
   EXPECT_THAT(text([](Literal&) {}), HasSubstr("INVALID_ARGUMENT"));
 }
 

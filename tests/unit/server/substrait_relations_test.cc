@@ -78,8 +78,8 @@ TEST(SubstraitRelationsTest, ColumnOfAnotherTypeIsInvalid) {
   EXPECT_EQ(PlanMaker().Answer(rel),
             "INVALID_ARGUMENT: relations[0].rel.read.base_schema: struct.types[0]: column "
             "\"n_nationkey\" is int64, not date");
-  types->mutable_types(0)->mutable_precision_timestamp();
-  EXPECT_THAT(PlanMaker().Answer(rel), HasSubstr("\"precision_timestamp\" are not supported"));
+  types->mutable_types(0)->mutable_interval_compound();
+  EXPECT_THAT(PlanMaker().Answer(rel), HasSubstr("\"interval_compound\" are not supported"));
   types->mutable_types()->RemoveLast();
   EXPECT_THAT(PlanMaker().Answer(rel), HasSubstr("4 names for 3 types"));
 }
