@@ -491,17 +491,4 @@ std::string FormatText(const InferredFile& file) {
   return text;
 }
 
-ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms) {
-  if (type == ColumnType::kBytes || !IsUtf8(text)) return ColumnType::kBytes;
-  // Dates in another form are no timestamps.
-  if (type == ColumnType::kDate && forms.date.empty() && IsOf(ColumnType::kTimestamp, text)) {
-    return ColumnType::kTimestamp;
-  }
-  const bool integer = type == ColumnType::kInt64 || type == ColumnType::kUint64;
-  return integer && IsOf(ColumnType::kFloat64, text, forms) && !IsOf(ColumnType::kInt64, text) &&
-                 !IsOf(ColumnType::kUint64, text)
-             ? ColumnType::kFloat64
-             : ColumnType::kString;
-}
-
 }  // namespace eris::cli

@@ -70,9 +70,6 @@ bool IsNullText(absl::string_view text);
 // Whether the nulls of a file are null in a column of the type.
 bool NullsHold(const InferredFile& file, ColumnType type);
 
-// The narrowest type of inference that has both the values of `type`, of which there are some, and
-// `text`, and loses no digit of it.
-ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms = {});
 
 // Adds a column for a key of NDJSON that no line of the sample has, by its first value, which is
 // not null. `is_string`: in quotes.

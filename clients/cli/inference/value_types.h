@@ -49,6 +49,10 @@ inline bool IsOfAny(absl::string_view text) {
                      [&](ColumnType type) { return IsOf(type, text); });
 }
 
+// The narrowest type of inference that has both the values of `type`, of which there are some, and
+// `text`, and loses no digit of it.
+ColumnType WidenedType(ColumnType type, absl::string_view text, const FieldForms& forms = {});
+
 }  // namespace eris::cli
 
 #endif  // ERIS_CLIENTS_CLI_INFERENCE_VALUE_TYPES_H_

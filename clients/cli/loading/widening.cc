@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/schema_text.h"
 #include "clients/cli/inference/inference.h"
+#include "clients/cli/inference/value_types.h"
 #include "eris/schema.h"
 
 namespace eris::cli {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/files/schema_text.h"
+#include "clients/cli/inference/value_types.h"
 #include "clients/cli/loading/file_sample.h"
 #include "tests/unit/clients/temp_file.h"
 
