@@ -223,6 +223,7 @@ void AddPut(Flags& program, Cli& cli) {
       "  eris put locks 7=1001 --if-absent\n"
       "  eris put rainfall 2024-02-29=12 2024-03-01=0\n"
       "  eris put visits 7/2024-02-29=3 8/2024-02-29=1\n"
+      "  eris put heartbeats '2024-02-29 03:04:05=1'\n"
       "  eris put orders 1=370:371 --compare-and-set\n"
       "  eris put documents '1={\"name\": \"Ann\"}' 2=@two.json\n"
       "  jq -rc '\"\\(.id) \\(.)\"' all.json | eris put documents -\n"

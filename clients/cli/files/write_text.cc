@@ -1,5 +1,6 @@
 #include "clients/cli/files/write_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,10 +24,8 @@ struct WriteParts {
   absl::string_view key, expected, value;
 };
 
-// Cuts `right` at the first of `separators`, blanks behind which belong to them; false: there is
-// none.
-bool CutAt(const char* separators, bool exact, absl::string_view& left, absl::string_view& right) {
-  const size_t at = right.find_first_of(separators);
+// Cuts `right` at the separator at `at`, to which blanks behind it belong; false: it is npos.
+bool CutAt(size_t at, bool exact, absl::string_view& left, absl::string_view& right) {
   if (at == right.npos) return false;
   const bool blank = absl::ascii_isspace(static_cast<unsigned char>(right[at]));
   left = right.substr(0, at);
@@ -35,15 +34,45 @@ bool CutAt(const char* separators, bool exact, absl::string_view& left, absl::st
   return true;
 }
 
-absl::StatusOr<WriteParts> CutWrite(WriteMode mode, bool strings, absl::string_view text) {
+bool HasTimestampKey(const Schema& schema) {
+  return std::any_of(schema.key.begin(), schema.key.end(), [&](uint32_t column) {
+    return schema.columns[column].type == ColumnType::kTimestamp;
+  });
+}
+
+// Where the key of `text` ends: at the first "=" or blank. Timestamps have blanks inside: there at
+// the "=" behind a key, or else at the last blank that has one before it.
+size_t KeyEnd(const Schema& schema, absl::string_view text) {
+  constexpr size_t kKeyBytesMax = 160;  // of two timestamps
+  const size_t first = text.find_first_of("= \t");
+  if (!HasTimestampKey(schema)) return first;
+  const auto is_key = [&](size_t end) {
+    client::OwnedRows row;
+    return AddKey(schema, text.substr(0, end), row).ok();
+  };
+  const size_t equals = text.find('=');
+  if (equals <= kKeyBytesMax && is_key(equals)) return equals;
+  size_t end = first;
+  for (size_t at = first; at <= kKeyBytesMax; at = text.find_first_of(" \t", at + 1)) {
+    if (is_key(at)) end = at;
+  }
+  return end;
+}
+
+absl::StatusOr<WriteParts> CutWrite(const Schema& schema, WriteMode mode, absl::string_view text) {
   constexpr size_t kShownMax = 60;
+  const bool strings = IsByteString(schema.columns.back().type);
   const bool compares = mode == WriteMode::kCompareAndSet;
   WriteParts parts;
   parts.value =
       strings ? absl::StripLeadingAsciiWhitespace(text) : absl::StripAsciiWhitespace(text);
-  if (CutAt("= \t", strings, parts.key, parts.value) &&
-      (!compares || CutAt(strings ? ":" : ": \t", strings, parts.expected, parts.value))) {
-    return parts;
+  const size_t end = KeyEnd(schema, parts.value);
+  // Behind a key that may be a day, 17:05 is no pair of numbers.
+  const bool colons =
+      strings || !HasTimestampKey(schema) || (end != parts.value.npos && parts.value[end] == '=');
+  if (CutAt(end, strings, parts.key, parts.value)) {
+    const size_t middle = parts.value.find_first_of(strings ? ":" : colons ? ": \t" : " \t");
+    if (!compares || CutAt(middle, strings, parts.expected, parts.value)) return parts;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("'", text::CutText(text, kShownMax), "' is no pair; expected ",
@@ -83,7 +112,7 @@ absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from
   }
   const ColumnSchema& column = schema.columns.back();
   const bool strings = IsByteString(column.type);
-  const absl::StatusOr<WriteParts> parts = CutWrite(syntax.mode, strings, text);
+  const absl::StatusOr<WriteParts> parts = CutWrite(schema, syntax.mode, text);
   if (!parts.ok()) return parts.status();
   if (absl::Status status = AddKey(schema, parts->key, to.rows); !status.ok()) return status;
   const auto add = [&](absl::string_view value, ColumnBuffers& buffers) {

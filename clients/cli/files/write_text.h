@@ -26,7 +26,8 @@ struct WriteSyntax {
   ByteFormat format = ByteFormat::kText;  // of values that are strings
 };
 
-// Adds the row that `text` says: a key, "=" or blanks, and a value of the last column; of
+// Adds the row that `text` says: a key, "=" or blanks, and a value of the last column (a timestamp
+// as key may have blanks inside); of
 // kCompareAndSet "expected:value" (or "expected value", unless they are strings), of kAdd a number
 // from -2^63 to 2^64-1, which is added modulo 2^64; of kErase a key alone. A string is what stands
 // behind the "=" or the blanks, in `syntax.format`; of an argument (no line of the input) "@path"

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/inference/value_types.h"
 
 namespace eris::cli {
@@ -57,7 +58,8 @@ Shape ShapeOf(const std::vector<Record>& records) {
 namespace {
 
 // Whether a space divides all lines but the first, which may be a header, into as many fields, of
-// which one is a number in each. Otherwise spaces divide words.
+// which one is a number, or a date, in each. Otherwise spaces divide words, or the day and the time
+// of a timestamp.
 bool SpacesDivide(const FileSample& sample) {
   std::vector<Record> records =
       RecordsOf(sample.beginning, sample.is_whole, {.delimiter = ' '}, kShapeRecordsMax);
@@ -65,6 +67,10 @@ bool SpacesDivide(const FileSample& sample) {
   records.erase(records.begin());
   const Shape shape = ShapeOf(records);
   if (shape.fields < 2 || shape.records < shape.all) return false;
+  const auto is_timestamp = [](const Record& one) {
+    return IsOf(ColumnType::kTimestamp, absl::StrJoin(one, " "));
+  };
+  if (std::all_of(records.begin(), records.end(), is_timestamp)) return false;
   for (size_t column = 0; column < shape.fields; ++column) {
     const auto is_number = [&](const Record& one) { return IsOfAny(one[column]); };
     if (std::all_of(records.begin(), records.end(), is_number)) return true;

@@ -4,6 +4,7 @@ range at any time, so each row is in one partition.
 import datetime
 import decimal
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def divide(db: Database, info: ObjectInfo, filter: str | None, cuts: Sequence[An
         first = info.key[0]
         if cuts is None:
             begins = [json.loads(each.app_metadata or b"{}").get("range", {}).get("lo") for each in plan.endpoints if each.address == piece.address]
-            inner = [_value(first, each) for each in begins if each is not None]
+            inner = [value for each in begins if each is not None and (value := _value(first, each)) is not None]
         else:
             inner = [value_of(first, each) for each in cuts]
         lo, hi = (None if each is None else value_of(first, each) for each in (piece.lo, piece.hi))
@@ -71,13 +72,12 @@ def _condition(info: ObjectInfo, part: Piece, filter: str | None) -> str | None:
 
 
 def _value(first: Column, given: Any) -> Any:
-    """A bound as the server writes it."""
+    """A bound as the server writes it. None: a day that Python does not have, beyond the year 9999 or before 1; ranges need not end there."""
     if isinstance(given, list):  # of a key of two parts
         given = given[0]
-    if first.type is Type.DATE:
-        return datetime.date.fromisoformat(given)
-    if first.type is Type.TIMESTAMP:
-        return datetime.datetime.fromisoformat(given)
+    if first.type in (Type.DATE, Type.TIMESTAMP):
+        days = datetime.date if first.type is Type.DATE else datetime.datetime
+        return days.fromisoformat(given) if re.match(r"\d{4}-", given) and given[:4] != "0000" else None
     if first.type is Type.FLOAT64:
         return float(given)
     return decimal.Decimal(given) if first.type is Type.DECIMAL64 else int(given)

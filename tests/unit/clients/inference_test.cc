@@ -175,6 +175,9 @@ TEST(InferenceTest, SpacesDivideWhatIsNoText) {
   EXPECT_EQ(ColumnsOf("\"name\" \"n\"\n\"New York\" 7\nBonn 8\n"), "name:string?,n:int64?");
   EXPECT_EQ(ColumnsOf("x n\n\"New York\" 7 1\nBonn 8 2\n"), "c1:string?,x:int64?,n:int64?");
   EXPECT_EQ(ColumnsOf("full name\nAda Lovelace\nAlan Turing\n"), "full name:string?");
+  EXPECT_EQ(ColumnsOf("event time\n2024-01-01 10:00:00\n2024-01-02 10:00:00\n"),
+            "event time:timestamp?");
+  EXPECT_EQ(ColumnsOf("day n\n2024-01-01 1\n2024-01-02 2\n"), "day:date?,n:int64?");
 }
 
 TEST(InferenceTest, TextsOfNullsAreThoseThatNarrowAColumn) {

@@ -54,6 +54,33 @@ TEST(WriteTextTest, KeysAreReadByTheirTypes) {
   EXPECT_THAT(Read("-5=-3", ColumnType::kInt64), HasSubstr("'-3' is no number from 0"));
 }
 
+TEST(WriteTextTest, TimestampsAsKeysHaveBlanksInside) {
+  const auto numbers = [](const std::string& text) { return Read(text, ColumnType::kTimestamp); };
+  for (const char* text : {"2024-02-29 03:04:05.25=1", "2024-02-29 03:04:05.25 1",
+                           "2024-02-29T03:04:05.25=1", "2024-02-29 05:04:05.25 +02 1"}) {
+    EXPECT_EQ(numbers(text), "2024-02-29 03:04:05.25=1") << text;
+  }
+  EXPECT_EQ(numbers("2024-02-29=1"), "2024-02-29 00:00:00=1");
+  EXPECT_EQ(numbers("2024-02-29 1"), "2024-02-29 00:00:00=1");
+  EXPECT_THAT(numbers("2024-02-29 03:04"), HasSubstr("'03:04' is no number"));
+  EXPECT_EQ(Read("7/2024-02-29 03:04 1", {ColumnType::kInt64, ColumnType::kTimestamp}),
+            "7/2024-02-29 03:04:00=1");
+  const Schema strings = KeyValueSchema(ColumnType::kTimestamp, ColumnType::kString);
+  const auto text = [&](const std::string& pair) {
+    return Read(WriteMode::kUpsert, strings, pair);
+  };
+  EXPECT_EQ(text("2024-02-29 03:04:05=hello"), "2024-02-29 03:04:05=hello");
+  EXPECT_EQ(text("2024-02-29 03:04:05 a=b c"), "2024-02-29 03:04:05=a=b c");
+  EXPECT_EQ(text("2024-02-29 " + std::string(100'000, ' ') + "x"), "2024-02-29 00:00:00=x");
+  const auto compared = [](const std::string& pair) {
+    return Read(WriteMode::kCompareAndSet, KeyValueSchema(ColumnType::kTimestamp), pair);
+  };
+  EXPECT_EQ(compared("2024-03-01 17:05=1:2"), "2024-03-01 17:05:00=1:2");
+  EXPECT_EQ(compared("2024-03-01 17:05 1 2"), "2024-03-01 17:05:00=1:2");
+  EXPECT_THAT(compared("2024-03-01 17:05"), HasSubstr("is no pair"));
+  EXPECT_THAT(compared("2024-03-01 17:05 1"), HasSubstr("is no pair"));
+}
+
 TEST(WriteTextTest, DeltasHaveASignAndAreModular) {
   const auto read = [](const std::string& text) {
     return Read(WriteMode::kAdd, KeyValueSchema(), "7=" + text);

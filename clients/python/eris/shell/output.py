@@ -19,17 +19,25 @@ def _rows(batch: Any) -> Iterator[tuple[Any, ...]]:
 
     def values(column: Any) -> Iterable[Any]:
         if column.type == arrow.date32():
-            return [None if days is None else str(np.datetime64(days, "D")) for days in column.cast(arrow.int32()).to_pylist()]
+            return [None if days is None else _day(days) for days in column.cast(arrow.int32()).to_pylist()]
         if arrow.types.is_timestamp(column.type):
             return [None if micros is None else _moment(micros) for micros in column.cast(arrow.int64()).to_pylist()]
         return column.to_pylist()  # type: ignore[no-any-return]
     return zip(*map(values, batch.columns)) if batch.num_columns else iter(())
 
 
+def _day(days: int) -> str:
+    """As the command line prints it: years before 0 with four digits, too, which numpy does not do."""
+    year, month, day = str(np.datetime64(days, "D")).rsplit("-", 2)
+    return f"{'-' if year.startswith('-') else ''}{abs(int(year)):04d}-{month}-{day}"
+
+
 def _moment(micros: int) -> str:
-    """As the command line prints it: without zeros at the end of the fraction."""
-    text = str(np.datetime64(micros, "us")).replace("T", " ")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    """As the command line prints it: without zeros at the end of the fraction. The least one is numpy's NaT."""
+    days, of_day = divmod(micros, 86_400_000_000)
+    seconds, fraction = divmod(of_day, 1_000_000)
+    text = f"{_day(days)} {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{text}.{fraction:06d}".rstrip("0") if fraction else text
 
 
 def _text(value: Any) -> str:
