@@ -247,7 +247,9 @@ def test_timestamps(db):
     arrays = its.scan().numpy()
     harness.check_equal((str(arrays["at"].dtype), int(np.isnat(arrays["at"]).sum())), ("datetime64[us]", 1), "of numpy")
     harness.check_equal(its.count("at >= '2024-02-29 03:04:05.25'"), 3, "rows of a filter")
-    harness.check_equal(sorted(pl.scan_pyarrow_dataset(its.dataset()).filter(pl.col("at") >= at[0]).collect()["id"].to_list()), [1, 4, 5], "of a dataset")
+    if dataset := getattr(its, "dataset", None):  # asyncio's has none
+        found = pl.scan_pyarrow_dataset(dataset()).filter(pl.col("at") >= at[0]).collect()
+        harness.check_equal(sorted(found["id"].to_list()), [1, 4, 5], "of a dataset")
     keyed = db.create_table("keyed", micros.filter(pa.array([True, True, False, True])), key="at")
     harness.check_equal(keyed.describe().key[0].type.value, "timestamp", "the key")
     db.drop("stamps")
