@@ -192,6 +192,8 @@ def test_files_for_tables_that_exist_may_be_written_in_other_ways(programs):
         server.eris("import", "c", path)
         harness.check_equal(rows(server, "c").splitlines(), ["Id,Id_2,a_b", "1,2,x", "1,2,x"], "twice")
         server.refused("import", "t", write(directory, "d.csv", "1,01/02/2024,,\n"), said="--date-format names another form")
+        server.refused("import", "days", write(directory, "e.csv", "id,d\n1,2024-01-02 03:04:05\n"), "--types", "d=date",
+                       said="--types 'd=timestamp' keeps the time")
 
 
 def test_objects_of_json(programs):

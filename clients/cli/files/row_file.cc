@@ -18,6 +18,7 @@
 #include "clients/cli/files/schema_text.h"
 #include "clients/cli/text/byte_text.h"
 #include "clients/cli/text/interrupt.h"
+#include "eris/calendar_text.h"
 #include "text/cut_text.h"
 
 namespace eris::cli {
@@ -431,6 +432,11 @@ std::string RowFile::Complaint(size_t field, absl::string_view text) const {
   if (fields_[field].exact && LosesDigits(column.type, text)) {
     return absl::StrCat(where, shown, "of which a number does not keep all digits: --types '",
                         column.name, "=string' does");
+  }
+  int64_t micros = 0;
+  if (!format_.choice && column.type == ColumnType::kDate && ParseTimestamp(text, micros)) {
+    return absl::StrCat(where, shown, "no ", what, "; --types '", column.name,
+                        "=timestamp' keeps the time");
   }
   const bool is_date = column.type == ColumnType::kDate && (text.size() < 5 || text[4] != '-');
   const bool has_comma = !IsTimeType(column.type) && absl::StrContains(text, ',');
