@@ -92,20 +92,15 @@ constexpr int32_t DayOfTimestamp(int64_t micros) {
 }
 // nullopt beyond an i64, which has years up to 294247.
 constexpr std::optional<int64_t> TimestampOfDay(int64_t days, int64_t micros_of_day = 0) {
-  // From the midnight that is nearer to 1970: the first day that there is begins without one.
-  int64_t micros = 0;
-  if (days < 0) {
-    ++days;
-    micros_of_day -= kMicrosPerDay;
-  } else if (days > 0) {
-    --days;
-    micros_of_day += kMicrosPerDay;
-  }
-  if (__builtin_mul_overflow(days, kMicrosPerDay, &micros) ||
-      __builtin_add_overflow(micros, micros_of_day, &micros)) {
+  // The midnight may be outside: the first day that there is begins without one, and a zone may
+  // lead back from the days around.
+  __extension__ using Wide = __int128;
+  const Wide micros = Wide{days} * kMicrosPerDay + micros_of_day;
+  if (micros < std::numeric_limits<int64_t>::min() ||
+      micros > std::numeric_limits<int64_t>::max()) {
     return std::nullopt;
   }
-  return micros;
+  return static_cast<int64_t>(micros);
 }
 
 inline std::string TimestampText(int64_t micros) {

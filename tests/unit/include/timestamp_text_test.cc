@@ -110,6 +110,13 @@ TEST(TimestampTextTest, RandomOnesAreThoseOfAbseil) {
   }
 }
 
+TEST(TimestampTextTest, ZonesLeadBackFromDaysOutside) {
+  EXPECT_EQ(TimestampText(*Parsed("-290308-12-20 23:59:06-23:00")), "-290308-12-21 22:59:06");
+  EXPECT_EQ(TimestampText(*Parsed("294247-01-11 00:00:00+20:00")), "294247-01-10 04:00:00");
+  EXPECT_FALSE(Parsed("-290308-12-20 19:59:05-23:00"));
+  EXPECT_FALSE(Parsed("294247-01-11 00:01:00+20:00"));
+}
+
 TEST(TimestampTextTest, MidnightsAreThoseOfDays) {
   for (const int32_t day : {-106'751'991, -1, 0, 1, 19'724, 106'751'991}) {
     EXPECT_EQ(DayOfTimestamp(*TimestampOfDay(day)), day);
