@@ -94,7 +94,9 @@ def check_cardinality(server, address):
         server.eris("put", "orders", f"{key}=7")
         server.eris("get", "orders", str(key))
         server.eris("get", f"nothing{key}", "1", code=1)
-    harness.check_equal(set(metrics(address)) - before, set(), "series that came with keys and names")
+    new = set(metrics(address)) - before
+    new.discard('eris_object_imbalance{object="orders"}')  # comes when the balancer has first looked at it, whatever is asked
+    harness.check_equal(new, set(), "series that came with keys and names")
 
 
 def promtool(programs):
