@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/bench_flags.h"
+#include "clients/cli/files/schema_text.h"
 #include "clients/cli/results/bench_compare.h"
 #include "clients/cli/text/cli.h"
 #include "clients/cli/text/exit_code.h"
@@ -215,13 +216,21 @@ absl::StatusOr<int> Prepare(Site& site, const BenchFlags& flags, const load::Pla
     const absl::Status status = CreateObject(site, flags, plan, keys);
     if (!status.ok()) return status;
   } else if (!site.clients.empty()) {
-    const absl::Status found = site.clients[0]->Get(plan.object).status();
-    if (absl::IsNotFound(found)) {
-      return absl::NotFoundError(absl::StrCat(found.message(), "; `eris bench load --object ",
-                                              plan.object, "` makes and fills it"));
+    const absl::StatusOr<ObjectInfo> found = site.clients[0]->Get(plan.object);
+    if (absl::IsNotFound(found.status())) {
+      return absl::NotFoundError(absl::StrCat(found.status().message(),
+                                              "; `eris bench load --object ", plan.object,
+                                              "` makes and fills it"));
     }
     // A server with only data calls, such as bench/remote/echo_server.cc, has no catalogue.
-    if (!found.ok() && !absl::IsUnimplemented(found)) return found;
+    if (absl::IsUnimplemented(found.status())) return kExitOk;
+    if (!found.ok()) return found.status();
+    const std::vector<uint32_t>& key = found->schema.key;
+    if (key.size() != 1 || found->schema.columns[key[0]].type != ColumnType::kUint64) {
+      return absl::InvalidArgumentError(absl::StrCat("bench makes keys of uint64, and ",
+                                                     plan.object,
+                                                     " has none: ", SchemaText(found->schema)));
+    }
   } else if (site.engine) {
     return LoadEngine(site, flags, plan, keys);
   }

@@ -83,6 +83,8 @@ def test_exit_codes(programs):
         server.eris("bench", "lookup", "--batch", "0", code=2)
         for flags in (["--timeout", "nan"], ["--rate", "nan"], ["--requests", "-5"], ["--object", ""]):
             server.refused("bench", "lookup", *flags, said=flags[0])
+        server.eris("create", "days", "--key-type", "timestamp")
+        server.refused("bench", "lookup", "--object", "days", said="bench makes keys of uint64, and days has none")
         server.refused("bench", "lookup", "--aeus", "2", said="--embedded")
         server.eris("bench", "lookup", "--server", "127.0.0.1:1", "--timeout", "0.2", code=3)
         help_text = server.eris("bench", "--help").stdout
