@@ -40,12 +40,11 @@ bool HasTimestampKey(const Schema& schema) {
   });
 }
 
-// Where the key of `text` ends: at the first "=" or blank. Timestamps have blanks inside: there at
-// the "=" behind a key, or else at the last blank that has one before it.
-size_t KeyEnd(const Schema& schema, absl::string_view text) {
+// Where a key with timestamps ends, which have blanks inside: at the "=" behind it, or else at the
+// last blank that has a whole key before it.
+size_t TimestampKeyEnd(const Schema& schema, absl::string_view text) {
   constexpr size_t kKeyBytesMax = 160;  // of two timestamps
   const size_t first = text.find_first_of("= \t");
-  if (!HasTimestampKey(schema)) return first;
   const auto is_key = [&](size_t end) {
     client::OwnedRows row;
     return AddKey(schema, text.substr(0, end), row).ok();
@@ -66,10 +65,11 @@ absl::StatusOr<WriteParts> CutWrite(const Schema& schema, WriteMode mode, absl::
   WriteParts parts;
   parts.value =
       strings ? absl::StripLeadingAsciiWhitespace(text) : absl::StripAsciiWhitespace(text);
-  const size_t end = KeyEnd(schema, parts.value);
+  const bool times = HasTimestampKey(schema);
+  const size_t end =
+      times ? TimestampKeyEnd(schema, parts.value) : parts.value.find_first_of("= \t");
   // Behind a key that may be a day, 17:05 is no pair of numbers.
-  const bool colons =
-      strings || !HasTimestampKey(schema) || (end != parts.value.npos && parts.value[end] == '=');
+  const bool colons = !times || (end != parts.value.npos && parts.value[end] == '=');
   if (CutAt(end, strings, parts.key, parts.value)) {
     const size_t middle = parts.value.find_first_of(strings ? ":" : colons ? ": \t" : " \t");
     if (!compares || CutAt(middle, strings, parts.expected, parts.value)) return parts;
