@@ -29,10 +29,10 @@ struct WriteSyntax {
 // Adds the row that `text` says: a key, "=" or blanks, and a value of the last column (a timestamp
 // as key may have blanks inside); of kCompareAndSet "expected:value" (or "expected value", unless
 // they are strings), of kAdd a number from -2^63 to 2^64-1, which is added modulo 2^64; of kErase a
-// key alone. A string is what stands
-// behind the "=" or the blanks, in `syntax.format`; of an argument (no line of the input) "@path"
-// is that file's content. Errors: InvalidArgument, naming the text and what was expected; `to` is
-// then unspecified. REQUIRES: the schema of an index or a hash, but for kErase.
+// key alone. A string is what stands behind the "=" or the blanks, in `syntax.format`; of an
+// argument (no line of the input) "@path" is that file's content. Errors: InvalidArgument, naming
+// the text and what was expected; `to` is then unspecified. REQUIRES: the schema of an index or a
+// hash, but for kErase.
 absl::Status AddWrite(const Schema& schema, const WriteSyntax& syntax, bool from_input,
                       absl::string_view text, RowsToWrite& to);
 
