@@ -171,7 +171,7 @@ def _spark_type(column: Column) -> Any:
     if types.is_uint64(its):
         return spark_types.DecimalType(20, 0)
     return {"int64": spark_types.LongType, "int32": spark_types.IntegerType, "double": spark_types.DoubleType, "date32[day]": spark_types.DateType,
-            "timestamp[us]": spark_types.TimestampNTZType,             "string": spark_types.StringType, "binary": spark_types.BinaryType}[str(its)]()
+            "timestamp[us]": spark_types.TimestampNTZType, "string": spark_types.StringType, "binary": spark_types.BinaryType}[str(its)]()
 
 
 def _integers(column: Column, array: Any) -> Any:
