@@ -162,7 +162,6 @@ absl::StatusOr<Part> CastBytes(Part part, const Type& type, const Place& place) 
 // To a date or a timestamp, from another of them or from a literal's text.
 absl::StatusOr<Part> CastTime(Part part, const Type& type, ValueKind to, bool null_on_failure,
                               const Place& place) {
-  constexpr int kMicrosecondDigits = 6;
   const int digits = TimestampDigits(type).value_or(kMicrosecondDigits);
   if (digits < kMicrosecondDigits && part.type.kind != ValueKind::kDate) {
     return Unsupported(place, "a cast to timestamps of precision ", digits,

@@ -17,7 +17,6 @@ using ::substrait::Type;
 using PlanLiteral = ::substrait::Expression::Literal;
 
 constexpr size_t kDecimalBytes = 16;
-constexpr int kMicrosecondDigits = 6;
 constexpr int kTimestampDigitsMax = 12;
 
 // 16 bytes, little-endian two's complement.
