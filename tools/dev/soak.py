@@ -84,6 +84,7 @@ of a kind add up. A tree's tests are run in eighths.
 | shapes of the NUMA lab, and counts of accesses but for lookups and scans | three shapes, two counts | all | 5 to 60 s each, emulated |
 | grpcurl, the tiny goals of the doors | no | yes | both compile: grpcurl in Go, the engine for a wheel |
 | internal headers alone | no | yes | public ones are compiled alone in both; 250 compilations |
+| what dev runs, too, with the address sanitizer: integration, simulation, stress, servers | if it begins within 50 minutes | yes | the limit of CI is 90 minutes |
 | fuzzing | 10 s each of index, plans, Flight, requests | 20 s | 180 s a piece |
 
 No other test has left `./dev test`. `tools/dev/test_cases.py 0dedaa8` lists the cases that are gone by name; all of them have a successor.
