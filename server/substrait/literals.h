@@ -28,7 +28,7 @@ Part NullOfType(const ::substrait::Type& type);
 absl::StatusOr<Part> TakeLiteral(const ::substrait::Expression::Literal& literal,
                                  const Place& place);
 
-// Of the fractions that columns have.
+// Columns have seconds with so many digits behind the point.
 inline constexpr int kMicrosecondDigits = 6;
 // The digits of its seconds' fraction that a type of timestamps has; nullopt for other types.
 std::optional<int> TimestampDigits(const ::substrait::Type& type);

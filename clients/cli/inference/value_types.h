@@ -20,7 +20,7 @@ inline constexpr std::array<ColumnType, 5> kValueTypes = {ColumnType::kInt64, Co
                                                           ColumnType::kFloat64, ColumnType::kDate,
                                                           ColumnType::kTimestamp};
 
-// Of those: a number. In JSON a text in quotes is none.
+// In JSON a text in quotes is no number.
 inline bool IsNumber(ColumnType type) {
   return type == ColumnType::kInt64 || type == ColumnType::kUint64 || type == ColumnType::kFloat64;
 }
