@@ -64,7 +64,9 @@ bool ConnectionJudge::CancelsCalls(const JudgeLimits& limits, Clock::time_point 
   const uint64_t succeeded = counts.calls_succeeded - at_second_.calls_succeeded;
   // Calls that have been reset before the server's threads came to them are not yet counted as
   // failed. No client that keeps to the server's settings has this many.
-  const uint64_t open = counts.calls_started - counts.calls_failed - counts.calls_succeeded;
+  // The counts are read one after the other, while calls go on: more may have ended than begun.
+  const uint64_t ended = counts.calls_failed + counts.calls_succeeded;
+  const uint64_t open = counts.calls_started - std::min(counts.calls_started, ended);
   const bool cancels = (failed > failed_max && failed / 9 >= succeeded) ||
                        open > limits.cancelled_calls_max + 2 * limits.calls_max;
   if (now - second_ >= std::chrono::seconds(1)) {

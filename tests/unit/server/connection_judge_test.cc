@@ -121,6 +121,13 @@ TEST_F(ConnectionJudgeTest, CallsThatAreOpenedWithoutEndAreCut) {
   EXPECT_EQ(Judge({.calls_started = 4049}), DoorCause::kCancelledCalls);
 }
 
+// Calls begin and end while the counts are read.
+TEST_F(ConnectionJudgeTest, MoreCallsMayHaveEndedThanBegun) {
+  EXPECT_EQ(Judge({.calls_started = 433'995, .calls_succeeded = 433'997}), std::nullopt);
+  EXPECT_EQ(Judge({.calls_started = 433'999, .calls_succeeded = 433'998, .calls_failed = 3}),
+            std::nullopt);
+}
+
 TEST_F(ConnectionJudgeTest, CancellingSlowlyIsAllowed) {
   ConnectionCounts counts;
   for (uint64_t i = 0; i < 100; ++i) {
