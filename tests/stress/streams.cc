@@ -56,9 +56,9 @@ class Streams final : public Load {
     const std::string name = PipelineName(kind);
     const std::string where = absl::StrCat("stream ", stream_number, " on ", name);
     auto client = client::Client::Connect({.server = server_->address(), .own_connection = true});
-    if (!client.ok()) return world_.Fault(where + ": " + client.status().ToString());
+    if (!client.ok()) return StreamFault(where + ", connect", client.status());
     const auto object = (*client)->Get(name);
-    if (!object.ok()) return world_.Fault(where + ": " + object.status().ToString());
+    if (!object.ok()) return StreamFault(where + ", describe", object.status());
     PipelineCheck check(world_, where);
     Draw draw(kind, world_.SeedOf(where), /*streamed=*/true);
     base::Mutex mu;
@@ -84,12 +84,25 @@ class Streams final : public Load {
       const WriteBatch write = rows.write();
       const absl::Status status = stream.Send(*object, write.mode, write.rows, write.expected);
       if (!status.ok()) {
-        world_.Fault(where + ": " + status.ToString());
+        StreamFault(where + ", send", status);
         break;
       }
     }
     const absl::Status finished = stream.Finish();
-    if (!finished.ok()) world_.Fault(where + ": " + finished.ToString());
+    if (!finished.ok()) StreamFault(where + ", end", finished);
+  }
+
+  // With what the server's door knows: a lost connection looks alike from the client's side,
+  // whether the server has cut it or never saw it.
+  void StreamFault(const std::string& where, const absl::Status& status) {
+    const server::DoorStats door = server_->ReadDoor();
+    std::string text = absl::StrCat(where, ": ", status.ToString(), " (the door: ", door.open,
+                                    " open, ", door.accepted, " accepted");
+    for (size_t cause = 0; cause < server::kDoorCauses; ++cause) {
+      if (door.closed[cause] == 0) continue;
+      absl::StrAppend(&text, ", ", door.closed[cause], " ", server::kDoorCauseNames[cause]);
+    }
+    world_.Fault(text + ")");
   }
 
   Answers AnswersOf(AnyKind kind, const Batch& batch, const absl::Status& status,
