@@ -3,6 +3,9 @@
 
 Usage: record_terminal.py [--out FILE.svg] [--columns N] [--rows N] [--pause-max SECONDS] COMMAND [ARGUMENT...]
 
+docs/guide/figures/demo.svg is `--columns 104 --rows 32 --pause-max 0.8 eris demo --seconds 5`, with the wheel of a release build and the tables' files
+made before.
+
 The terminal is as simple as what `eris demo` needs: text, line ends, carriage returns, and the sequences that go up a line and erase one. Another
 sequence ends the recording with an error, because it would be drawn wrongly. Pauses longer than --pause-max are shortened. Each line of the picture is
 a text element with the time when it is visible; the whole begins again after a while.
