@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+from goals_import_speed import IMPORT_SPEED
 from goals_run import Part, Step, at_most
 from goals_server import server
 
@@ -147,8 +148,9 @@ def scans(run):
     run.goal("imports.scanned_98_2_max_over_mean", after, f"{before:.2f} before, {passes} scans in {seconds:g} s")
 
 
-IMPORTS = Part(8, (
+IMPORTS = Part(9, (
     Step(lineitem, {"imports.lineitem_max_over_mean": at_most(1.2), "imports.lineitem_rows_moved": at_most(0.05)}),
     Step(ascending, {"imports.ascending_index_max_over_mean": at_most(1.2), "imports.ascending_index_rows_moved": at_most(0.05)}),
     Step(scans, {"imports.scanned_98_2_max_over_mean": at_most(1.2)}),
+    IMPORT_SPEED,
 ))
