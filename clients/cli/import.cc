@@ -22,6 +22,7 @@
 #include "clients/cli/loading/cuts_of_others.h"
 #include "clients/cli/loading/failed_import.h"
 #include "clients/cli/loading/file_sample.h"
+#include "clients/cli/loading/foreign_file.h"
 #include "clients/cli/loading/import_flags.h"
 #include "clients/cli/loading/inferred_text.h"
 #include "clients/cli/loading/input_file.h"
@@ -406,7 +407,7 @@ int TryImport(const Cli& cli, client::Client& client, const ImportFlags& flags,
   return again ? kExitOk : Report(end);
 }
 
-absl::Status CheckFlags(const ImportFlags& flags) {
+absl::Status CheckImportFlags(const ImportFlags& flags) {
   if (flags.create.kind == "table" && flags.AreForIndex()) {
     return absl::InvalidArgumentError(
         "--value, --table, --key-type and --value-type are for indexes, and --kind is table");
@@ -419,9 +420,10 @@ absl::Status CheckFlags(const ImportFlags& flags) {
 }
 
 int RunImport(const Cli& cli, ImportFlags flags) {
-  if (absl::Status status = CheckFlags(flags); !status.ok()) return Report(status);
+  if (absl::Status status = CheckImportFlags(flags); !status.ok()) return Report(status);
   InputFile input;
   if (absl::Status status = input.Open(flags.path); !status.ok()) return Report(status);
+  if (absl::Status status = CheckIsText(input); !status.ok()) return Report(status);
   if (absl::Status status = SetJsonFormat(input, flags); !status.ok()) return Report(status);
   if (flags.dry_run || flags.infer) return RunDryImport(cli, flags, input);
   const auto client = cli.Connect();

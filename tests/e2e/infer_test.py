@@ -20,6 +20,19 @@ def rows(server, name):
     return server.eris("export", name, "-").stdout
 
 
+def test_files_that_are_no_text_are_refused(programs):
+    """Also compressed ones, and whether the table is inferred or not."""
+    text, parquet = "id,name\n1,Ä\n", b"PAR1\x15\x04\x15\x10" + bytes(100) + b"PAR1"
+    with tempfile.TemporaryDirectory() as directory:
+        for name, content, why in (("a.parquet", parquet, "is a Parquet file"), ("b.csv", gzip.compress(parquet), "is a Parquet file"),
+                                   ("c.csv", text.encode("utf-16"), "iconv -f UTF-16 -t UTF-8"), ("d.json", parquet, "is a Parquet file")):
+            path = write(directory, name, content)
+            for flags in (), ("--infer",), ("--schema", "id:int64,name:string"):
+                done = programs.run("import", "t", path, *flags, *(("--dry-run",) if flags != ("--infer",) else ()), code=INVALID)
+                harness.check(f"{path} is " in done.stderr and why in done.stderr, done.stderr)
+                harness.check_equal(done.stdout, "", "standard output")
+
+
 def test_what_a_file_seems_to_be(programs):
     with tempfile.TemporaryDirectory() as directory:
         path = write(directory, "a.csv", "Id;Day;Price;Id\n1;2024-01-02;1.5;x\n2;NA;NA;\n")

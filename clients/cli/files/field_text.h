@@ -35,10 +35,11 @@ inline bool LosesDigits(ColumnType type, absl::string_view text) {
   if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return true;
   if (!is_double || text.size() < std::numeric_limits<double>::digits10 + 1) return false;
   // Whole, and a double has it if what is left without its factors 2 is below 2^53.
-  unsigned __int128 whole = 0;
+  __extension__ using Wide = unsigned __int128;
+  Wide whole = 0;
   for (const char c : text) {
     if (!is_digit(c)) return false;
-    if (whole > ~static_cast<unsigned __int128>(0) / 16) return true;
+    if (whole > ~Wide{0} / 16) return true;
     whole = whole * 10 + static_cast<unsigned>(c - '0');
   }
   while (whole != 0 && whole % 2 == 0) whole /= 2;
